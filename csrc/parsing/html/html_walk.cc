@@ -874,134 +874,179 @@ class Walker {
   // Reads the table that has begun, to its end; false for one of layout, which may have been read in part.
   bool read_table(DataTable& table) {
     const size_t depth = scanner_.depth();
-    std::string cell, words, image, target;
-    Scripts scripts;
-    bool fragment = false, permalink = false;
-    size_t line_at = 0;
-    bool in_cell = false, in_head = false, titled = false;
-    CellParts parts;
-    int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters of targets
+    TableReader reader{*this, table};
     for (;;) {
       const HtmlEvent event = next();
       const HtmlTag tag = scanner_.tag();
       if (event == HtmlEvent::kText) {
-        const std::string_view text = read_text();
-        if (after_formula_ && !is_blank(text)) after_formula_ = false;
-        if (in_cell) {
-          scripts.follow(text, cell);
-          cell.append(text);
-          if (in_link > 0) table.link_chars += count_characters(without_space(text));
-        } else if (!is_blank(text)) {
-          if (captions == 0) return false;
-          words.append(text);
-        }
+        if (!reader.add_text(read_text())) return false;
       } else if (event == HtmlEvent::kStart) {
-        if (tag.is(kLayoutOnly) && !(tag.kind == HtmlKind::kTable && titled && in_cell)) return false;
-        if (tag.is(kUnseen)) {
-          skip();
-          continue;
-        }
-        bool display = false;
-        if (const Value value = read_value(tag, display); value != Value::kNone) {
-          std::string& line = in_cell ? cell : words;
-          if (value == Value::kFormula) scripts.follow(formula_, line), line.append(formula_);
-          continue;
-        }
-        if (in_cell) parts.enter(tag, cell);
-        if (parts.tables > 0) {
-          const bool nested = tag.kind == HtmlKind::kRow || tag.kind == HtmlKind::kCell ||
-                              tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead;
-          if (nested) continue;
-        } else {
-          titled |= tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead || tag.kind == HtmlKind::kCaption;
-        }
-        switch (tag.kind) {
-          case HtmlKind::kBreak:
-            if (in_cell) cell.push_back(' ');
-            break;
-          case HtmlKind::kImage:
-            if (in_cell && titled && in_link == 0 && image.empty())
-              image = alternative(scanner_.attributes(), true, unescaped_);
-            break;
-          case HtmlKind::kRow:
-            table.begin_row();
-            break;
-          case HtmlKind::kCell:
-          case HtmlKind::kHeadCell:
-            if (in_cell) return false;
-            in_cell = true;
-            cell.clear(), image.clear(), added = 0;
-            scripts.forget();
-            columns = std::clamp<int64_t>(integer_of(value_of("colspan")).value_or(1), 1, kMostColumns);
-            down = std::clamp<int64_t>(integer_of(value_of("rowspan")).value_or(1), 0, kMostRows);
-            if (down == 0) down = kMostRows;  // to the end of its group
-            break;
-          case HtmlKind::kHead:
-            in_head = true;
-            table.begin_group();
-            break;
-          case HtmlKind::kLink:
-            ++in_link, ++table.links;
-            fragment = is_fragment(scanner_.attributes());
-            scripts.see_link(fragment);
-            permalink = is_permalink(scanner_.attributes(), true);
-            line_at = in_cell ? cell.size() : words.size();
-            target.clear();
-            if (targets_ && !scripts.any_open()) target = link_target(scanner_.attributes(), unescaped_);
-            break;
-          case HtmlKind::kDrawn:
-            if (in_cell) cell.push_back(' ');
-            break;
-          case HtmlKind::kRaised:
-          case HtmlKind::kLowered:
-          case HtmlKind::kReading:
-            scripts.enter(tag.kind, (in_link > 0 && fragment) || is_note(scanner_.attributes()),
-                          in_cell ? cell : words);
-            break;
-          default:
-            captions += tag.kind == HtmlKind::kCaption;
-            if (parts.tables == 0 && (tag.name == "tbody" || tag.name == "tfoot")) table.begin_group();
-            if (in_cell && tag.is(kBlockLevel | kDashed)) cell.push_back(' ');
-        }
+        if (!reader.enter(tag)) return false;
       } else if (event == HtmlEvent::kEnd) {
         if (scanner_.depth() < depth) break;
-        captions -= tag.kind == HtmlKind::kCaption;
-        parts.leave(tag);
-        if (parts.tables == 0 && (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell)) {
-          joined_.clear();
-          append_cell(cell, joined_);
-          if (joined_.empty()) joined_ = image;
-          if (count_characters(joined_) - added > kMostInCell || table.cells > kMostCells) return false;
-          std::string text;
-          for (const char c : joined_) c == '|' ? text.append("\\|") : text.append(1, c);
-          table.add(std::move(text), in_head || tag.kind == HtmlKind::kHeadCell, columns, down);
-          in_cell = false;
-          scripts.forget();
-        } else if (is_script(tag.kind)) {
-          scripts.leave(in_cell ? cell : words);
-        } else if (tag.kind == HtmlKind::kLink) {
-          --in_link;
-          std::string& line = in_cell ? cell : words;
-          if (permalink && line_at < line.size() && is_permalink_mark(std::string_view(line).substr(line_at))) {
-            line.resize(line_at);
-          } else {
-            added += write_target(line, line_at, target);
-          }
-          permalink = false;
-          target.clear();
-        } else if (tag.kind == HtmlKind::kDrawn) {
-          if (in_cell) cell.push_back(' ');
-        } else if (tag.kind == HtmlKind::kHead && parts.tables == 0) {
-          in_head = false;
-        } else if (in_cell && tag.is(kBlockLevel)) {
-          cell.push_back(' ');
-        }
+        if (!reader.leave(tag)) return false;
       }
     }
     table.end_row();
-    append_words(words, table.caption);
+    append_words(reader.words, table.caption);
     return table.settle();
   }
+
+  // What is known of a table between two tags of it. Each step returns false as soon as the table is one of layout.
+  struct TableReader {
+    bool add_text(std::string_view text) {
+      if (walker.after_formula_ && !is_blank(text)) walker.after_formula_ = false;
+      if (in_cell) {
+        scripts.follow(text, cell);
+        cell.append(text);
+        if (in_link > 0) table.link_chars += count_characters(without_space(text));
+      } else if (!is_blank(text)) {
+        if (captions == 0) return false;
+        words.append(text);
+      }
+      return true;
+    }
+
+    bool enter(const HtmlTag& tag) {
+      if (tag.is(kLayoutOnly) && !(tag.kind == HtmlKind::kTable && titled && in_cell)) return false;
+      if (tag.is(kUnseen)) {
+        walker.skip();
+        return true;
+      }
+      bool display = false;
+      if (const Value value = walker.read_value(tag, display); value != Value::kNone) {
+        if (value == Value::kFormula) scripts.follow(walker.formula_, line()), line().append(walker.formula_);
+        return true;
+      }
+      if (in_cell) parts.enter(tag, cell);
+      if (parts.tables > 0) {
+        const bool nested = tag.kind == HtmlKind::kRow || tag.kind == HtmlKind::kCell ||
+                            tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead;
+        if (nested) return true;
+      } else {
+        titled |= tag.kind == HtmlKind::kHeadCell || tag.kind == HtmlKind::kHead || tag.kind == HtmlKind::kCaption;
+      }
+      return begin(tag);
+    }
+
+    bool leave(const HtmlTag& tag) {
+      captions -= tag.kind == HtmlKind::kCaption;
+      parts.leave(tag);
+      if (parts.tables == 0 && (tag.kind == HtmlKind::kCell || tag.kind == HtmlKind::kHeadCell)) {
+        return end_cell(tag);
+      }
+      if (is_script(tag.kind)) {
+        scripts.leave(line());
+      } else if (tag.kind == HtmlKind::kLink) {
+        end_link();
+      } else if (tag.kind == HtmlKind::kDrawn) {
+        if (in_cell) cell.push_back(' ');
+      } else if (tag.kind == HtmlKind::kHead && parts.tables == 0) {
+        in_head = false;
+      } else if (in_cell && tag.is(kBlockLevel)) {
+        cell.push_back(' ');
+      }
+      return true;
+    }
+
+    Walker& walker;
+    DataTable& table;
+    std::string cell{}, words{}, image{}, target{};
+    Scripts scripts{};
+    bool fragment = false, permalink = false;
+    size_t line_at = 0;
+    bool in_cell = false, in_head = false, titled = false;
+    CellParts parts{};
+    int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters of targets
+
+   private:
+    // The text that grows: a cell's, or the caption's.
+    std::string& line() { return in_cell ? cell : words; }
+
+    bool begin(const HtmlTag& tag) {
+      switch (tag.kind) {
+        case HtmlKind::kImage:
+          if (in_cell && titled && in_link == 0 && image.empty())
+            image = alternative(walker.scanner_.attributes(), true, walker.unescaped_);
+          break;
+        case HtmlKind::kRow:
+          table.begin_row();
+          break;
+        case HtmlKind::kCell:
+        case HtmlKind::kHeadCell:
+          if (in_cell) return false;
+          begin_cell();
+          break;
+        case HtmlKind::kHead:
+          in_head = true;
+          table.begin_group();
+          break;
+        case HtmlKind::kLink:
+          begin_link();
+          break;
+        case HtmlKind::kBreak:
+        case HtmlKind::kDrawn:
+          if (in_cell) cell.push_back(' ');
+          break;
+        case HtmlKind::kRaised:
+        case HtmlKind::kLowered:
+        case HtmlKind::kReading:
+          scripts.enter(tag.kind, (in_link > 0 && fragment) || is_note(walker.scanner_.attributes()), line());
+          break;
+        default:
+          captions += tag.kind == HtmlKind::kCaption;
+          if (parts.tables == 0 && (tag.name == "tbody" || tag.name == "tfoot")) table.begin_group();
+          if (in_cell && tag.is(kBlockLevel | kDashed)) cell.push_back(' ');
+      }
+      return true;
+    }
+
+    void begin_cell() {
+      in_cell = true;
+      cell.clear(), image.clear(), added = 0;
+      scripts.forget();
+      columns = std::clamp<int64_t>(integer_of(walker.value_of("colspan")).value_or(1), 1, kMostColumns);
+      down = std::clamp<int64_t>(integer_of(walker.value_of("rowspan")).value_or(1), 0, kMostRows);
+      if (down == 0) down = kMostRows;  // to the end of its group
+    }
+
+    bool end_cell(const HtmlTag& tag) {
+      std::string& joined = walker.joined_;
+      joined.clear();
+      append_cell(cell, joined);
+      if (joined.empty()) joined = image;
+      if (count_characters(joined) - added > kMostInCell || table.cells > kMostCells) return false;
+      std::string text;
+      for (const char c : joined) c == '|' ? text.append("\\|") : text.append(1, c);
+      table.add(std::move(text), in_head || tag.kind == HtmlKind::kHeadCell, columns, down);
+      in_cell = false;
+      scripts.forget();
+      return true;
+    }
+
+    void begin_link() {
+      const Attributes& attributes = walker.scanner_.attributes();
+      ++in_link, ++table.links;
+      fragment = is_fragment(attributes);
+      scripts.see_link(fragment);
+      permalink = is_permalink(attributes, true);
+      line_at = line().size();
+      target.clear();
+      if (walker.targets_ && !scripts.any_open()) target = link_target(attributes, walker.unescaped_);
+    }
+
+    void end_link() {
+      --in_link;
+      std::string& text = line();
+      if (permalink && line_at < text.size() && is_permalink_mark(std::string_view(text).substr(line_at))) {
+        text.resize(line_at);
+      } else {
+        added += write_target(text, line_at, target);
+      }
+      permalink = false;
+      target.clear();
+    }
+  };
 
   void finish() {
     flush();
