@@ -117,7 +117,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     pytest.importorskip("pypdfium2", reason="needs pypdfium2: the extra docs")
     from pdfs import made
-    from test_pdf import running_pages
+    from pdf_texts import running_pages
 
     pages = sorted(data.glob("article_extraction/html/*.html.gz"))
     leaflets = sorted(data.glob("unlp2026/**/*.pdf"))
