@@ -24,7 +24,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,10 @@ COMPARED = (
     "Sentence vectors of Wikipedia; latency of single queries, FAISS flat and the row's in turn. index: with texts."
 )
 MILLION = "The same chunks added again and again under other ids, exact index on the static encoder's vectors."
+
+
+#: From queries to the rows found of each.
+Search = Callable[[np.ndarray], list[set[int]]]
 
 
 def chunk_tables(file: Path, articles: int = 250) -> Iterator[pa.Table]:
@@ -98,106 +102,118 @@ def recall(found: list[set[int]], exact: list[set[int]]) -> float:
     return float(np.mean([len(a & b) / len(b) for a, b in zip(found, exact)]))
 
 
-def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
-    tables, matrix, queries = corpus(file, options.vectors, options.queries)
-    few = queries[: options.timed]
-    matrix = matrix.astype(np.float16)
-    print(
-        f"{len(matrix):,} sentence vectors of width {matrix.shape[1]} in {sum(map(len, tables)):,} chunks", flush=True
-    )
+class Comparison:
+    """Rows of searches, each timed in turn with a flat one, and printed as soon as it is."""
 
-    def rows(search: Callable[[np.ndarray], list[set[int]]]) -> list[set[int]]:
+    def __init__(self, queries: np.ndarray, timed: int, threads: int) -> None:
+        self.queries, self.few, self.threads = queries, queries[:timed], threads
+        self.rows: list[dict[str, Any]] = []
+        titles = ("accuracy", "build s", "MB", "ms/query", "flat ms", "ratio", "ms in 64", "recall@10")
+        print(f"{'':18}" + "".join(f"{title:>10}" for title in titles))
+
+    def found(self, search: Search) -> list[set[int]]:
+        """What a search finds of all queries, on every core."""
         faiss.omp_set_num_threads(os.cpu_count() or 1)
-        found = search(queries)
-        faiss.omp_set_num_threads(options.threads)
+        found = search(self.queries)
+        faiss.omp_set_num_threads(self.threads)
         return found
 
-    def through_index(index: Index) -> Callable[[np.ndarray], list[set[int]]]:
-        return lambda q: [
-            {hit.row for hit in hits}
-            for hits in index.search(k=K, mode="dense", query_vectors=q, threads=options.threads)
-        ]
-
-    def through_vectors(index: Any) -> Callable[[np.ndarray], list[set[int]]]:
-        return lambda q: [set(found.tolist()) for found in index.search(q, K)[1]]
-
-    def in_batches(search: Callable[[np.ndarray], Any]) -> float:
+    def in_batches(self, search: Search) -> float:
         """Seconds of a query among 64, the median of five batches."""
         taken = []
         for begin in range(0, 5 * 64, 64):
-            batch = queries[begin % max(1, len(queries) - 64) :][:64]
+            batch = self.queries[begin % max(1, len(self.queries) - 64) :][:64]
             begun = time.perf_counter()
             search(batch)
             taken.append((time.perf_counter() - begun) / len(batch))
         return float(np.median(taken))
 
-    titles = ("accuracy", "build s", "MB", "ms/query", "flat ms", "ratio", "ms in 64", "recall@10")
-    print(f"{'':18}" + "".join(f"{title:>10}" for title in titles))
-
-    table: list[dict[str, Any]] = []
-
-    def row(name: str, accuracy: object, build: float, size: float, search: Any, beside: Any, share: float) -> None:
-        flat_ms, own = (1e3 * each for each in in_turn(few, beside, search))
-        together = 1e3 * in_batches(search)
+    def add(
+        self, name: str, accuracy: object, build: float, size: float, search: Search, beside: Search, share: float
+    ) -> None:
+        flat_ms, own = (1e3 * each for each in in_turn(self.few, beside, search))
+        together = 1e3 * self.in_batches(search)
         print(
             f"{name:18}{accuracy!s:>10}{build:10.1f}{size / 1e6:10.0f}{own:10.3f}{flat_ms:10.3f}"
             f"{flat_ms / own:10.1f}{together:10.3f}{share:10.4f}",
             flush=True,
         )
         cells = {"build s": build, "MB": size / 1e6, "ms a query": own, "flat ms": flat_ms, "ratio": flat_ms / own}
-        table.append({"row": name, "accuracy": accuracy, **cells, "ms in 64": together, "recall@10": share})
+        self.rows.append({"row": name, "accuracy": accuracy, **cells, "ms in 64": together, "recall@10": share})
 
+
+def through_index(index: Index, threads: int) -> Search:
+    return lambda q: [
+        {hit.row for hit in hits} for hits in index.search(k=K, mode="dense", query_vectors=q, threads=threads)
+    ]
+
+
+def through_vectors(index: Any) -> Search:
+    return lambda q: [set(found.tolist()) for found in index.search(q, K)[1]]
+
+
+def through_scan(scan: Scan, threads: int) -> Search:
+    return lambda q: [set(found.tolist()) for found in scan.top(q, K, threads=threads)[1]]
+
+
+def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
+    tables, matrix, queries = corpus(file, options.vectors, options.queries)
+    matrix = matrix.astype(np.float16)
+    print(
+        f"{len(matrix):,} sentence vectors of width {matrix.shape[1]} in {sum(map(len, tables)):,} chunks", flush=True
+    )
+    comparison = Comparison(queries, options.timed, options.threads)
+    compare_vectors(comparison, matrix, options.accuracy)
+    if not options.no_index:
+        compare_indexes(comparison, tables, options.accuracy)
+    return {"vectors": len(matrix), "width": matrix.shape[1], "threads": options.threads, "rows": comparison.rows}
+
+
+def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequence[int]) -> None:
+    """FAISS's flat index, the scan of float16 and of int8, and HNSW, of the vectors alone."""
+    width, threads = matrix.shape[1], comparison.threads
     faiss.omp_set_num_threads(os.cpu_count() or 1)
     begun = time.perf_counter()
-    flat = faiss.index_factory(matrix.shape[1], "SQfp16", faiss.METRIC_INNER_PRODUCT)
+    flat = faiss.index_factory(width, "SQfp16", faiss.METRIC_INNER_PRODUCT)
     flat.add(matrix.astype(np.float32))
     seconds_flat = time.perf_counter() - begun
-    scan = Scan([matrix], matrix.shape[1])
-    flat_search = through_vectors(flat)
-
-    def scan_search(q: np.ndarray) -> list[set[int]]:
-        return [set(found.tolist()) for found in scan.top(q, K, threads=options.threads)[1]]
-
-    exact = rows(scan_search)
-    scores = np.sort(few[:20] @ matrix.astype(np.float32).T, axis=1)[:, : -K - 1 : -1]
-    assert np.allclose(scan.top(few[:20], K)[0], scores, atol=1e-5), "the scan is not brute force"
-    faiss.omp_set_num_threads(options.threads)
-    row(
-        "vectors FAISS flat",
-        "-",
-        seconds_flat,
-        matrix.nbytes,
-        flat_search,
-        flat_search,
-        recall(rows(flat_search), exact),
-    )
-    row("vectors scan", "-", 0.0, matrix.nbytes, scan_search, flat_search, 1.0)
+    scan = Scan([matrix], width)
+    flat_search, scan_search = through_vectors(flat), through_scan(scan, threads)
+    exact = comparison.found(scan_search)
+    few = comparison.few[:20]
+    scores = np.sort(few @ matrix.astype(np.float32).T, axis=1)[:, : -K - 1 : -1]
+    assert np.allclose(scan.top(few, K)[0], scores, atol=1e-5), "the scan is not brute force"
+    faiss.omp_set_num_threads(threads)
+    share = recall(comparison.found(flat_search), exact)
+    comparison.add("vectors FAISS flat", "-", seconds_flat, matrix.nbytes, flat_search, flat_search, share)
+    comparison.add("vectors scan", "-", 0.0, matrix.nbytes, scan_search, flat_search, 1.0)
     packed = eight_bit.packed(matrix.astype(np.float32))
-    scan = Scan([packed], matrix.shape[1])
-    row("vectors scan int8", "-", 0.0, packed.nbytes, scan_search, flat_search, recall(rows(scan_search), exact))
-    if options.accuracy:
-        begun = time.perf_counter()
-        hnsw = VectorIndex([matrix], matrix.shape[1], "hnsw")
-        seconds = time.perf_counter() - begun
-        with tempfile.TemporaryDirectory() as folder:
-            hnsw.save(Path(folder) / "hnsw")
-            size = (Path(folder) / "hnsw").stat().st_size
-        shares = []
-        for accuracy in options.accuracy:
-            hnsw.accuracy = accuracy
-            search = through_vectors(hnsw)
-            shares.append(recall(rows(search), exact))
-            row("vectors hnsw", accuracy, seconds, size, search, flat_search, shares[-1])
-        assert max(shares) >= 0.9, "HNSW finds too little"
-        del hnsw
-    del flat
-    figures = {"vectors": len(matrix), "width": matrix.shape[1], "threads": options.threads, "rows": table}
-    if options.no_index:
-        return figures
+    scan_search = through_scan(Scan([packed], width), threads)
+    share = recall(comparison.found(scan_search), exact)
+    comparison.add("vectors scan int8", "-", 0.0, packed.nbytes, scan_search, flat_search, share)
+    if not accuracies:
+        return
+    begun = time.perf_counter()
+    hnsw = VectorIndex([matrix], width, "hnsw")
+    seconds = time.perf_counter() - begun
+    with tempfile.TemporaryDirectory() as folder:
+        hnsw.save(Path(folder) / "hnsw")
+        size = (Path(folder) / "hnsw").stat().st_size
+    shares = []
+    for accuracy in accuracies:
+        hnsw.accuracy = accuracy
+        search = through_vectors(hnsw)
+        shares.append(recall(comparison.found(search), exact))
+        comparison.add("vectors hnsw", accuracy, seconds, size, search, flat_search, shares[-1])
+    assert max(shares) >= 0.9, "HNSW finds too little"
 
+
+def compare_indexes(comparison: Comparison, tables: list[pa.Table], accuracies: Sequence[int]) -> None:
+    """Flat and HNSW through pychunk.Index."""
+    threads = comparison.threads
     with tempfile.TemporaryDirectory() as folder:
         taken = {}
-        for kind in ("flat", "hnsw") if options.accuracy else ("flat",):
+        for kind in ("flat", "hnsw") if accuracies else ("flat",):
             faiss.omp_set_num_threads(os.cpu_count() or 1)
             begun = time.perf_counter()
             with Index.create(Path(folder) / kind, kind=kind, terms=None) as index:
@@ -206,15 +222,14 @@ def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
                 index.save()
             taken[kind] = time.perf_counter() - begun
         opened = Index.open(Path(folder) / "flat")
-        flat_search = through_index(opened)
-        exact = rows(flat_search)
-        row("index flat", "-", taken["flat"], opened.info["bytes"], flat_search, flat_search, 1.0)
-        for accuracy in options.accuracy:
+        flat_search = through_index(opened, threads)
+        exact = comparison.found(flat_search)
+        comparison.add("index flat", "-", taken["flat"], opened.info["bytes"], flat_search, flat_search, 1.0)
+        for accuracy in accuracies:
             index = Index.open(Path(folder) / "hnsw", accuracy=accuracy)
-            search = through_index(index)
-            share = recall(rows(search), exact)
-            row("index hnsw", accuracy, taken["hnsw"], index.info["bytes"], search, flat_search, share)
-    return figures
+            search = through_index(index, threads)
+            share = recall(comparison.found(search), exact)
+            comparison.add("index hnsw", accuracy, taken["hnsw"], index.info["bytes"], search, flat_search, share)
 
 
 def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:

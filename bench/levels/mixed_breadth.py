@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -190,6 +190,70 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
     return f"{cell['mean']:{sign}.4f} ({cell['low']:{sign}.4f} to {cell['high']:{sign}.4f})"
 
 
+class Searched(NamedTuple):
+    """What one version of the questions finds: F1 of each range of levels, and what planners are told of a query."""
+
+    queries: list[str]
+    f1: F64
+    told: list[Metadata]
+    first_pass: float
+    calibrated: F64
+    dense: F64
+    sizes: list[dict[str, Any]]
+
+
+def searched(
+    index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure, threads: int | None
+) -> Searched:
+    queries = [getattr(question, version) for question in data.questions]
+    f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=threads)
+    begin = time.process_time()
+    told = index.plan_metadata(queries, threads=threads)
+    first_pass = (time.process_time() - begin) * 1000 / len(queries)
+    calibrated = across(index, data, queries, measure, threads)
+    dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense", threads=threads)
+    choice, _, _ = planned(Learned(), queries, told)
+    own_kinds = [WHAT[question.kind] for question in data.questions]
+    sizes = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
+    print(f"searched, {VERSIONS[version]}", flush=True)
+    return Searched(queries, f1, told, first_pass, calibrated, dense, sizes)
+
+
+def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[str]) -> tuple[dict[str, I64], list]:
+    """The ranges that every way chooses, by its name, and what planners cost."""
+    best = {kind: (pair[0], pair[1]) for kind, pair in model().facts["best_of_breadth"].items()}
+    ways: dict[str, I64] = {told_of(pair): always(pair, len(kinds)) for pair in RANGES}
+    makers: dict[str, Callable[[], planning.Planner]] = {
+        "fixed": planning.Fixed,
+        "rules": lambda: planning.load("rules"),
+        "learned": Learned,
+    }
+    costs = []
+    for planner, make in makers.items():
+        ways[planner], failed, spent = planned(make(), found.queries, found.told)
+        pass_time = found.first_pass if planner == "learned" else 0.0
+        cost = {"planner": planner, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
+        costs.append({**cost, "failed": failed})
+    ways["bag of words"] = by_kind(guessed, best)
+    ways["breadth known"] = by_kind(kinds, best)
+    ways["oracle"] = found.f1.argmax(axis=1)
+    labels = breadth.pseudo_labels(found.f1[:, :, MIDDLE])
+    commonest = int(np.bincount(labels[labels >= 0]).argmax())
+    ways[f"majority class ({told_of(RANGES[commonest])})"] = always(RANGES[commonest], len(kinds))
+    return ways, costs
+
+
+def show(rows: list[dict[str, Any]], alone: list[dict[str, Any]]) -> None:
+    for row in rows:
+        cells = "  ".join(shown(row[f"F1 within {words}"]) for words in BUDGETS)
+        minus = shown(row["learned minus this, within 500"], "+")
+        parts = " ".join(f"{kind} {row[kind]:.3f}" for kind in KINDS)
+        print(f"  {row['levels']:38} {cells}  learned minus this {minus}  {parts}  right {row['right']:.3f}")
+    for row in alone:
+        cells = f"{shown(row['F1 within 500'])}  minus best fixed {shown(row['minus the best fixed levels'], '+')}"
+        print(f"  alone: {row['levels']:31} {cells}")
+
+
 def main() -> None:
     """Prints the tables; saves them."""
     options = arguments()
@@ -197,74 +261,33 @@ def main() -> None:
     training = breadth.load(options.data, "train")
     kinds = [question.breadth for question in data.questions]
     print(f"{len(kinds):,} questions about {len(data.documents):,} documents")
-    tables: dict[str, Any] = {}
     measure = breadth.Measure(data.documents)
     with tempfile.TemporaryDirectory() as folder:
         index = breadth_levels.index_of(data, Path(folder) / "index", threads=options.threads)
         index.save()  # which makes the scales of the levels
-        searched: dict[str, tuple[F64, list[Metadata], float]] = {}
-        calibrated: dict[str, F64] = {}
-        dense: dict[str, F64] = {}
-        sizes: dict[str, list[dict[str, Any]]] = {}
-        for version in VERSIONS:
-            queries = [getattr(question, version) for question in data.questions]
-            f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=options.threads)
-            begin = time.process_time()
-            told = index.plan_metadata(queries, threads=options.threads)
-            searched[version] = f1, told, (time.process_time() - begin) * 1000 / len(queries)
-            calibrated[version] = across(index, data, queries, measure, options.threads)
-            dense[version] = breadth_levels.f1_of_ranges(
-                index, data, queries, measure=measure, mode="dense", threads=options.threads
-            )
-            choice, _, _ = planned(Learned(), queries, told)
-            own_kinds = [WHAT[question.kind] for question in data.questions]
-            sizes[version] = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
-            print(f"searched, {VERSIONS[version]}", flush=True)
+        every = {version: searched(index, data, version, measure, options.threads) for version in VERSIONS}
         nodes = len(index)
         index.close(discard=True)
-    facts = model().facts
-    best = {kind: (pair[0], pair[1]) for kind, pair in facts["best_of_breadth"].items()}
+    tables: dict[str, Any] = {}
     planners = []
     for version, name in VERSIONS.items():
-        f1, told, first = searched[version]
-        queries = [getattr(question, version) for question in data.questions]
+        found = every[version]
         bag = Bag(
             [getattr(each, version) for each in training.questions], [each.breadth for each in training.questions]
         )
-        guessed = [bag(query) for query in queries]
-        ways: dict[str, I64] = {told_of(pair): always(pair, len(kinds)) for pair in RANGES}
-        makers: dict[str, Callable[[], planning.Planner]] = {
-            "fixed": planning.Fixed,
-            "rules": lambda: planning.load("rules"),
-            "learned": Learned,
-        }
-        for planner, make in makers.items():
-            ways[planner], failed, spent = planned(make(), queries, told)
-            pass_time = first if planner == "learned" else 0.0
-            cost = {"planner": planner, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
-            planners.append({**cost, "failed": failed})
-        ways["bag of words"] = by_kind(guessed, best)
-        ways["breadth known"] = by_kind(kinds, best)
-        ways["oracle"] = f1.argmax(axis=1)
+        guessed = [bag(query) for query in found.queries]
+        ways, costs = ways_of(found, name, kinds, guessed)
+        planners += costs
         share = float(np.mean([one == other for one, other in zip(guessed, kinds, strict=True)]))
-        labels = breadth.pseudo_labels(f1[:, :, MIDDLE])
-        commonest = int(np.bincount(labels[labels >= 0]).argmax())
-        ways[f"majority class ({told_of(RANGES[commonest])})"] = always(RANGES[commonest], len(kinds))
-        rows = rows_of(f1, ways, kinds, {"all levels, fusion levels": calibrated[version]})
+        rows = rows_of(found.f1, ways, kinds, {"all levels, fusion levels": found.calibrated})
+        alone = narrow_rows(found.f1, ways, data)
         tables[f"Questions {name}"] = rows
-        tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"] = narrow_rows(f1, ways, data)
-        tables[f"With BM25 and without, {name}"] = hybrid_rows({"hybrid": f1, "dense": dense[version]}, ways)
-        tables[f"Levels that the learned planner chose, {name}"] = sizes[version]
+        tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"] = alone
+        tables[f"With BM25 and without, {name}"] = hybrid_rows({"hybrid": found.f1, "dense": found.dense}, ways)
+        tables[f"Levels that the learned planner chose, {name}"] = found.sizes
         print(f"\n{name}; the bag of words guesses {share:.3f} of the breadths")
         tables[f"breadths that the bag of words guesses, {name}"] = round(share, 4)
-        for row in rows:
-            cells = "  ".join(shown(row[f"F1 within {words}"]) for words in BUDGETS)
-            minus = shown(row["learned minus this, within 500"], "+")
-            parts = " ".join(f"{kind} {row[kind]:.3f}" for kind in KINDS)
-            print(f"  {row['levels']:38} {cells}  learned minus this {minus}  {parts}  right {row['right']:.3f}")
-        for row in tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"]:
-            cells = f"{shown(row['F1 within 500'])}  minus best fixed {shown(row['minus the best fixed levels'], '+')}"
-            print(f"  alone: {row['levels']:31} {cells}")
+        show(rows, alone)
     tables["Planners"] = planners
     for name, value in tables.items():
         if isinstance(value, list) and not name.startswith("Questions as"):

@@ -18,6 +18,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,12 @@ class Remembered:
         return rerank.Scored(given, scored.tokens)
 
 
-def found(
-    data: datasets.Dataset, name: str, depth: int, learned: bool, threads: int
-) -> tuple[contenders.Encoder, contenders.Chunked, list[list[Hit]], list[list[Hit]], rerank.Cost]:
-    """The encoder, the chunks, the best ``depth`` hits of every question, and these in the order of ``"features"``."""
+#: The encoder, the chunks, the best hits of every question, these in the order of ``"features"``, and its cost.
+Ranked = tuple[contenders.Encoder, contenders.Chunked, list[list[Hit]], list[list[Hit]], rerank.Cost]
+
+
+def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads: int) -> Ranked:
+    """What an encoder finds of every question, at most ``depth`` hits."""
     encoder = contenders.Encoder(name)
     chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
     texts = [each.text for each in data.questions]
@@ -105,7 +108,7 @@ def measured(
     return {name: values[name] for name in MEASURES}
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=Path(default), help="folder with squad/")
@@ -118,87 +121,120 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
     whole = datasets.squad(options.data / "squad" / "dev-v2.0.json")
     chosen = np.arange(len(whole.questions))
     if options.rerank != ["features"] and 0 < options.questions < len(chosen):
         chosen = np.sort(np.random.default_rng(options.seed).choice(len(chosen), options.questions, replace=False))
-    data = replace(whole, questions=[whole.questions[i] for i in chosen])
-    texts = [each.text for each in data.questions]
-    rows: list[dict[str, Any]] = []
-    models = []
     wanted = options.rerank or ["reranker"]
     stages = {model: Remembered(rerank.load(model)) for model in wanted if model != "features"}
+    rows: list[dict[str, Any]] = []
+    models = []
     for name in options.encoder or ["static"]:
-        learned = "features" in wanted and name == "static"
-        encoder, chunked, every, by_features, cost = found(whole, name, options.depth, learned, options.threads)
-        models.append(encoder.model.fingerprint)
-        hits = [every[i] for i in chosen]
-        before = measured(data, encoder, chunked, hits)
-        all_questions = measured(whole, encoder, chunked, every)
-        plain: dict[str, Any] = {"encoder": name, "rerank": "none", "questions": len(texts)}
-        plain |= {measure: intervals.interval(before[measure])._asdict() for measure in MEASURES}
-        rows.append(plain)
-        show(plain)
-        if len(texts) < len(whole.questions):
-            plain = {"encoder": name, "rerank": "none", "questions": len(whole.questions)}
-            rows.append(plain | {measure: intervals.interval(all_questions[measure])._asdict() for measure in MEASURES})
-            show(rows[-1])
-        if learned:
-            after = measured(whole, encoder, chunked, by_features)
-            row = {"encoder": name, "rerank": "features", "questions": len(whole.questions)}
-            row |= compared(after, all_questions, [cost], len(whole.questions))
-            scored = cost.hits / len(whole.questions)
-            rows.append(row | {"hits scored a query": scored, "ms a hit": row["ms a query"] / scored})
-            show(rows[-1])
-        first: tuple[np.ndarray, dict[str, Any]] | None = None
-        ordered: dict[str, list[list[Hit]]] = {model: [] for model in stages}
-        costs: dict[str, list[rerank.Cost]] = {model: [] for model in stages}
-        for begin in range(0, len(texts), TOGETHER):  # in turns, so that other work on the machine slows all alike
-            part = slice(begin, begin + TOGETHER)
-            for model, stage in stages.items():
-                best, cost = rerank.reranked(stage, texts[part], hits[part], options.depth, threads=options.threads)
-                ordered[model] += best
-                costs[model].append(cost)
-        for model, stage in stages.items():
-            after = measured(data, encoder, chunked, ordered[model])
-            row = {"encoder": name, "rerank": model, "questions": len(texts)}
-            row |= compared(after, before, costs[model], len(texts))
-            asked = stage.asked()
-            row |= {"hits scored a query": asked / len(texts), "ms a hit": row["ms a query"] * len(texts) / asked}
-            gains = after[MEASURES[0]] - before[MEASURES[0]]
-            if first is None:
-                first = gains, row
-            else:
-                row["of the first reranker"] = {
-                    "gain kept": intervals.of_sums(np.stack([gains, first[0]], axis=1), kept)._asdict(),
-                    "hits@1 less": intervals.paired(gains, first[0])._asdict(),
-                    "time": row["ms a hit"] / first[1]["ms a hit"],
-                }
+        ranked = found(whole, name, options.depth, "features" in wanted and name == "static", options.threads)
+        models.append(ranked[0].model.fingerprint)
+        for row in rows_of(name, whole, chosen, ranked, stages, options):
             rows.append(row)
             show(row)
         if options.output:
-            about = (
-                f"The best {options.depth} chunks of each question ordered anew; {options.threads} threads on a "
-                "machine with other work. Gains are paired differences with 95 % bootstrap intervals. "
-            )
-            if stages:
-                about += (
-                    f"Cross-encoders read those of {len(texts)} questions, a seeded choice. Pairs that were read for "
-                    "one encoder are not read again for the next: time and tokens are those of the hits scored."
-                )
-            if "features" in wanted:
-                about += (
-                    f"The time of features is a thread's on the CPU, {TOGETHER} questions a call, of {REPEATS} runs "
-                    "the fastest, as the machine's other work takes more than they do."
-                )
-            packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
-            title = "What reranking brings" if stages else "What features bring"
-            if stages and options.encoder:
-                title = f"What reranking brings to hits by {' and '.join(options.encoder)}"
-            title = "What a student of the reranker keeps" if len(stages) > 1 else title
-            figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
-            record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))
+            save(rows, models, stages, len(chosen), options)
+
+
+def rows_of(
+    name: str,
+    whole: datasets.Dataset,
+    chosen: np.ndarray,
+    ranked: Ranked,
+    stages: dict[str, Remembered],
+    options: argparse.Namespace,
+) -> Iterator[dict[str, Any]]:
+    """An encoder's rows: before, by features where it has them, then one a cross-encoder."""
+    encoder, chunked, every, by_features, cost = ranked
+    data = replace(whole, questions=[whole.questions[i] for i in chosen])
+    hits = [every[i] for i in chosen]
+    before = measured(data, encoder, chunked, hits)
+    all_questions = measured(whole, encoder, chunked, every)
+    yield plain(name, before, len(chosen))
+    if len(chosen) < len(whole.questions):
+        yield plain(name, all_questions, len(whole.questions))
+    if by_features:
+        after = measured(whole, encoder, chunked, by_features)
+        row = {"encoder": name, "rerank": "features", "questions": len(whole.questions)}
+        row |= compared(after, all_questions, [cost], len(whole.questions))
+        scored = cost.hits / len(whole.questions)
+        yield row | {"hits scored a query": scored, "ms a hit": row["ms a query"] / scored}
+    first: tuple[np.ndarray, dict[str, Any]] | None = None
+    ordered, costs = in_turns([each.text for each in data.questions], hits, stages, options)
+    for model, stage in stages.items():
+        after = measured(data, encoder, chunked, ordered[model])
+        row = {"encoder": name, "rerank": model, "questions": len(chosen)}
+        row |= compared(after, before, costs[model], len(chosen))
+        asked = stage.asked()
+        row |= {"hits scored a query": asked / len(chosen), "ms a hit": row["ms a query"] * len(chosen) / asked}
+        gains = after[MEASURES[0]] - before[MEASURES[0]]
+        if first is None:
+            first = gains, row
+        else:
+            row["of the first reranker"] = {
+                "gain kept": intervals.of_sums(np.stack([gains, first[0]], axis=1), kept)._asdict(),
+                "hits@1 less": intervals.paired(gains, first[0])._asdict(),
+                "time": row["ms a hit"] / first[1]["ms a hit"],
+            }
+        yield row
+
+
+def in_turns(
+    texts: list[str], hits: list[list[Hit]], stages: dict[str, Remembered], options: argparse.Namespace
+) -> tuple[dict[str, list[list[Hit]]], dict[str, list[rerank.Cost]]]:
+    """The hits in each cross-encoder's order, and its costs; in turns, so that other work slows all alike."""
+    ordered: dict[str, list[list[Hit]]] = {model: [] for model in stages}
+    costs: dict[str, list[rerank.Cost]] = {model: [] for model in stages}
+    for begin in range(0, len(texts), TOGETHER):
+        part = slice(begin, begin + TOGETHER)
+        for model, stage in stages.items():
+            best, cost = rerank.reranked(stage, texts[part], hits[part], options.depth, threads=options.threads)
+            ordered[model] += best
+            costs[model].append(cost)
+    return ordered, costs
+
+
+def plain(name: str, values: dict[str, np.ndarray], questions: int) -> dict[str, Any]:
+    row = {"encoder": name, "rerank": "none", "questions": questions}
+    return row | {measure: intervals.interval(values[measure])._asdict() for measure in MEASURES}
+
+
+def save(
+    rows: list[dict[str, Any]],
+    models: list[str],
+    stages: dict[str, Remembered],
+    questions: int,
+    options: argparse.Namespace,
+) -> None:
+    about = (
+        f"The best {options.depth} chunks of each question ordered anew; {options.threads} threads on a "
+        "machine with other work. Gains are paired differences with 95 % bootstrap intervals. "
+    )
+    if stages:
+        about += (
+            f"Cross-encoders read those of {questions} questions, a seeded choice. Pairs that were read for "
+            "one encoder are not read again for the next: time and tokens are those of the hits scored."
+        )
+    if "features" in (options.rerank or []):
+        about += (
+            f"The time of features is a thread's on the CPU, {TOGETHER} questions a call, of {REPEATS} runs "
+            "the fastest, as the machine's other work takes more than they do."
+        )
+    title = "What reranking brings" if stages else "What features bring"
+    if stages and options.encoder:
+        title = f"What reranking brings to hits by {' and '.join(options.encoder)}"
+    title = "What a student of the reranker keeps" if len(stages) > 1 else title
+    figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
+    packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
+    record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))
 
 
 def compared(
