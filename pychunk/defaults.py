@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Chunks:
     """The method if nobody names one, and the lengths of chunks that ``"auto"`` means, in tokens.
 
-    bench/defaults.py chose the first four on questions with known answers, see docs/evaluation.md.
+    bench/retrieval/defaults.py chose the first four on questions with known answers, see docs/evaluation.md.
 
     Attributes:
         method: what cuts.
@@ -49,7 +49,7 @@ class Bm25:
 
 @dataclass(frozen=True)
 class Search:
-    """The hits of a search and their ranking; bench/retrieval_defaults.py chose the weights on SQuAD.
+    """The hits of a search and their ranking; bench/retrieval/retrieval_defaults.py chose the weights on SQuAD.
 
     Attributes:
         k: hits of a query.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Tests import helpers, and a few each other, by name, whatever folders they are in.
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE / "helpers"), *sorted({str(file.parent) for file in _HERE.rglob("test_*.py")})]
+# The benchmarks are imported as bench.FOLDER.NAME; last, so that the installed pychunk is found before the checkout's.
+sys.path.append(str(_HERE.parent))
 
 # The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
 # Others, drawn anew: pytest --hypothesis-profile=random.

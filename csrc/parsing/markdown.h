@@ -9,8 +9,8 @@
 //
 // Floor: each byte is read once to find the end of its line and once to count characters, 2 bytes moved for each byte
 // of text. Beside that each line takes some 60 ns: one core reads 0.34 GB/s of lines of 20 bytes with all kinds of
-// blocks (bench/test_bench_markdown.py), 0.45 GB/s of the Markdown of installed packages (40 bytes a line) and 1.1 GB/s
-// of wrapped prose; markdown-it-py 0.001.
+// blocks (bench/stages/test_bench_markdown.py), 0.45 GB/s of the Markdown of installed packages (40 bytes a line)
+// and 1.1 GB/s of wrapped prose; markdown-it-py 0.001.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -1,8 +1,8 @@
 """Which sentences half precision leaves in doubt: those whose errors could decide a cut.
 
-In fp16 a transformer's scores are off by 6e-5 in the median and by up to 6e-4 (bench/half_precision.py), and 40 % of
-long documents have a score nearer to its threshold than 1e-3. So those sentences are encoded again in fp32; then whole
-documents whose threshold, which the other sentences' errors move, too, is still near to a score.
+In fp16 a transformer's scores are off by 6e-5 in the median and by up to 6e-4 (bench/encoders/half_precision.py), and
+40 % of long documents have a score nearer to its threshold than 1e-3. So those sentences are encoded again in fp32;
+then whole documents whose threshold, which the other sentences' errors move, too, is still near to a score.
 """
 
 from __future__ import annotations

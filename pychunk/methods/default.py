@@ -1,4 +1,7 @@
-"""What cuts where nobody names a method: the same for `segment`, `ingest` and `index`, chosen by bench/defaults.py."""
+"""What cuts where nobody names a method: the same for `segment`, `ingest` and `index`.
+
+bench/retrieval/defaults.py chose it.
+"""
 
 from __future__ import annotations
 

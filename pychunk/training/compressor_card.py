@@ -37,5 +37,5 @@ their weighted mean. {facts["bytes"]:,} bytes; the engine computes it, no runtim
 {rows}
 
 Means with 95 % bootstrap intervals, of pairs in the last row. The figures that count are of test articles:
-`python bench/smartchunk.py compressor{of}`.
+`python bench/levels/compressor_vectors.py{of}`.
 """

@@ -33,5 +33,5 @@ owed to narrow questions, which counts {facts["caution"]:g} times. {facts["bytes
 | --- | --- |
 {rows}
 
-The figures that count are of test articles: `python bench/smartchunk.py breadth`.
+The figures that count are of test articles: `python bench/levels/mixed_breadth.py`.
 """

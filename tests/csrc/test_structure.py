@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import itertools
-import time
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from command_line import invoke
+from block_texts import MARKDOWN, Block, blocks_of, check_tree
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pychunk
 from pychunk import Segmenter
 from pychunk._engine import native as _native
-from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
+from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk._engine.reference import engine
-from pychunk._engine.reference.parsing.inline import link_labels
-from pychunk._engine.reference.structure import heading_text
 from pychunk._engine.reference.text.graphemes import count_words
-from pychunk.parsing import markdown
-from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
-from pychunk.parsing.html.page import parse_html
 
-Block = tuple[str, int, int, int]
 Span = tuple[int, int, str, float]
-
 WORDS = st.sampled_from(
     [
         "Cats",
@@ -279,22 +266,6 @@ def test_units_that_fit_are_whole_and_every_chunk_fits(found: Document, size: in
             assert sum(count_words(found[0][a:b]) for a, b in pieces) > size
 
 
-def check_tree(rows: list[Any]) -> None:
-    """Of one document: parents come before, depths count them, and every subtree is a slice."""
-    below: dict[int, set[int]] = {i: {i} for i in range(len(rows))}
-    for i in reversed(range(len(rows))):
-        if rows[i].parent is not None:
-            assert 0 <= rows[i].parent < i
-            below[rows[i].parent] |= below[i]
-    for i, row in enumerate(rows):
-        assert row.depth == (0 if row.parent is None else rows[row.parent].depth + 1)
-        assert below[i] == set(range(i, i + row.subtree))
-        assert row.parent is None or row.path[: len(rows[row.parent].path)] == rows[row.parent].path
-        assert 1 <= row.part <= row.parts
-        if row.part > 1:
-            assert (rows[i - 1].part, rows[i - 1].parts) == (row.part - 1, row.parts)
-
-
 @settings(max_examples=40, deadline=None)
 @given(found=documents(), size=st.integers(2, 60), plain=st.booleans())
 def test_every_subtree_is_a_slice(found: Document, size: int, plain: bool) -> None:
@@ -337,59 +308,6 @@ def test_parts_of_a_table_name_its_header_and_fit(rows: list[str], size: int) ->
         assert set(chunk.text.splitlines()) <= {"# Cats", "", "|---|", "After it.", *rows}  # no row is cut
     assert [chunk.part for chunk in parts] == list(range(1, len(parts) + 1))
     assert not parts or "After it." not in parts[-1].text
-
-
-MARKDOWN = """# Guide
-
-Do the following:
-
-- One step.
-- Another. It is longer.
-
-Is it done?
-
-Yes, it is.
-
-Run this. Then wait.
-
-```
-a = 1
-
-b = 2
-```
-
-## Details
-
-Short.
-
-### More
-
-Cats purr. They sleep all day. The sun burns hydrogen, and stars do.
-
-### Other
-
-Dogs bark.
-"""
-
-
-def blocks_of(text: str) -> list[Block]:
-    """Blocks of the simple Markdown above."""
-    found: list[Block] = []
-    at, fence = 0, text.find("```")
-    for part in text.split("\n\n"):
-        start, at = at, at + len(part) + 2
-        if fence >= 0 and fence < start <= text.find("```", fence + 3):
-            kind, level, _, _ = found.pop()
-            found.append((kind, level, fence, start + len(part.rstrip())))
-        elif part.startswith("#"):
-            found.append(("heading", len(part) - len(part.lstrip("#")), start, start + len(part)))
-        elif part.startswith("-"):
-            for line in part.split("\n"):
-                found.append(("item", 1, start, start + len(line)))
-                start += len(line) + 1
-        else:
-            found.append(("code" if part.startswith("```") else "paragraph", 0, start, start + len(part.rstrip())))
-    return found
 
 
 def test_a_heading_that_runs_into_its_text_stays_with_it() -> None:
@@ -455,81 +373,6 @@ def test_a_unit_that_is_too_long_is_cut_evenly_at_items_and_says_so() -> None:
     assert [len(chunk.text.splitlines()) for chunk in chunks] in ([4, 4, 3], [5, 4, 2])
 
 
-SENTENCE = st.lists(
-    st.sampled_from(["Cats", "purr", "loudly", "stars", "burn", "hydrogen", "bread", "needs", "salt"]),
-    min_size=1,
-    max_size=6,
-).map(lambda words: " ".join(words).capitalize() + ".")
-
-
-@settings(max_examples=40, deadline=None)
-@given(sentences=st.lists(SENTENCE, min_size=2, max_size=9), size=st.integers(6, 25))
-def test_a_section_by_topics_has_fewest_short_chunks_and_then_least_affinity_cut(
-    sentences: list[str], size: int
-) -> None:
-    text = " ".join(sentences)
-    found = pychunk.segment(text, "structure", size=size, unit="words", within="topic")
-    words = [len(sentence.split()) for sentence in sentences]
-    score = pychunk.Segmenter("topic").scores(text)["score"].to_pylist()
-    assert len(score) == len(words)
-
-    def worth(cuts: tuple[int, ...]) -> tuple[int, float] | None:
-        lengths = [sum(words[a:b]) for a, b in itertools.pairwise((0, *cuts, len(words)))]
-        if max(lengths) > size:
-            return None
-        return sum(length < size // 3 for length in lengths), sum(round(score[cut - 1] * 2**32) for cut in cuts)
-
-    own = tuple(itertools.accumulate(chunk.text.count(".") for chunk in found))[:-1]
-    assert len(own) == len(found) - 1
-    if sum(words) <= size:
-        assert own == ()
-        return
-    places = range(1, len(words))
-    every = [cuts for count in places for cuts in itertools.combinations(places, count)]
-    assert worth(own) == min(made for cuts in every if (made := worth(cuts)) is not None)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    sentences=st.lists(SENTENCE, min_size=2, max_size=9),
-    size=st.integers(6, 25),
-    method=st.sampled_from(["semantic", "nsp"]),
-)
-def test_a_section_is_cut_where_the_lowest_score_is(sentences: list[str], size: int, method: str) -> None:
-    text = " ".join(sentences)
-    found = pychunk.segment(text, "structure", size=size, unit="words", within=method, encoder="static")
-    score = pychunk.Segmenter(method, encoder="static").scores(text)["score"].to_pylist()[:-1]
-
-    def parts(first: int, last: int) -> list[int]:
-        if last - first == 1 or sum(len(sentence.split()) for sentence in sentences[first:last]) <= size:
-            return [last - first]
-        cut = min(range(first + 1, last), key=lambda at: score[at - 1])
-        return parts(first, cut) + parts(cut, last)
-
-    assert [chunk.text.count(".") for chunk in found] == parts(0, len(sentences))
-
-
-def test_within_keeps_lists_and_is_checked() -> None:
-    items = "\n".join(f"- Step {i} of many. It is done." for i in range(4))
-    text = "Cats purr. Stars burn hydrogen.\n\nDo this:\n" + items + "\n\nBread needs salt. It rests."
-    at = text.index("Do this:")
-    blocks = [("paragraph", 0, 0, at - 2), ("paragraph", 0, at, at + 8)]
-    for line in items.split("\n"):
-        blocks.append(("item", 1, text.index(line), text.index(line) + len(line)))
-    blocks.append(("paragraph", 0, text.index("Bread"), len(text)))
-    for within in ("size", "topic", "semantic", "nsp"):
-        options = {"size": 40, "unit": "words", "within": within, "encoder": "static"}
-        chunks = pychunk.segment(text, "structure", blocks=blocks, **options)
-        assert len(chunks) > 1
-        assert any("Do this:\n" + items in chunk.text for chunk in chunks), within
-        assert chunks.metadata["options"]["within"] == within
-    with pytest.raises(ValueError, match="within must be one of size, topic, semantic, nsp; got 'pic'"):
-        Segmenter("structure", within="pic")
-    with pytest.raises(ValueError, match=r"within='topic' reads vectors of .* leave out sentence_vectors="):
-        pychunk.segment("Cats purr.", "structure", within="topic", sentence_vectors=[np.eye(1, 4)])
-    assert Segmenter(within="semantic").method.name == "structure"
-
-
 def test_plain_text_works_by_lines_that_look_like_headings() -> None:
     text = "History\n\nCats came first. " * 1 + "They purr.\n\nPresent\n\nDogs came later. They bark.\n"
     chunks = pychunk.segment(text, "structure", size=8, unit="words")
@@ -537,310 +380,6 @@ def test_plain_text_works_by_lines_that_look_like_headings() -> None:
     assert pychunk.segment(text, "structure")[0].path == []
     check_tree(list(chunks))
     assert "path" not in pychunk.segment(text, "recursive").table.column_names
-
-
-def test_what_is_removed_is_listed_with_reason_and_score() -> None:
-    texts = ["Menu. Cats purr. Footer.", "Dogs bark.", ""]
-    removed = [[(0, 5, "navigation", 0.9), {"start": 17, "end": 24, "reason": "footer"}], [], None]
-    out = pychunk.segment(texts, "recursive", removed=removed, ids=["a", "b", "c"])
-    assert out.texts == ["Cats purr.", "Dogs bark."]
-    assert out[0].cut == "removed"
-    assert out.removed.to_pylist() == [
-        {"document": 0, "id": "a", "start": 0, "end": 5, "reason": "navigation", "score": pytest.approx(0.9)},
-        {"document": 0, "id": "a", "start": 17, "end": 24, "reason": "footer", "score": None},
-    ]
-    assert pychunk.segment(texts, "recursive").removed is None
-    assert pychunk.segment(["All of it."], "structure", removed=[[(0, 10)]]).texts == []
-
-
-def test_a_title_that_is_left_out_heads_every_path_and_no_chunk() -> None:
-    lines = ["# Menu", "# Red panda", "Share this.", "It eats bamboo.", "## Range", "It lives in Asia."]
-    lines += ["# Other", "Cats."]
-    text = "\n".join(lines)
-    starts = [text.index(line) for line in lines]
-    kinds = {line: ("heading", line.index(" ")) if line[0] == "#" else ("paragraph", 0) for line in lines}
-    blocks = [(*kinds[line], start, start + len(line)) for line, start in zip(lines, starts, strict=True)]
-    options: dict[str, Any] = {"size": 6, "unit": "words", "blocks": [blocks]}
-
-    def rows(*removed: int) -> list[tuple[str, list[str], int | None]]:
-        spans = [(starts[i], starts[i] + len(lines[i])) for i in removed]
-        chunks = list(pychunk.segment([text], "structure", removed=[spans], **options))
-        check_tree(chunks)
-        return [(chunk.text.split("\n")[-1], chunk.path, chunk.parent) for chunk in chunks]
-
-    panda = ["Red panda"]
-    other = ("Cats.", ["Other"], None)
-    assert rows(0, 1, 2) == [
-        ("It eats bamboo.", panda, None),
-        ("It lives in Asia.", [*panda, "Range"], None),
-        other,
-    ]
-    # What is removed behind the first text that is kept heads nothing, and so does what is no heading of level 1.
-    assert rows(0, 1, 2, 4)[1] == ("It lives in Asia.", panda, None)
-    assert rows(0, 1, 2, 6)[-1] == ("Cats.", [*panda, "Range"], 1)
-
-
-def test_blocks_may_be_columns_dicts_or_blocks() -> None:
-    lists = [blocks_of(MARKDOWN), []]
-    wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", blocks=lists).table
-    blocks = Blocks.of(lists)
-    column = blocks_to_arrow(blocks)
-    table = pa.table({"text": [MARKDOWN, "Cats."], "blocks": column})
-    dicts = [[dict(zip(("kind", "level", "start", "end"), block, strict=True)) for block in each] for each in lists]
-    for batch, said in [
-        (table, "blocks"),
-        ([MARKDOWN, "Cats."], blocks),
-        ([MARKDOWN, "Cats."], column),
-        (table, dicts),
-    ]:
-        assert pychunk.segment(batch, "structure", column=None, blocks=said).table.equals(wanted)
-
-
-def test_documents_that_are_left_out_need_no_blocks() -> None:
-    said = {"blocks": [[("paragraph", 0, 0, 5)], [("paragraph", 0, 0, 5)]], "removed": [[], [(0, 4)]]}
-    out = pychunk.segment(["Cats.", None], "structure", on_error="skip", **said)
-    assert out.texts == ["Cats."]
-    assert [error.row for error in out.errors] == [1]
-    assert not out.removed.num_rows
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ({"blocks": [[("heading", 1, 0, 3), ("paragraph", 0, 2, 5)]]}, "blocks of document 0 must rise"),
-        ({"blocks": [[("heading", 1, 3, 3)]]}, "begin before they end"),
-        ({"blocks": [[("heading", 1, 0, 99)]]}, "blocks of document 0 must lie in its 10 characters"),
-        ({"blocks": [[("title", 1, 0, 3)]]}, "unknown kind of block 'title'; the kinds are paragraph, heading"),
-        ({"blocks": [[], []]}, "one list for each of 1 documents"),
-        ({"removed": [[(0, 3), (2, 4)]]}, "removed of document 0 must rise"),
-        ({"removed": [[(0, 99)]]}, "removed of document 0 must lie in its 10 characters"),
-    ],
-)
-def test_bad_blocks_are_told(said: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        pychunk.segment(["Cats purr."], "structure", **said)
-
-
-def test_given_vectors_and_python_methods_see_the_sentences_of_blocks() -> None:
-    class EachSentence(pychunk.Method):
-        name = "each"
-
-        def cuts(self, features: pychunk.Features) -> pychunk.Cuts:
-            return pychunk.Cuts.of([list(range(count)) for count in features.given("sentences").counts])
-
-    text = "| a. b | c |\n| d. e | f |\nCats purr. Dogs bark."
-    blocks = [[("table", 0, 0, 25), ("paragraph", 0, 26, len(text))]]
-    out = pychunk.segment([text], EachSentence(), blocks=blocks, removed=[[(26, 36)]], atoms=False)
-    assert out.texts == ["| a. b | c |", "| d. e | f |", "Dogs bark."]
-    with pytest.raises(ValueError, match="a page, block or removed span begins inside one"):
-        pychunk.segment(["Cats purr"], "semantic", sentence_vectors=[np.eye(1, 4)], removed=[[(0, 4)]])
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        *(("## Cats  and\tdogs ##", "Cats and dogs"), ("#", ""), ("C#", "C#"), ("# C#", "C#"), ("== Life ==", "Life")),
-        *(("Cats\nand dogs\n---", "Cats and dogs"), ("======", "======"), ("####### x", "# x"), ("Cats", "Cats")),
-        *(
-            ("> ## Cats", "Cats"),
-            ("- 1. # Cats", "Cats"),
-            ("> Cats\n> and\n> ===", "Cats and"),
-            ("- Cats\n  ---", "Cats"),
-        ),
-        *(("Cats\rdogs\r---", "Cats dogs"), ("1. Cats", "1. Cats"), ("- Cats", "- Cats"), ("Cats\n>", "Cats >")),
-    ],
-)
-def test_headings_lose_their_marks(line: str, text: str) -> None:
-    assert heading_text(line) == text
-    chunks = pychunk.segment([line + "\n\nText."], "structure", blocks=[[("heading", 1, 0, len(line))]])
-    assert chunks[0].path == [text]
-
-
-LINKED = "\n\n[the manual]: https://example.org/m\n[1]: <https://example.org/1>\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        (
-            "## 24/7 [Support](https://example.org/a/b) for `my_func(x)` &amp; **bold** words ##",
-            "24/7 Support for my_func(x) & bold words",
-        ),
-        *(("## Setup {#setup-anchor .unnumbered}", "Setup"), ("## A ## {: .b c=d}", "A"), ("# f{x}", "f{x}")),
-        *(('## <a name="x"></a>Usage ![logo](a.png)', "Usage"), ("# A<br>b <!-- c --><sub>2</sub>", "A b 2")),
-        *(("# my_func_name, __init__ and __call__()", "my_func_name, __init__ and __call__()"), ("# 2*3*4", "2*3*4")),
-        *(("# __Note__ _that_ ***all***", "Note that all"), ("# *args and **kwargs", "*args and **kwargs")),
-        *(("# \\*a\\* ~~b~~ \\#", "*a* b #"), ("# `` a ` *b* ``", "a ` *b*"), ("# `a", "`a")),
-        *(("# [a][the  Manual], [The manual][], [1]", "a, The manual, 1"), ("# a[i][j] [x]", "a[i][j] [x]")),
-        *(("# A[^1] on <https://b.org/c>", "A on https://b.org/c"), ("# Vec<T> <div> &lt;p&gt;", "Vec<T> <div> <p>")),
-        *(("# ![Pump](logo.png)", "Pump"), ("# [![build](a.svg)](b) X [![c](d)](e)", "X")),
-        ("# &#8364; &no;", "€ &no;"),
-        *(("Two *lines*\nof [text](u)\n---", "Two lines of text"), ("> # A *b*", "A b")),
-        *(("# 这是**粗体**文字", "这是粗体文字"), ('<h2><img alt="A" src="b"></h2>', "A")),
-        ('<h1 align="center">\n  <b>Wid</b>get &amp; co\n</h1>', "Widget & co"),
-        *(("Cats *and* [dogs](u)", "Cats *and* [dogs](u)"), ("\ufeff# A", "A"), ("# A {/* #b */}", "A")),
-    ],
-)
-def test_headings_are_text(line: str, text: str) -> None:
-    document = line + "\n\nText." + LINKED
-    assert heading_text(line, link_labels(document)) == text
-    assert markdown.heading_text(line, document) == text
-    heading = {"kind": "heading", "level": 1, "start": 0, "end": len(line)}
-    chunks = pychunk.segment([document], "structure", blocks=[[{**heading, "markup": True}]])
-    assert chunks[0].path == [text]
-    assert chunks[0].text.startswith(line)
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [
-        *(
-            "Use <b>x</b> tags",
-            "Page &copy; more",
-            "a [b](c) d",
-            "Call f(`x`) now",
-            "Escape \\* and C:\\_new",
-            "Notes {#id}",
-        ),
-        *("x[^1] y", "a*b*c", "**Bold** __init__", "Vec<T> <!-- kept -->", "![x](y.png)", "# of items"),
-    ],
-)
-def test_headings_of_pages_are_text_already(shown: str) -> None:
-    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-    page = parse_html(f"<h2>{html.escape(shown)}</h2><p>Text.")
-    chunks = pychunk.segment([page.text], "structure", blocks=page.blocks)
-    assert chunks[0].path == [shown]
-    assert heading_text(f"## {shown}", markup=False) == shown
-
-
-@pytest.mark.parametrize("quoted", ["> ## Theirs\n>\n> Text.", "- ## Item\n\n  Text.", "> Theirs\n> ------\n> Text."])
-def test_a_heading_in_a_quote_or_an_item_ends_with_it(quoted: str) -> None:
-    text = f"# Reply\n\n{quoted}\n\nMy own words, {'which go on, ' * 40}and end.\n\n## After\n\nMore."
-    chunks = pychunk.segment([text], "structure", size=20, blocks=markdown.blocks_of([text]))
-    assert {tuple(chunk.path) for chunk in chunks} == {("Reply",), ("Reply", "After")}
-
-
-def test_a_quoted_heading_of_a_page_ends_with_its_quote() -> None:
-    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-    words = "which go on " * 10
-    page = parse_html(
-        f"<h1>T</h1><blockquote><h1>Quoted</h1><p>Theirs.</blockquote>"
-        f"<p>Own words, {words}.<ol><li><h2>Step</h2><p>{words}."
-    )
-    assert page.text.startswith("# T\n\n> # Quoted\n\n> Theirs.\n\nOwn words,")
-    assert page.title == "T"
-    chunks = pychunk.segment([page.text], "structure", size=20, blocks=page.blocks)
-    assert {"T", "T/Step"} == {"/".join(chunk.path) for chunk in chunks}
-
-
-MARKS = (
-    "\\ ` `` < > </a> <b> </b> <br> &amp; &#65; & ! [ ] ( ) [^1] * ** _ __ ~~ ~ a b1 é 中 {#x} {/* */} <!-- --> "
-    "](u) ][1] [1] <http://x> \" ' # - = x="
-)
-INLINE = st.lists(
-    st.sampled_from([*MARKS.split(), " ", "\n", "\t", "\x1c", "\xa0", "<a href='x'>", '<img alt="q">']), max_size=16
-).map("".join)
-
-
-@settings(deadline=None)
-@given(st.sampled_from(["", "# ", "<h1>", "> # "]), INLINE, st.sampled_from(["", " #", "\n---", "</h1>", " {#a}"]))
-def test_texts_of_headings_equal_the_twin(begin: str, inside: str, end: str) -> None:
-    line = begin + inside + end
-    assert markdown.heading_text(line, LINKED) == heading_text(line, link_labels(LINKED))
-
-
-@pytest.mark.parametrize(
-    "part", ["`" * 3 + " ``", "<a '", "<b>", "](a(", "![", "[a][", "*a_", "<!--", "__a", "&a", "{/*", "[^", "**a "]
-)
-def test_headings_of_hostile_markup_take_linear_time(part: str) -> None:
-    begun = time.process_time()
-    markdown.heading_text("# " + part * (1_000_000 // len(part)))
-    assert time.process_time() - begun < 2  # at most 0.1 s; quadratic: minutes
-
-
-def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None:
-    text = "Menu.\n\n" + MARKDOWN
-    blocks = [("paragraph", 0, 0, 5), *((kind, level, a + 7, b + 7) for kind, level, a, b in blocks_of(MARKDOWN))]
-    said = {"blocks": [[], blocks], "removed": [[], [(0, 5)]]}
-    chunks = pychunk.segment(["", text], "structure", size=9, unit="words", **said)
-    (root,) = chunks.tree(1)
-    assert [chunk.chunk for chunk in root] == list(range(9))
-    assert [len(node.children) for node in root.children] == [0, 0, 0, 0, 2]
-    assert root.children[4].chunk.path == ["Guide", "Details"]
-    assert "Dogs bark." in root.children[4].text
-    assert "Run this" not in root.children[4].text
-    assert (chunks.tree(0), chunks.to_markdown(0)) == ([], "")
-    assert "".join(chunks.to_markdown(1).split()) == "".join(MARKDOWN.split())
-    overlapping = pychunk.segment(
-        [MARKDOWN], "structure", size=9, unit="words", overlap=3, blocks=[blocks_of(MARKDOWN)]
-    )
-    assert any(chunk.overlap for chunk in overlapping)
-    assert "".join(overlapping.to_markdown().split()) == "".join(MARKDOWN.split())
-    assert [node.chunk.chunk for node in chunks[4:7].tree(1)] == [4, 5]
-    with pytest.raises(ValueError, match="holds several documents: name one by its row, from 0"):
-        chunks.tree()
-    with pytest.raises(ValueError, match="document must be a row from 0 to 1; got 2"):
-        chunks.tree(2)
-    with pytest.raises(ValueError, match='segment with method="structure"'):
-        pychunk.segment(MARKDOWN, "recursive").tree()
-
-
-def test_a_plain_heading_gets_marks() -> None:
-    assert pychunk.segment("Cats\n\nCats purr. They sleep.", "structure").to_markdown() == (
-        "# Cats\n\nCats purr. They sleep."
-    )
-
-
-def test_the_listing_is_a_tree_and_says_what_was_left_out(tmp_path: Path) -> None:
-    text = "Menu. News.\n\n" + MARKDOWN
-    blocks = [("paragraph", 0, 0, 11), *((kind, level, a + 13, b + 13) for kind, level, a, b in blocks_of(MARKDOWN))]
-    removed = [(0, 5, "menu", 0.5), (6, 11, "menu", 0.5)]
-    table = pa.table(
-        {
-            "id": ["guide", "none"],
-            "text": [text, "Cats."],
-            "blocks": blocks_to_arrow(Blocks.of([blocks, []])),
-            "removed": removed_to_arrow([removed, []]),
-        }
-    )
-    path = tmp_path / "in.parquet"
-    pq.write_table(table, path)
-    columns = ["--column", "text", "--ids", "id", "--blocks", "blocks", "--removed", "removed"]
-    shown = invoke(["segment", str(path), "-m", "structure:size=9,unit=words", *columns]).output
-    assert "Guide › Details\n  document guide, chunk 5" in shown
-    assert "\n    document guide, chunk 6" in shown
-    assert "\n      The sun burns hydrogen" in shown
-    assert "document guide, left out: menu 2 spans, 10 characters (4%)" in shown
-    assert "document none, left out" not in shown
-    assert "left out: menu 2 spans" in invoke(["segment", str(path), "-m", "recursive", *columns]).output
-    out = tmp_path / "out.csv"
-    invoke(["segment", str(path), "-m", "structure:size=9,unit=words", *columns, "-o", str(out)])
-    assert ",Guide > Details > Other," in out.read_text().replace('"', "")
-
-
-def test_boxes_of_a_chunk_are_those_of_its_blocks(tmp_path: Path) -> None:
-    text = "Cats\n\nCats purr.\fDogs bark. They run.\n\nNo box."
-    blocks = Blocks.of(
-        [
-            [],
-            [("heading", 1, 0, 4), ("paragraph", 0, 6, 16), ("paragraph", 0, 17, 37), ("paragraph", 0, 39, 46)],
-        ]
-    )
-    box = np.arange(16, dtype=np.float32).reshape(4, 4)
-    box[3] = np.nan
-    blocks = replace(blocks, page=np.array([1, 1, 2, 2], np.int32), box=box)
-    said = {"page_starts": [[0], [0, 17]]}
-    chunks = pychunk.segment(["Plain.", text], "structure", size=3, unit="words", blocks=blocks, **said)
-    sides = ("page", "left", "top", "right", "bottom")
-    found = [[tuple(box[side] for side in sides) for box in chunk.boxes] for chunk in chunks]
-    own = [(1, 0, 1, 2, 3), (1, 4, 5, 6, 7), (2, 8, 9, 10, 11)]
-    assert found == [[], own[:2], own[2:], own[2:], []]
-    assert [chunk.page for chunk in chunks] == [1, 1, 2, 2, 2]
-    assert "boxes" not in pychunk.segment([text], "structure", page_starts=[[0]]).table.column_names
-    chunks.write(tmp_path / "out.csv")
-    assert '[{""page"": 1, ""left"": 0.0,' in (tmp_path / "out.csv").read_text()
-    empty = pychunk.segment([], "structure", blocks=Blocks.of([]), page_starts=[]).table
-    assert empty.schema.field("boxes").type == chunks.table.schema.field("boxes").type
 
 
 def test_tables_are_cut_at_rows_whatever_ends_their_lines() -> None:

@@ -1,6 +1,5 @@
 """Sentences: literal cases, the tiling contract on arbitrary Unicode, F1 on gold sentences."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -190,8 +189,7 @@ def test_character_count(text: str) -> None:
 def test_f1_over_sentence_ends(data: Path, corpus: str, all_ends: float, inside: float) -> None:
     import json
 
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-    import sentences as bench
+    from bench.peers import sentences as bench
 
     documents = [json.loads(line) for line in (data / "sentences" / f"{corpus}-dev.jsonl").read_text().splitlines()]
     assert bench.f1(documents, bench.pychunk_ends, False) >= all_ends

@@ -1,6 +1,5 @@
 """Questions about sections: their spans by hand, and nothing of a heading in the text that is searched."""
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,8 +48,7 @@ def test_questions_are_drawn_by_seed(articles: list[str]) -> None:
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are in the repository alone")
 def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.syspath_prepend(str(BENCH))
-    import structure_sections as bench
+    from bench.structure import section_hits as bench
 
     made = section_questions(["Ada Lovelace"], [TEXT])
     with pychunk.Index.create(tmp_path / "it.idx") as index:
@@ -66,14 +64,12 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         spans = bench.handed_over(index.search("born in London", k=20, expand=1)[0], 45)
         assert sum(len(made.documents[0][a:b].split()) for _, a, b in spans) <= 45
         assert len(spans) == len(set(spans))
-    assert "bench" not in sys.modules
 
 
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the benchmarks are in the repository alone")
 def test_how_relevant_the_first_chunks_are(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.syspath_prepend(str(BENCH))
-    import structure_sections as bench
+    from bench.structure import section_hits as bench
 
     def hit(chunk: int, document: int, around: tuple[int, ...] = ()) -> Hit:
         """A chunk of 100 characters, with others around it."""
@@ -95,8 +91,7 @@ def test_every_way_to_cut_a_section_is_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.syspath_prepend(str(BENCH))
-    import structure_within as bench
+    from bench.structure import long_sections as bench
 
     text = "Cats purr loudly at night. Stars burn hydrogen for ages. Bread needs flour, water and salt. " * 8
     asked = Question("What burns hydrogen?", 0, ("Stars",), ((27, 56),))

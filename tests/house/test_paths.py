@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = re.compile(r"(?<![\w/.-])((?:pychunk|csrc|tests|bench|docs)/[\w/.-]*[a-zA-Z0-9])(?![\w{*])")
+NAMED = re.compile(r"(?<![\w/.-])((?:pychunk|csrc|tests|bench|docs)/[\w/.-]*[a-zA-Z0-9])(?![\w{*]|\.\w*{)")
 #: Places for a name, and inputs of tests.
 MADE_UP = {"bench/results/NAME.json", "pychunk/methods/NAME.py", "bench/x.py", "docs/pump.md"}
 ENDINGS = (".md", ".py", ".cc", ".h", ".inc", ".cu", ".cuh", ".txt", ".toml", ".pyi", ".sh")

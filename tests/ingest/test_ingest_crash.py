@@ -116,8 +116,8 @@ def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
 def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     pytest.importorskip("pypdfium2", reason="needs pypdfium2: the extra docs")
+    from pdf_texts import running_pages
     from pdfs import made
-    from test_pdf import running_pages
 
     pages = sorted(data.glob("article_extraction/html/*.html.gz"))
     leaflets = sorted(data.glob("unlp2026/**/*.pdf"))

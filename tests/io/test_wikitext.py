@@ -424,7 +424,7 @@ def test_a_real_dump_keeps_headings_and_no_markup(data: Path) -> None:
 @pytest.mark.slow
 def test_no_prose_is_lost_beside_mwparserfromhell(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mwparserfromhell")
-    path = Path(__file__).resolve().parents[2] / "bench" / "wikitext.py"
+    path = Path(__file__).resolve().parents[2] / "bench" / "ingestion" / "wikitext.py"
     monkeypatch.syspath_prepend(path.parent)  # where the modules are that it imports
     spec = importlib.util.spec_from_file_location("bench_wikitext", path)
     assert spec is not None

@@ -31,7 +31,7 @@ SCANNED = 512_000_000
 _BLOCK = 65_536  # vectors handed to FAISS at a time
 #: HNSW: links a vector and level, candidates while building, and in a search. On 200,000 sentence vectors of 256
 #: dimensions recall@10 is .947 with 64 candidates, .959 with 96, .966 with 128, at 15, 12 and 10 times flat's speed on
-#: one thread; candidates of 200 while building take twice as long and give .958 with 64 (bench/index.py).
+#: one thread; candidates of 200 while building take twice as long and give .958 with 64 (bench/index/vector_search.py).
 _LINKS, _CONSTRUCTION, ACCURACY = 32, 100, 96
 
 

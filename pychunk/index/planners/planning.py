@@ -47,7 +47,8 @@ PLANNERS = {
     "learned": ("pychunk.index.planners.plan_learned", "Learned"),
     "llm": ("pychunk.index.planners.plan_llm", "Asking"),
 }
-#: The levels that do best for all queries alike within 500 words, where an index has them (bench/smartchunk.py).
+#: The levels that do best for all queries alike within 500 words, where an index has them
+#: (bench/levels/mixed_breadth.py).
 BEST_FIXED = ("paragraph", "document")
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 WAYS = ("subtree", "section")
-#: Chosen by bench/structure.py sections --split validation, where sections bring .664 of what is asked for within 1,000
-#: words, and .630 where hits are taken by their best score. Shares of .2 to .4 and powers of .5 to 1 bring .649 to
-#: .677, but with a power of 1 less than the best score does within 150 words.
+#: Chosen by bench/structure/section_hits.py --split validation, where sections bring 0.664 of what is asked for within
+#: 1,000 words, and 0.630 where hits are taken by their best score. Shares of 0.2 to 0.4 and powers of 0.5 to 1 bring
+#: 0.649 to 0.677, but with a power of 1 less than the best score does within 150 words.
 SPREAD = 0.3
 LENGTH = 0.75
 

@@ -391,7 +391,7 @@ def test_the_guard_keeps_text_and_bounds_depth() -> None:
 
 @pytest.mark.slow
 def test_twice_the_page_takes_twice_the_time() -> None:
-    """Limits in seconds are those of bench/large.py, on a quiet machine."""
+    """Limits in seconds are those of bench/scaling/large.py, on a quiet machine."""
     part = "<div class='c x'><p>Some text <b>in</b> a page with <a href='#'>links</a>.</p></div>\n"
 
     def seconds(count: int) -> float:

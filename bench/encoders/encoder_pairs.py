@@ -1,0 +1,88 @@
+"""What another encoder's vectors find that MiniLM's do not: the same chunks and questions, paired.
+
+Chunks are those that the documentation recommends (``recursive``, at most 110 words, an English stemmer). Questions are
+encoded after the model's own prompt for them, if it has one.
+
+    pychunk model get minilm
+    python bench/encoders/encoder_pairs.py --encoder DIR -o bench/results/encoder_pairs.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import intervals
+from pychunk.evaluation.strategies import Strategy
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+
+BASE = "minilm"
+MODES = ("dense", "hybrid")
+MEASURES = {"answers": ("strict hits@1", "strict hits@5"), "references": ("recall@1", "recall@5")}
+
+
+def measured(data: datasets.Dataset, name: str) -> tuple[dict[str, Any], float, str]:
+    """Values by mode, seconds of a thread to cut and to encode, and the model's fingerprint."""
+    begun = time.process_time()
+    encoder = contenders.Encoder(name)
+    chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
+    asked = encoder.asked([each.text for each in data.questions])
+    spent = time.process_time() - begun
+    values = {}
+    for mode in MODES:
+        found = runner.retrieve(chunked, data, encoder, Strategy(mode), asked, {"stemmer": "english"})
+        values[mode] = runner.measure(found, data, encoder)[0]
+    return values, spent, encoder.model.fingerprint
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="folder with squad/ and chunking_evaluation/")
+    parser.add_argument("--encoder", required=True, metavar="NAME|DIR")
+    parser.add_argument("--questions", type=int, default=0, help="of SQuAD, a seeded choice of so many (default: all)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures as JSON")
+    options = parser.parse_args()
+    squad = datasets.squad(options.data / "squad" / "dev-v2.0.json")
+    if 0 < options.questions < len(squad.questions):
+        chosen = np.random.default_rng(options.seed).choice(len(squad.questions), options.questions, replace=False)
+        squad = replace(squad, questions=[squad.questions[i] for i in np.sort(chosen)])
+    rows: list[dict[str, Any]] = []
+    models: list[str] = []
+    for data in (datasets.chunking_evaluation(options.data / "chunking_evaluation"), squad):
+        base, base_seconds, one = measured(data, BASE)
+        other, seconds, two = measured(data, options.encoder)
+        models = [one, two]
+        for mode in MODES:
+            for measure in MEASURES[data.kind]:
+                row: dict[str, Any] = {"questions of": data.name, "questions": len(data.questions), "mode": mode}
+                row |= {"measure": measure, BASE: intervals.interval(base[mode][measure])._asdict()}
+                row["other"] = intervals.interval(other[mode][measure])._asdict()
+                row["gain"] = intervals.paired(other[mode][measure], base[mode][measure])._asdict()
+                row["times the seconds"] = round(seconds / base_seconds, 2)
+                rows.append(row)
+                gain, slower = row["gain"], row["times the seconds"]
+                means = f"{row['other']['mean']:.4f}, {BASE} {row[BASE]['mean']:.4f}"
+                print(f"{data.name} {mode} {measure}: {means}, {gain['mean']:+.4f}", end=" ")
+                print(f"({gain['low']:+.4f} to {gain['high']:+.4f}), {slower} times the time", flush=True)
+    if options.output:
+        name = Path(options.encoder).name
+        about = f"The same chunks and questions by {BASE}'s and {name}'s vectors; gains are paired differences."
+        packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
+        title = f"Another encoder beside MiniLM: {name}"
+        record.save(options.output, title, {"rows": rows}, about=about, packages=packages, encoder=", ".join(models))
+
+
+if __name__ == "__main__":
+    main()

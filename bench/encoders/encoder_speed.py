@@ -1,0 +1,212 @@
+"""Sentence vectors from MiniLM: pychunk beside sentence-transformers and plain ONNX Runtime, on the same sentences.
+
+Each row encodes the same real sentences on the same number of threads, interleaved, in one process; medians. The floor
+is the rate of float32 matrix products on the model's own shapes, measured in the same run.
+
+    pychunk model get minilm
+    pip install ".[bench]" && python bench/encoders/encoder_speed.py --data ../shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pychunk
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
+from pychunk.encoders import registry
+from pychunk.encoders.running import batches
+from pychunk.encoders.transformer import TransformerEncoder
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+
+ABOUT = "Sentence vectors of MiniLM, medians, in turns; product rate: bare float32 products on the model's shapes."
+HIDDEN, WIDE, LAYERS = 384, 1536, 6
+#: [rows of the weight, columns] of the products in one layer.
+SHAPES = [(HIDDEN, 3 * HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, WIDE), (WIDE, HIDDEN)]
+
+
+def load_sentences(data: Path, count: int) -> list[str]:
+    """Sentences of articles, in reading order."""
+    file = pq.ParquetFile(data / "wiki" / "articles.parquet")
+    found: list[str] = []
+    for batch in file.iter_batches(batch_size=50, columns=["text"]):
+        texts = batch.column("text").to_pylist()
+        for text, spans in zip(texts, pychunk.sentences(texts), strict=True):
+            found += [text[a:b].strip() for a, b in spans]
+        if len(found) >= count:
+            return found[:count]
+    return found
+
+
+def matrix_rate(threads: int) -> float:
+    """Median GFLOP/s of float32 products [2048, k] x [k, n] over the model's shapes, one stream a thread."""
+    import onnxruntime as ort
+    from onnx import TensorProto, helper, numpy_helper
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for k, n in SHAPES:
+            weight = numpy_helper.from_array(np.random.default_rng(0).normal(size=(k, n)).astype(np.float32), "w")
+            value = helper.make_tensor_value_info
+            graph = helper.make_graph(
+                [helper.make_node("MatMul", ["x", "w"], ["y"])],
+                "product",
+                [value("x", TensorProto.FLOAT, ["rows", k])],
+                [value("y", TensorProto.FLOAT, ["rows", n])],
+                [weight],
+            )
+            path = Path(folder) / f"{k}x{n}.onnx"
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+            path.write_bytes(model.SerializeToString())
+            runs.append(ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+    inputs = [np.ones((batches.BATCH_TOKENS, k), np.float32) for k, _ in SHAPES]
+    flops = sum(2 * batches.BATCH_TOKENS * k * n for k, n in SHAPES)
+
+    def work(_: int) -> None:
+        for run, x in zip(runs, inputs, strict=True):
+            run.run(None, {"x": x})
+
+    rates = []
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+        for _ in range(15):
+            begun = time.perf_counter()
+            list(pool.map(work, range(2 * threads)))
+            rates.append(2 * threads * flops / (time.perf_counter() - begun) / 1e9)
+    return statistics.median(rates)
+
+
+def model_flops(lengths: np.ndarray) -> float:
+    """Multiplications and additions of rows of these lengths: the products, and attention's two."""
+    products = 2 * sum(k * n for k, n in SHAPES) * lengths.sum()
+    attention = 4 * HIDDEN * (lengths.astype(np.float64) ** 2).sum()
+    return float(LAYERS * (products + attention))
+
+
+def plain_onnx(encoder: TransformerEncoder, sentences: list[str], threads: int) -> Callable[[], np.ndarray]:
+    """What a script does: tokenizers pads batches of 32 in reading order, one session on all threads."""
+    import onnxruntime as ort
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(encoder.path / encoder.facts.tokenizer))
+    tokenizer.enable_padding()
+    tokenizer.enable_truncation(encoder.facts.max_length)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = ort.InferenceSession(str(encoder.path / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    def run() -> np.ndarray:
+        parts = []
+        for begin in range(0, len(sentences), 32):
+            found = tokenizer.encode_batch(sentences[begin : begin + 32])
+            ids = np.array([each.ids for each in found], np.int32)
+            mask = np.array([each.attention_mask for each in found], np.int32)
+            feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            states = session.run(None, feed)[0]
+            sums = (states * mask[:, :, None]).sum(axis=1)
+            parts.append(sums / np.linalg.norm(sums, axis=1, keepdims=True))
+        return np.concatenate(parts)
+
+    return run
+
+
+def sentence_transformers(sentences: list[str], threads: int, size: int) -> Callable[[], np.ndarray] | None:
+    """Torch, float32; it sorts by length itself."""
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        from pychunk.training.teacher import default_teacher
+    except ImportError:
+        return None
+    torch.set_num_threads(threads)
+    model = SentenceTransformer(default_teacher(), device="cpu")
+    model.max_seq_length = 256
+    return lambda: model.encode(sentences, batch_size=size, normalize_embeddings=True, show_progress_bar=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds wiki/articles.parquet")
+    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--sentences", type=int, default=3000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=native.default_threads())
+    parser.add_argument("--batch-tokens", type=int, nargs="*", default=[batches.BATCH_TOKENS])
+    parser.add_argument("--openvino", action="store_true", help="also pychunk on OpenVINO")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
+    options = parser.parse_args()
+    sentences = load_sentences(options.data, options.sentences)
+    text, bounds = flat_text(pa.array(sentences, pa.large_string()))
+    encoder = registry.vector_encoder(options.encoder)
+    assert isinstance(encoder, TransformerEncoder), "this compares transformers"
+    rows = native.pair_rows(encoder.tokens_of(text, bounds), np.arange(len(sentences)), None, encoder.facts.template)
+    lengths = rows.lengths()
+    order, borders = native.plan_batches(lengths, budget=batches.BATCH_TOKENS, least=batches.LEAST_TOKENS)
+    computed = sum((b - a) * lengths[order[a]] for a, b in pairwise(borders))
+    print(f"{len(sentences):,} sentences, {lengths.sum():,} tokens, {options.threads} threads; ", end="")
+    print(f"{lengths.sum() / computed:.1%} of the tokens that pychunk computes are real")
+
+    jobs: dict[str, Callable[[], np.ndarray]] = {}
+    for tokens in options.batch_tokens:
+        jobs[f"pychunk, {tokens} tokens"] = lambda tokens=tokens: encoder.encode_spans(
+            text, bounds, threads=options.threads, batch_tokens=tokens
+        )
+    if options.openvino:
+        other = TransformerEncoder(encoder.path, runtime="openvino")
+        jobs["pychunk on OpenVINO"] = lambda: other.encode_spans(text, bounds, threads=options.threads)
+    for size in (8, 16, 32):
+        job = sentence_transformers(sentences, options.threads, size)
+        if job is not None:
+            jobs[f"sentence-transformers, {size}"] = job
+    jobs["ONNX Runtime, batches of 32"] = plain_onnx(encoder, sentences, options.threads)
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    rates, answers = [], {}
+    for _ in range(options.rounds):
+        rates.append(matrix_rate(options.threads))
+        for name, job in jobs.items():
+            begun = time.perf_counter()
+            answers[name] = job()
+            seconds[name].append(time.perf_counter() - begun)
+    rate = statistics.median(rates)
+    first = next(iter(jobs))
+    print(f"float32 products on the model's shapes: {rate:.0f} GFLOP/s\n")
+    print(f"{'':30}sentences/s   pychunk is   of the product rate   least cosine")
+    found = []
+    for name, taken in seconds.items():
+        cosine = float((answers[name] * answers[first]).sum(axis=1).min())
+        assert cosine > 0.99, f"{name} computes something else"
+        median = statistics.median(taken)
+        share = model_flops(lengths) / median / 1e9 / rate
+        ratio = median / statistics.median(seconds[first])
+        print(f"{name:30}{len(sentences) / median:11.1f}{ratio:12.2f}x{share:22.1%}{cosine:15.5f}")
+        cells = {"sentences/s": len(sentences) / median, "pychunk is times": ratio}
+        found.append({"row": name, **cells, "of the product rate": share, "least cosine": cosine})
+    if options.save:
+        figures = {"sentences": len(sentences), "real tokens": float(lengths.sum() / computed), "GFLOP/s": rate}
+        packages = ("onnxruntime", "openvino", "torch", "sentence-transformers")
+        title = "Transformer encoders beside their peers"
+        figures |= {"rows": found}
+        record.save(options.save, title, figures, about=ABOUT, packages=packages, encoder=encoder.fingerprint)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""An index of the nodes of five levels: memory while it is built, plan and search, and fewer levels beside all.
+
+Run by `python bench/index/vector_search.py --levels`. Nodes are those of Wikipedia articles, each once; queries are
+sentences of articles that are not in the index, asked one at a time, the kinds of search in turn, none of them twice
+running for a query, as what BM25 found for the last query is kept. The approximate index holds the same nodes; its
+recall is the share of the exact one's ten best.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from pychunk.index.index import Index
+from pychunk.levels.build import segment_levels
+from pychunk.segmenter import Segmenter
+
+LEVELS = ["sentence", "group", "paragraph", "section", "document"]
+ABOUT = (
+    "Nodes of five levels of Wikipedia articles in one exact index, and in an approximate one (pq); single queries, "
+    "the kinds of search in turn; the time of the processor stands beside, as other work ran on the machine. Recall: "
+    "share of the exact index's ten best."
+)
+#: What is searched: all levels, then every other pair of a finest and a coarsest.
+RANGES = [("sentence", "document")]
+RANGES += [pair for pair in combinations_with_replacement(LEVELS, 2) if pair not in RANGES]
+PLANS = ("learned", "rules")
+K = 10
+
+
+def peak() -> float:
+    """Megabytes that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """(memory at four points, sentences of the articles that follow) of an index of at least so many nodes."""
+    segmenter = Segmenter(vectors="sentence")
+    curve: list[dict[str, Any]] = []
+    begun, nodes = time.perf_counter(), 0
+    print(f"{'nodes':>12}{'peak MB':>9}{'s':>7}   before: {peak():.0f} MB")
+    for batch in pq.ParquetFile(file).iter_batches(batch_size=250, columns=["id", "text"]):
+        ids = [str(each) for each in batch["id"].to_pylist()]
+        if nodes >= count:
+            found = segment_levels(segmenter, batch["text"], ["sentence", "document"])
+            texts = [text for text in found.texts_of("sentence") if 40 < len(text) < 200]
+            return curve, [texts[i] for i in np.random.default_rng(0).permutation(len(texts))]
+        found = segment_levels(segmenter, batch["text"], LEVELS, ids=ids)
+        nodes += int(index.add(found.chunks()))
+        while len(curve) < 4 and nodes >= count * (len(curve) + 1) / 4:
+            curve.append({"nodes": nodes, "peak MB": peak(), "s": time.perf_counter() - begun})
+            print(f"{nodes:12,}{curve[-1]['peak MB']:9.0f}{curve[-1]['s']:7.1f}", flush=True)
+    raise SystemExit(f"{file} has {nodes:,} nodes alone: pass --nodes {nodes // 2}")
+
+
+def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
+    """Builds, asks, and prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = {}
+        for kind in ("flat", "pq"):
+            path = Path(folder) / kind
+            with Index.create(path, vectors="chunk", kind=kind) as index:
+                curve, queries = build(index, file, options.nodes)
+                begun = time.perf_counter()
+                index.save()
+                size = index.info["bytes"] / 1e6
+                print(f"{kind}, saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {size:.0f} MB on disk")
+            made[kind] = curve, size
+        paths = {kind: Path(folder) / kind for kind in made}
+        with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["pq"], verify=False) as codes:
+            indexes = {"flat": flat, "pq": codes}
+            rows, work = asked(indexes, queries[: options.timed + 1], options.threads)
+            recalls = recall(indexes, queries[: options.queries], options.threads)
+            slower = compared(work)
+    return {
+        "memory": made["flat"][0],
+        "rows": rows,
+        "recall": recalls,
+        "fewer levels": slower,
+        "size": [{"index": kind, "MB on disk": size} for kind, (_, size) in made.items()],
+    }
+
+
+def name_of(low: str, high: str) -> str:
+    """Of a range of levels, as the tables say it."""
+    return low if low == high else f"{low} to {high}"
+
+
+def asked(
+    indexes: dict[str, Index], queries: list[str], threads: int
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
+    """(Median milliseconds of each kind of search, and those of the processor; these of each search of the exact index
+    and each query.)"""
+    kinds: dict[tuple[str, str], Callable[[str], Any]] = {}
+    for kind, index in indexes.items():
+
+        def search(query: str, index: Index = index, **options: Any) -> Any:
+            return index.search(query, K, threads=threads, **options)
+
+        for plan in PLANS:
+            kinds[kind, f"plan and search, {plan}"] = lambda query, search=search, plan=plan: search(
+                query, plan=plan, fusion="levels"
+            )
+        for fusion in ("levels", "score"):
+            for pair in RANGES if kind == "flat" else RANGES[:1]:
+                kinds[kind, f"{name_of(*pair)}, {fusion}"] = lambda query, search=search, pair=pair, fusion=fusion: (
+                    search(query, levels=pair, fusion=fusion)
+                )
+    taken: dict[tuple[str, str], dict[str, tuple[float, float]]] = {kind: {} for kind in kinds}
+    for search in kinds.values():
+        for query in queries[:2]:  # the first makes what the others find made
+            search(query)
+    for turn in range(len(queries)):
+        for place, (kind, search) in enumerate(kinds.items()):
+            query = queries[(turn + place) % len(queries)]
+            begun, worked = time.perf_counter(), time.process_time()
+            search(query)
+            taken[kind][query] = 1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)
+    rows = []
+    for (kind, name), each in taken.items():
+        wall, work = np.median(list(each.values()), axis=0).tolist()
+        rows.append({"index": kind, "search": name, "ms": wall, "processor ms": work})
+        print(f"{kind:6}{name:36}{wall:8.1f} ms{work:8.1f} of the processor")
+    return rows, {
+        name: {query: work for query, (_, work) in each.items()}
+        for (kind, name), each in taken.items()
+        if kind == "flat"
+    }
+
+
+def compared(work: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """Of each fusion the slowest search of fewer levels, as a share of the search of all: the median of the queries."""
+    found = []
+    for fusion in ("levels", "score"):
+        own = {name: each for name, each in work.items() if name.endswith(f", {fusion}")}
+        every = own.pop(f"{name_of(*RANGES[0])}, {fusion}")
+        shares = {name: float(np.median([each[query] / every[query] for query in every])) for name, each in own.items()}
+        slowest = max(shares, key=lambda name: shares[name])
+        found.append({"slowest of fewer levels": slowest, "of all levels": shares[slowest]})
+        print(f"slowest of fewer levels: {slowest}, {shares[slowest]:.2f} of all")
+    return found
+
+
+def recall(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
+    """The share of the exact index's ten best that the approximate one finds, over all queries."""
+    rows = []
+    for pair in (RANGES[0], *[(level, level) for level in LEVELS]):
+        for mode in ("dense", "hybrid"):
+            row: dict[str, Any] = {"levels": name_of(*pair), "mode": mode}
+            for fusion in ("levels", "score"):
+                exact, near = (
+                    index.rank(queries, K, mode, fusion=fusion, levels=pair, threads=threads)[0]
+                    for index in indexes.values()
+                )
+                shares = [len(set(a) & set(b)) / K for a, b in zip(exact.tolist(), near.tolist(), strict=True)]
+                row[f"recall@{K}, {fusion}"] = float(np.mean(shares))
+            rows.append(row)
+            print(f"{row['levels']:24}{mode:8}" + "".join(f"{name} {row[name]:.3f}  " for name in list(row)[2:]))
+    return rows

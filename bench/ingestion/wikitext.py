@@ -1,0 +1,136 @@
+"""Wikitext to plain text beside mwparserfromhell: prose words lost, remnants of markup, speed, in one run.
+
+Seconds are those of the CPU, of one core, so that others on the machine do not count. The peer's text is strip_code()
+after templates, references, tables, galleries, files and categories were removed; its parser is timed alone as well. A
+prose line is a line of eight words or more; a word is lost where the peer's prose has it more often than our text.
+
+    python bench/ingestion/wikitext.py ../shared/data/wiki/enwiki-sample-pages-articles.xml.bz2
+    python bench/ingestion/wikitext.py dump.xml.bz2 --pages 500 --worst 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+from pychunk.io.decompression import streams
+from pychunk.io.documents import refuse
+from pychunk.io.wiki import mediawiki
+from pychunk.io.wiki.mediawiki import Wanted
+from pychunk.io.wiki.wikitext import Cleaner
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+
+REMNANT = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);|'''")
+_WORD = re.compile(r"\w+")
+# What the peer does not recognise where quotes inside are not balanced; its marks stay in its text.
+_PEER_LEFT = re.compile(r"<ref\b[^<>]*>.*?</ref>|\[\[(?:File|Image):.*?\]\]", re.DOTALL | re.IGNORECASE)
+
+
+def peer_text(wikitext: str) -> str:
+    """Plain text as mwparserfromhell makes it."""
+    import mwparserfromhell
+
+    code = mwparserfromhell.parse(wikitext)
+    hidden = {"ref", "table", "references", "gallery"}
+    removed = [
+        *code.ifilter_templates(),
+        *code.ifilter_tags(matches=lambda tag: str(tag.tag).strip().lower() in hidden),
+        *code.ifilter_wikilinks(matches=lambda link: re.match(r"\s*(file|image|category)\s*:", str(link.title), re.I)),
+    ]
+    for node in removed:
+        try:
+            code.remove(node)
+        except ValueError:  # went with what held it
+            continue
+    return _PEER_LEFT.sub("", str(code.strip_code()))
+
+
+def parse_seconds(texts: list[str]) -> float:
+    import mwparserfromhell
+
+    begun = time.process_time()
+    for text in texts:
+        mwparserfromhell.parse(text)
+    return time.process_time() - begun
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+
+
+def lost_words(peer: str, ours: str) -> tuple[Counter[str], int]:
+    """(words of the peer's prose that ours lacks, words of the peer's prose)."""
+    prose = [line for line in peer.split("\n") if len(line.split()) >= 8 and line.lstrip()[:1] not in "|!{"]
+    theirs = words("\n".join(prose))
+    return theirs - words(ours), theirs.total()
+
+
+def wikitexts(path: str) -> list[tuple[str, str]]:
+    """(title, wikitext) of a dump's articles."""
+    with open(path, "rb") as file:
+        found = mediawiki.pages(streams.blocks(file, path, refuse), path, refuse, Wanted())
+        pairs = []
+        for page in found:
+            texts = mediawiki.Parsed(page.data).texts
+            pairs.append((texts[("title",)], texts[("revision", "text")]))
+    return pairs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dump")
+    parser.add_argument("--pages", type=int, help="only the first articles")
+    parser.add_argument("--worst", type=int, default=10, help="articles listed, those that lost most first")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
+    arguments = parser.parse_args()
+    pages = wikitexts(arguments.dump)[: arguments.pages]
+    size = sum(len(text.encode()) for _, text in pages)
+    clean = Cleaner()
+    begun = time.process_time()
+    ours = [clean(text) for _, text in pages]
+    seconds = time.process_time() - begun
+    begun = time.process_time()
+    theirs = [peer_text(text) for _, text in pages]
+    peer_seconds = time.process_time() - begun
+
+    parser_seconds = parse_seconds([text for _, text in pages])
+    rows = []
+    for (title, _), mine, peer in zip(pages, ours, theirs):
+        lost, count = lost_words(peer, mine)
+        rows.append((lost.total() / max(1, count), count, title, " ".join(word for word, _ in lost.most_common(6))))
+    rows.sort(reverse=True)
+    print(f"{'lost':>7} {'words':>7}  article")
+    for share, count, title, examples in rows[: arguments.worst]:
+        print(f"{share:7.2%} {count:7,}  {title}: {examples}")
+    total = sum(count for _, count, _, _ in rows)
+    lost_total = sum(share * count for share, count, _, _ in rows)
+    print(f"{len(pages)} articles, {size / 1e6:.1f} MB of wikitext; prose words lost {lost_total / max(1, total):.3%}")
+    print(f"articles that lost over 1 %: {sum(share > 0.01 for share, *_ in rows)}")
+    remnants = [sum(1 for text in texts for _ in REMNANT.finditer(text)) for texts in (ours, theirs)]
+    print(f"remnants of markup: pychunk {remnants[0]}, mwparserfromhell {remnants[1]}")
+    for name, each in ("pychunk", seconds), ("mwparserfromhell", peer_seconds), ("its parser alone", parser_seconds):
+        print(f"{name:>16}: {size / each / 1e6:6.2f} MB/s a core, {each / seconds:4.0f} times our seconds")
+    if arguments.save:
+        about = "Lost: share of the words in mwparserfromhell's prose that our text lacks. Speed is of one core."
+        rates = [("pychunk", seconds, remnants[0]), ("mwparserfromhell", peer_seconds, remnants[1])]
+        figures = {
+            "articles": len(pages),
+            "MB of wikitext": size / 1e6,
+            "prose words lost, %": round(100 * lost_total / max(1, total), 4),
+            "rows": [
+                *({"row": name, "MB/s": size / each / 1e6, "remnants of markup": left} for name, each, left in rates),
+                {"row": "mwparserfromhell, parser alone", "MB/s": size / parser_seconds / 1e6},
+            ],
+        }
+        record.save(arguments.save, "Wikitext to plain text", figures, about=about, packages=["mwparserfromhell"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""What levels, their vectors and plans cost beside what a model would take: of the index, of a question, and in sum.
+
+Tokens of a model are counted, not asked for: a summary reads its span and writes 128 tokens, as SmartChunk has it, for
+each section and document that is longer; a plan reads what :class:`pychunk.index.planners.plan_llm.Asking` sends and
+writes its JSON; an answer reads 500 words and the question. Money is by --llm-price. Seconds are of this machine's
+processor, without the model's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pychunk
+from pychunk.evaluation import breadth, hierarchies
+from pychunk.evaluation.breadth import LEVELS, Questions
+from pychunk.evaluation.contenders import count_tokens
+from pychunk.llm.account import Account
+from pychunk.llm.grouping import shown
+from pychunk.llm.prompts import load
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+from bench.inputs import add_data
+
+#: Money for a million tokens in and a million out that SmartChunk counts for its largest model (its table 6).
+PRICE = "2.5,10"
+#: Tokens of a summary; words handed over for an answer.
+SUMMARY, WORDS = 128, 500
+#: Questions that the break-even table is for.
+ASKED = (0, 1_000, 10_000, 100_000, 1_000_000)
+#: Queries that are timed.
+TIMED = 400
+HITS = 20
+
+
+@dataclass(frozen=True)
+class Way:
+    """What an index and a question cost: tokens encoded, seconds by stage, and tokens of a model in and out."""
+
+    name: str
+    encoded: float
+    seconds: dict[str, float]
+    made: tuple[float, float]
+    question: dict[str, float]
+    asked: tuple[float, float]
+
+
+def timed(make: Callable[[], Any]) -> tuple[Any, float]:
+    """What it makes, and seconds of the processor, of all threads."""
+    begin = time.process_time()
+    found = make()
+    return found, time.process_time() - begin
+
+
+def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any]]:
+    """The ways, and what they have in common."""
+    ids = [str(row) for row in range(len(data.documents))]
+    queries = [question.text for question in data.questions][:TIMED]
+    tokens = count_tokens(data.documents)
+    words = sum(len(text.split()) for text in data.documents)
+    per_query = count_tokens(queries) / len(queries)
+    answer = tokens / words * WORDS + per_query
+
+    def made(levels: Sequence[str], pooling: str) -> Any:
+        return pychunk.segment(
+            data.documents,
+            levels=list(levels),
+            vectors="chunk",
+            blocks=data.blocks,
+            ids=ids,
+            threads=threads,
+            pooling=pooling,
+        )
+
+    def searched(index: pychunk.Index, pairs: Sequence[tuple[str, str]]) -> float:
+        index.rank(queries[:2], 1, levels=pairs[0], threads=threads)  # opens what was saved
+        _, spent = timed(lambda: hierarchies.ranked(index, pairs, queries, HITS, "hybrid", threads=threads))
+        return spent / len(queries)
+
+    seconds: dict[str, dict[str, float]] = {}
+    asked: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, levels, pooling in (
+            ("paragraphs", ["paragraph"], "tokens"),
+            ("means", LEVELS, "tokens"),
+            ("compressor", LEVELS, "compressor"),
+        ):
+            made(levels, pooling)  # warm
+            whole, cut = timed(partial(made, levels, pooling))
+            with pychunk.Index.create(Path(folder) / name, vectors="chunk", stemmer="english") as index:
+                _, added = timed(lambda index=index, whole=whole: (index.add(whole.chunks()), index.save()))
+                seconds[name] = {"levels": cut, "index": added}
+                pair = ("paragraph",) * 2 if name == "paragraphs" else (LEVELS[0], LEVELS[-1])
+                asked[name] = {"plan": 0.0, "search": searched(index, [pair] * len(queries))}
+                if name == "compressor":
+                    index.plan(queries[:2], "learned", threads=threads)
+                    plans, spent = timed(partial(index.plan, queries, "learned", threads=threads))
+                    asked["learned"] = {
+                        "plan": spent / len(queries),
+                        "search": searched(index, [plan[:2] for plan in plans]),
+                    }
+                    (told,) = index.plan_metadata(queries[:1], look=False)
+    counts = "\n".join(f"- {level}: {count}" for level, count in zip(told.levels, told.nodes, strict=True))
+    prompts = [f"{load('plan').system}\nQuestion: {shown(query)}\n\nLevels:\n{counts}" for query in queries]
+    read = count_tokens(prompts) / len(prompts)
+    wrote = float(count_tokens(['{"low": "sentence", "high": "paragraph"}']))
+    spans = np.concatenate([whole.token_counts(level)[whole.stored(level)] for level in ("section", "document")])
+    long = spans[spans > SUMMARY]
+    written = float(SUMMARY * len(long))
+    none, plain = (0.0, 0.0), (answer, 0.0)
+    of_model = {"plan": 0.0, "search": asked["learned"]["search"]}
+    found = [
+        Way("paragraphs alone", tokens, seconds["paragraphs"], none, asked["paragraphs"], plain),
+        Way("all levels, means", tokens, seconds["means"], none, asked["means"], plain),
+        Way("compressor, learned plans", tokens, seconds["compressor"], none, asked["learned"], plain),
+        Way("compressor, plans of a model", tokens, seconds["compressor"], none, of_model, (answer + read, wrote)),
+        Way(
+            "summaries of a model, learned plans",
+            tokens + written,
+            seconds["means"],
+            (float(long.sum()), written),
+            asked["learned"],
+            plain,
+        ),
+    ]
+    return found, {
+        "documents": len(data.documents),
+        "nodes": len(whole),
+        "tokens encoded a question": round(per_query, 1),
+        "spans that a model would sum up": len(long),
+    }
+
+
+def rows_of(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
+    """A row a way: of the corpus and of a question what is encoded, the seconds of each stage, a model's tokens."""
+    account = Account(price=price)
+    return [
+        {
+            "way": way.name,
+            "tokens encoded": round(way.encoded),
+            **{f"{stage}, s": round(spent, 2) for stage, spent in way.seconds.items()},
+            "LLM tokens": round(sum(way.made)),
+            "money": round(account.cost(*map(round, way.made)), 2),
+            **{f"{stage} of a question, ms": round(1000 * spent, 2) for stage, spent in way.question.items()},
+            "LLM tokens a question": round(sum(way.asked)),
+            "money, 1,000 questions": round(1000 * account.cost(*way.asked), 3),
+        }
+        for way in found
+    ]
+
+
+def in_sum(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
+    """A row a way: money of the index and of so many questions together."""
+    account = Account(price=price)
+    return [
+        {"way": way.name}
+        | {
+            f"{count:,} questions": round(account.cost(*map(round, way.made)) + count * account.cost(*way.asked), 2)
+            for count in ASKED
+        }
+        for way in found
+    ]
+
+
+def break_even(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
+    """Where one way begins to cost more than another one, in questions; of ways that never cross nothing."""
+    account = Account(price=price)
+    rows = []
+    for first, one in enumerate(found):
+        for other in found[first + 1 :]:
+            begin = account.cost(*map(round, other.made)) - account.cost(*map(round, one.made))
+            slope = account.cost(*one.asked) - account.cost(*other.asked)
+            if begin * slope > 0:
+                cheap, dear = (one, other) if begin > 0 else (other, one)
+                rows.append({"cheaper at first": cheap.name, "later": dear.name, "questions": round(begin / slope)})
+    return rows
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data(parser)
+    parser.add_argument("--questions", type=int, default=0, metavar="N", help="in all; 0: all (default)")
+    parser.add_argument(
+        "--llm-price",
+        default=PRICE,
+        metavar="IN,OUT",
+        help="money for a million tokens in and out (default: %(default)s, that of SmartChunk's largest model)",
+    )
+    parser.add_argument("--threads", type=int, default=None, metavar="N")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/levels_costs.json")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Prints the tables; saves them."""
+    options = arguments()
+    into, out = map(float, options.llm_price.split(","))
+    found, common = ways(breadth.load(options.data, "test", options.questions), options.threads)
+    tables = {
+        "Of the corpus and of a question": rows_of(found, (into, out)),
+        "Money of the index and of so many questions": in_sum(found, (into, out)),
+        "Where one way begins to cost more than another": break_even(found, (into, out)),
+    }
+    print(common)
+    for name, rows in tables.items():
+        print(f"\n{name}", *rows, sep="\n  ")
+    if options.save:
+        record.save(
+            options.save,
+            "What levels and their plans cost",
+            common | {"price of a million tokens in, out": options.llm_price} | tables,
+            about="The documents of the questions of mixed breadth at four levels. Seconds are of the processor, of "
+            "all threads. Tokens of a model are counted, nothing was asked: a summary of 128 tokens for each section "
+            "and article that is longer, a plan with its prompt, and an answer that reads 500 words.",
+            packages=("faiss-cpu", "PyStemmer"),
+            encoder=record.shipped(),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Fixed levels, all levels, planners and the oracle on questions of mixed breadth about articles that no planner knows.
+
+Every way searches one index of sentences, paragraphs, sections and documents, and hands over its hits in their order
+until the words are spent; the last is cut. Measured is the character F1 of that against what answers the question.
+
+A plan is right where its range of levels brings as much as the best of all ranges; questions that no range finds are
+left out of that share. The oracle takes the best range of each question, `breadth known` the one that is best for the
+question's breadth on the training questions. `bag of words` guesses that breadth by naive Bayes over the words of the
+training questions, as asked or stripped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import pychunk
+from pychunk.evaluation import breadth, breadth_levels
+from pychunk.evaluation.breadth import BUDGETS, LEVELS, Questions
+from pychunk.evaluation.measures import intervals
+from pychunk.index.planners import planning
+from pychunk.index.planners.plan_learned import Learned, model
+from pychunk.index.planners.planning import Metadata
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+from bench.inputs import add_data
+from bench.levels import plan_choices
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+#: What a kind of question asks for, and whose they are.
+WHAT = {
+    "sentence": "a sentence (SQuAD, Chroma)",
+    "passages": "several passages (Chroma)",
+    "section": "a section (Wikipedia)",
+    "document": "an article (Wikipedia, SQuAD)",
+}
+VERSIONS = {"text": "as asked", "stripped": "stripped"}
+RANGES = breadth.ranges()
+KINDS = ("narrow", "middle", "broad")
+WORDS = 500
+MIDDLE = BUDGETS.index(WORDS)
+#: Queries at a time.
+BATCH = 256
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data(parser)
+    parser.add_argument("--questions", type=int, default=0, metavar="N", help="in all; 0: all (default)")
+    parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
+    parser.add_argument("--threads", type=int, default=None, metavar="N")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/smartchunk.json")
+    return parser.parse_args()
+
+
+class Bag:
+    """Naive Bayes over words, with add-one smoothing."""
+
+    def __init__(self, texts: Sequence[str], kinds: Sequence[str]) -> None:
+        self.kinds = sorted(set(kinds))
+        counts = {kind: Counter[str]() for kind in self.kinds}
+        for text, kind in zip(texts, kinds, strict=True):
+            counts[kind].update(self.words(text))
+        known = set().union(*counts.values())
+        totals = {kind: sum(own.values()) + len(known) for kind, own in counts.items()}
+        self.weights = {
+            word: np.array([np.log((counts[kind][word] + 1) / totals[kind]) for kind in self.kinds]) for word in known
+        }
+
+    @staticmethod
+    def words(text: str) -> list[str]:
+        return re.findall(r"\w+|[^\w\s]", text.casefold())
+
+    def __call__(self, text: str) -> str:
+        found = [self.weights[word] for word in self.words(text) if word in self.weights]
+        return self.kinds[int(np.sum(found, axis=0).argmax())] if found else self.kinds[0]
+
+
+def planned(planner: planning.Planner, queries: Sequence[str], told: Sequence[Metadata]) -> tuple[I64, int, float]:
+    """int64[questions, budgets]: the ranges that a planner chooses; how often it failed; milliseconds a plan."""
+    found = np.zeros((len(queries), len(BUDGETS)), np.int64)
+    failed, begin = 0, time.process_time()
+    for place, words in enumerate(BUDGETS):
+        for row, (query, each) in enumerate(zip(queries, told, strict=True)):
+            plan = planning.decide(planner, query, replace(each, words=words))
+            found[row, place] = RANGES.index((plan.low, plan.high))
+            failed += plan.failed
+    return found, failed, (time.process_time() - begin) * 1000 / max(1, found.size)
+
+
+def always(pair: tuple[str, str], count: int) -> I64:
+    return np.full((count, len(BUDGETS)), RANGES.index(pair), np.int64)
+
+
+def by_kind(kinds: Sequence[str], best: dict[str, tuple[str, str]]) -> I64:
+    own = np.array([RANGES.index(best[kind]) for kind in kinds], np.int64)
+    return np.repeat(own[:, None], len(BUDGETS), axis=1)
+
+
+def chosen(f1: F64, choice: I64) -> F64:
+    """float64[questions, budgets]: F1 of the ranges chosen."""
+    return np.take_along_axis(f1, choice[:, None, :], axis=1)[:, 0, :]
+
+
+def right(f1: F64, own: F64) -> float:
+    """Share of the questions that some range finds for which a way is as good as the best, within 500 words."""
+    best = f1[:, :, MIDDLE].max(axis=1)
+    found = best > 0
+    return float(np.mean(own[found, MIDDLE] >= best[found] - 1e-12)) if found.any() else 0.0
+
+
+def across(
+    index: pychunk.Index, data: Questions, queries: Sequence[str], measure: breadth.Measure, threads: int | None
+) -> F64:
+    """float64[questions, budgets]: all levels, each level's scores on a scale of its own."""
+    places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
+    found = np.zeros((len(queries), len(BUDGETS)))
+    for first in range(0, len(queries), BATCH):
+        asked = list(queries[first : first + BATCH])
+        pair = (LEVELS[0], LEVELS[-1])
+        rows, _ = index.rank(asked, breadth_levels.HITS, fusion="levels", levels=pair, threads=threads)
+        for number, own in enumerate(rows, first):
+            spans = [each[own[own >= 0]] for each in places]
+            found[number] = [measure.f1(data.questions[number], *spans, words) for words in BUDGETS]
+    return found
+
+
+def told_of(pair: Sequence[str]) -> str:
+    return pair[0] if pair[0] == pair[1] else f"{pair[0]} to {pair[1]}"
+
+
+def rows_of(f1: F64, ways: dict[str, I64], kinds: Sequence[str], others: dict[str, F64]) -> list[dict[str, Any]]:
+    """A row a way: F1 within each budget, by breadth within 500 words, how often it is right."""
+    group = np.array(kinds)
+    learned = chosen(f1, ways["learned"])
+    rows = []
+    scores = {name: chosen(f1, choice) for name, choice in ways.items()}
+    for name, own in (scores | others).items():
+        row: dict[str, Any] = {"levels": name}
+        row |= {
+            f"F1 within {words}": intervals.interval(own[:, place])._asdict() for place, words in enumerate(BUDGETS)
+        }
+        row["learned minus this, within 500"] = intervals.paired(learned[:, MIDDLE], own[:, MIDDLE])._asdict()
+        row |= {kind: float(own[group == kind, MIDDLE].mean()) for kind in KINDS}
+        row["right"] = right(f1, own)
+        rows.append(row)
+    return rows
+
+
+def narrow_rows(f1: F64, ways: dict[str, I64], data: Questions) -> list[dict[str, Any]]:
+    """The questions of SQuAD and of Chroma's evaluation alone."""
+    own = np.array([question.kind in ("sentence", "passages") for question in data.questions])
+    fixed = {name: choice for name, choice in ways.items() if name in map(told_of, RANGES)}
+    best = max(fixed, key=lambda name: float(chosen(f1, fixed[name])[own, MIDDLE].mean()))
+    rows = []
+    for name in ("learned", "rules", best):
+        minus = intervals.paired(chosen(f1, ways[name])[own, MIDDLE], chosen(f1, fixed[best])[own, MIDDLE])
+        value = intervals.interval(chosen(f1, ways[name])[own, MIDDLE])
+        rows.append({"levels": name, "F1 within 500": value._asdict(), "minus the best fixed levels": minus._asdict()})
+    return rows
+
+
+def hybrid_rows(f1: dict[str, F64], ways: dict[str, I64]) -> list[dict[str, Any]]:
+    """With BM25 beside vectors and without, at the same levels: F1 within 500 words, and what BM25 brings."""
+    rows = []
+    for name in ("fixed", "rules", "learned", "oracle"):
+        choice = {mode: own.argmax(axis=1) if name == "oracle" else ways[name] for mode, own in f1.items()}
+        got = {mode: chosen(f1[mode], choice[mode])[:, MIDDLE] for mode in f1}
+        row: dict[str, Any] = {"levels": name}
+        row |= {f"F1, {mode}": intervals.interval(own)._asdict() for mode, own in got.items()}
+        row["hybrid minus dense"] = intervals.paired(got["hybrid"], got["dense"])._asdict()
+        rows.append(row)
+    return rows
+
+
+def shown(cell: dict[str, float], sign: str = "") -> str:
+    return f"{cell['mean']:{sign}.4f} ({cell['low']:{sign}.4f} to {cell['high']:{sign}.4f})"
+
+
+class Searched(NamedTuple):
+    """What one version of the questions finds: F1 of each range of levels, and what planners are told of a query."""
+
+    queries: list[str]
+    f1: F64
+    told: list[Metadata]
+    first_pass: float
+    calibrated: F64
+    dense: F64
+    sizes: list[dict[str, Any]]
+
+
+def searched(
+    index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure, threads: int | None
+) -> Searched:
+    queries = [getattr(question, version) for question in data.questions]
+    f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=threads)
+    begin = time.process_time()
+    told = index.plan_metadata(queries, threads=threads)
+    first_pass = (time.process_time() - begin) * 1000 / len(queries)
+    calibrated = across(index, data, queries, measure, threads)
+    dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense", threads=threads)
+    choice, _, _ = planned(Learned(), queries, told)
+    own_kinds = [WHAT[question.kind] for question in data.questions]
+    sizes = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
+    print(f"searched, {VERSIONS[version]}", flush=True)
+    return Searched(queries, f1, told, first_pass, calibrated, dense, sizes)
+
+
+def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[str]) -> tuple[dict[str, I64], list]:
+    """The ranges that every way chooses, by its name, and what planners cost."""
+    best = {kind: (pair[0], pair[1]) for kind, pair in model().facts["best_of_breadth"].items()}
+    ways: dict[str, I64] = {told_of(pair): always(pair, len(kinds)) for pair in RANGES}
+    makers: dict[str, Callable[[], planning.Planner]] = {
+        "fixed": planning.Fixed,
+        "rules": lambda: planning.load("rules"),
+        "learned": Learned,
+    }
+    costs = []
+    for planner, make in makers.items():
+        ways[planner], failed, spent = planned(make(), found.queries, found.told)
+        pass_time = found.first_pass if planner == "learned" else 0.0
+        cost = {"planner": planner, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
+        costs.append({**cost, "failed": failed})
+    ways["bag of words"] = by_kind(guessed, best)
+    ways["breadth known"] = by_kind(kinds, best)
+    ways["oracle"] = found.f1.argmax(axis=1)
+    labels = breadth.pseudo_labels(found.f1[:, :, MIDDLE])
+    commonest = int(np.bincount(labels[labels >= 0]).argmax())
+    ways[f"majority class ({told_of(RANGES[commonest])})"] = always(RANGES[commonest], len(kinds))
+    return ways, costs
+
+
+def show(rows: list[dict[str, Any]], alone: list[dict[str, Any]]) -> None:
+    for row in rows:
+        cells = "  ".join(shown(row[f"F1 within {words}"]) for words in BUDGETS)
+        minus = shown(row["learned minus this, within 500"], "+")
+        parts = " ".join(f"{kind} {row[kind]:.3f}" for kind in KINDS)
+        print(f"  {row['levels']:38} {cells}  learned minus this {minus}  {parts}  right {row['right']:.3f}")
+    for row in alone:
+        cells = f"{shown(row['F1 within 500'])}  minus best fixed {shown(row['minus the best fixed levels'], '+')}"
+        print(f"  alone: {row['levels']:31} {cells}")
+
+
+def main() -> None:
+    """Prints the tables; saves them."""
+    options = arguments()
+    data = breadth.load(options.data, options.split, options.questions)
+    training = breadth.load(options.data, "train")
+    kinds = [question.breadth for question in data.questions]
+    print(f"{len(kinds):,} questions about {len(data.documents):,} documents")
+    measure = breadth.Measure(data.documents)
+    with tempfile.TemporaryDirectory() as folder:
+        index = breadth_levels.index_of(data, Path(folder) / "index", threads=options.threads)
+        index.save()  # which makes the scales of the levels
+        every = {version: searched(index, data, version, measure, options.threads) for version in VERSIONS}
+        nodes = len(index)
+        index.close(discard=True)
+    tables: dict[str, Any] = {}
+    planners = []
+    for version, name in VERSIONS.items():
+        found = every[version]
+        bag = Bag(
+            [getattr(each, version) for each in training.questions], [each.breadth for each in training.questions]
+        )
+        guessed = [bag(query) for query in found.queries]
+        ways, costs = ways_of(found, name, kinds, guessed)
+        planners += costs
+        share = float(np.mean([one == other for one, other in zip(guessed, kinds, strict=True)]))
+        rows = rows_of(found.f1, ways, kinds, {"all levels, fusion levels": found.calibrated})
+        alone = narrow_rows(found.f1, ways, data)
+        tables[f"Questions {name}"] = rows
+        tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"] = alone
+        tables[f"With BM25 and without, {name}"] = hybrid_rows({"hybrid": found.f1, "dense": found.dense}, ways)
+        tables[f"Levels that the learned planner chose, {name}"] = found.sizes
+        print(f"\n{name}; the bag of words guesses {share:.3f} of the breadths")
+        tables[f"breadths that the bag of words guesses, {name}"] = round(share, 4)
+        show(rows, alone)
+    tables["Planners"] = planners
+    for name, value in tables.items():
+        if isinstance(value, list) and not name.startswith("Questions as"):
+            print(f"\n{name}", *value, sep="\n  ")
+    if options.save:
+        record.save(
+            options.save,
+            "Planners of levels on questions of mixed breadth",
+            {"questions": len(kinds), "documents": len(data.documents), "nodes": nodes, "levels": ", ".join(LEVELS)}
+            | tables,
+            about="Character F1 of what is handed over within 150, 500 and 1,500 words against what answers: a "
+            "sentence, a section or several passages, or an article, a third of the questions each; of test articles, "
+            "that nothing was learned from. Right: share of the questions that some range of levels finds for which "
+            "the levels chosen are as good as the best, within 500 words. Differences are paired.",
+            packages=("faiss-cpu", "PyStemmer"),
+            encoder=record.shipped(),
+        )
+
+
+if __name__ == "__main__":
+    main()

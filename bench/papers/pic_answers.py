@@ -1,0 +1,234 @@
+"""A model's answers to SQuAD's questions, by how documents were cut: the PIC paper's tables 2 to 4 and figure 2(a).
+
+One table a command; it needs an endpoint, and says first what it takes. Rows are printed as they are done, and what was
+answered is in the cache: a run that was stopped goes on from there.
+
+    python bench/papers/pic_answers.py table2 --data ../shared/data --encoder minilm --dry-run
+    PYCHUNK_LLM_URL=... PYCHUNK_LLM_MODEL=... PYCHUNK_LLM_KEY=... python bench/papers/pic_answers.py table2 --data ...
+    python -m tests.llm_server --squad ../shared/data/squad/dev-v2.0.json &  # no model: it answers what it is shown
+
+``table2``: ways to cut. ``table3``: where PIC's summary comes from, the half about answers. ``table4``: real questions
+as summaries (RIC). ``figure2a``: PIC's threshold. As in the paper PIC's summaries are a model's, chunks are found by
+one vector each, and the best 5 and 20 are shown to the model; in table 4 the best 5 of the question's own article.
+Held: an answer is in what was shown, so that exact match beyond it is what the model knew without.
+
+What is not as in the paper: SQuAD alone, of six data sets, and in table 4 in place of NaturalQuestions and Qasper; the
+prompts are ours; propositions are of passages of 100 words, too, but a passage is found by its best one and shown as
+it is, not in their words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import pychunk
+from pychunk.answers import Answer, from_hits
+from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation.measures import answers, intervals, metrics
+from pychunk.index.search.hits import Hit
+from pychunk.llm import LLM
+from pychunk.llm.summaries import Summariser
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+from bench.papers import pic_tables
+from bench.papers.pic_tables import SEMANTIC, WHOLE, Remembering, Squad
+
+PIC, OTHER, RIC, PROPOSITION = "PIC", "PIC, summary of another document", "RIC", "proposition"
+#: The passages that propositions are of.
+PASSAGES = "fixed, 100 words"
+#: PIC's thresholds, mean + k deviations; k = 0 is PIC.
+THRESHOLDS = {f"PIC, k = {k:+}": float(k) for k in (-2, -1, 1, 2)}
+LOW, HIGH = list(THRESHOLDS)[:2], list(THRESHOLDS)[2:]
+TABLES = {
+    "table2": ["sentence", "paragraph", PASSAGES, SEMANTIC, PROPOSITION, PIC],
+    "table3": [PIC, OTHER, "one sentence", "mean of the sentences"],
+    "table4": [SEMANTIC, PROPOSITION, PIC, RIC],
+    "figure2a": [*LOW, PIC, *HIGH],
+}
+#: How many of the best chunks a model is shown.
+TOP = {"table2": (5, 20), "table3": (5, 20), "table4": (5,), "figure2a": (5, 20)}
+MEASURES = ("exact match", "F1", "held")
+#: Questions that cut their own articles together.
+BLOCK = 32
+
+
+class Asked(Squad):
+    """The corpus, cut by a model's summaries; what each question is shown."""
+
+    def __init__(self, data: datasets.Dataset, encoder: Remembering, llm: LLM) -> None:
+        super().__init__(data, encoder, data.titles)
+        self.llm = llm
+
+    @cached_property
+    def written(self) -> np.ndarray:
+        """The vector of each article's summary, float32[articles, d]; one call an article."""
+        texts, notes = Summariser(self.llm)(self.data.documents)
+        for row, note in notes:
+            print(f"{self.data.ids[row]}: {note}", flush=True)
+        return self.encoder.encode(texts)
+
+    @cached_property
+    def stated(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors of all propositions, float32[n, d], and where those of each passage begin, int64[passages + 1].
+
+        A passage without one stands for itself.
+        """
+        table = pychunk.augment(self.cut(PROPOSITION).table, "propositions:llm", llm=self.llm)
+        both = zip(table["context"].to_pylist(), table["text"].to_pylist())
+        units = [context.split("\n") if context else [text] for context, text in both]
+        return self.encoder.encode([each for own in units for each in own]), np.cumsum([0, *map(len, units)])
+
+    def scores(self, name: str, table: pa.Table, rows: np.ndarray, question: np.ndarray) -> np.ndarray:
+        """What rows of one chunk table, one after the other, are ranked by; float32[rows]."""
+        if name != PROPOSITION:
+            return self.encoder.encode(table["text"].take(rows).to_pylist()) @ question
+        vectors, firsts = self.stated
+        begin, end = firsts[rows[0]], firsts[rows[-1] + 1]
+        return np.maximum.reduceat(vectors[begin:end] @ question, firsts[rows] - begin)
+
+    def cut(self, name: str) -> contenders.Chunked:
+        if name == PROPOSITION:
+            return super().cut(PASSAGES)
+        if name not in (PIC, OTHER, *THRESHOLDS):
+            return super().cut(name)
+        order = np.arange(len(self.written))
+        order = pic_tables.derangement(len(order)) if name == OTHER else order
+        options = {**WHOLE, "summary": "given", "k": THRESHOLDS.get(name, 0.0)}
+        return self.chunked("pic", options, summaries=self.written[order])
+
+    def found(self, name: str, most: int) -> Iterator[list[Hit]]:
+        """The best chunks of all articles for each question."""
+        chunked = self.cut(name)
+        if name == PROPOSITION:
+            every = np.arange(chunked.table.num_rows)
+            for question in self.questions:
+                yield hits(chunked.table, best(self.scores(name, chunked.table, every, question), every, most))
+            return
+        found = runner.retrieve(chunked, self.data, self.encoder, "recipe", self.questions, {"stemmer": "english"})
+        for rows in found.rows[:, :most]:
+            yield hits(chunked.table, rows[rows >= 0])
+
+    def found_in_own(self, name: str, most: int) -> Iterator[list[Hit]]:
+        """The best chunks of its own article for each question, which cuts it in the row of RIC."""
+        asked = np.array([question.document for question in self.data.questions])
+        once = None if name == RIC else self.cut(name).table
+        cutter = pychunk.Segmenter("pic", summary="given", **WHOLE)
+        for first in range(0, len(asked), BLOCK):
+            block = np.arange(first, min(first + BLOCK, len(asked)))
+            own = asked[block]
+            if once is None:
+                said = {"ids": [self.data.ids[each] for each in own], "summaries": self.questions[block]}
+                vectors = [self.sentences[each] for each in own]
+                table = cutter([self.data.documents[each] for each in own], sentence_vectors=vectors, **said).table
+                holds = np.arange(len(block))
+            else:
+                table, holds = once, own
+            document = np.asarray(table["document"])
+            for number, wanted in zip(block, holds):
+                rows = np.flatnonzero(document == wanted)
+                scores = self.scores(name, table, rows, self.questions[number])
+                found = hits(table, best(scores, rows, most))
+                yield [replace(hit, document=int(asked[number])) for hit in found]
+
+
+def best(scores: np.ndarray, rows: np.ndarray, most: int) -> np.ndarray:
+    """The rows of the highest scores, the first of equal ones first."""
+    return rows[np.argsort(-scores, kind="stable")[:most]]
+
+
+def hits(table: pa.Table, rows: np.ndarray) -> list[Hit]:
+    """Rows of a chunk table, best first, as a search returns them."""
+    names = ("document", "id", "chunk", "chunk_id", "start", "end", "text")
+    picked = table.select(names).take(rows).to_pylist()
+    return [Hit(int(row), **each, score=0.0, scores={}) for row, each in zip(rows, picked)]
+
+
+def measured(squad: Asked, table: str, words: int | None = None) -> Iterator[dict[str, Any]]:
+    """A row for each way to cut and number of chunks that are shown, of so many words at most."""
+    questions = squad.data.questions
+    gold = [question.answers for question in questions]
+    for name in TABLES[table]:
+        find = squad.found_in_own if table == "table4" else squad.found
+        best = list(find(name, max(TOP[table])))
+        for most in TOP[table]:
+            shown = [own[:most] for own in best]
+            said = from_hits(shown, [question.text for question in questions], llm=squad.llm, words=words)
+            texts = [each.text for each in said]
+            values = {
+                "exact match": answers.exact_match(texts, gold),
+                "F1": answers.token_f1(texts, gold),
+                "held": held(said, squad.data),
+            }
+            cells = {measure: intervals.interval(values[measure])._asdict() for measure in MEASURES}
+            yield {"name": name, "chunks shown": most, **cells, "no answer": sum(not text for text in texts)}
+
+
+def held(said: Sequence[Answer], data: datasets.Dataset) -> np.ndarray:
+    """1 where a chunk that was shown holds an answer, as Hits@k has it; float64[questions]."""
+    plain, found = metrics.normalize_answer, []
+    for each, question in zip(said, data.questions):
+        texts = [plain(data.documents[part.document][part.start : part.end]) for part in each.shown]
+        found.append(metrics.answer_shares(texts, [plain(answer) for answer in question.answers]).any())
+    return np.array(found, np.float64)
+
+
+def line(row: dict[str, Any]) -> str:
+    cells = "".join(f"{pic_tables.written(row[measure]):>26}" for measure in MEASURES)
+    return f"{row['name']:<34}{row['chunks shown']:>6}{cells}{row['no answer']:>11}"
+
+
+def drawn(data: datasets.Dataset, most: int | None) -> datasets.Dataset:
+    """The dataset with so many of its questions, drawn by a fixed seed, in their order; None: all."""
+    if most is None or most >= len(data.questions):
+        return data
+    rows = np.sort(np.random.default_rng(0).choice(len(data.questions), most, replace=False))
+    return replace(data, questions=[data.questions[row] for row in rows])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=TABLES)
+    default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="folder that holds squad/dev-v2.0.json")
+    parser.add_argument("--encoder", default="minilm", help="of chunks and questions (default: minilm)")
+    parser.add_argument("--questions", type=int, metavar="N", help="drawn by a fixed seed (default: all)")
+    parser.add_argument(
+        "--words", type=int, metavar="N", help="longest text that is shown (default: all of the chunks)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="ask nothing, and say what it would take")
+    parser.add_argument("--max-calls", type=int, metavar="N", help="stop there; what was answered is in the cache")
+    parser.add_argument("-o", "--output", "--save", type=Path, metavar="FILE", help="write all figures as JSON")
+    options = parser.parse_args(arguments)
+    data = drawn(datasets.squad(options.data / "squad" / "dev-v2.0.json"), options.questions)
+    with LLM(dry_run=options.dry_run, max_calls=options.max_calls) as llm:
+        squad, rows = Asked(data, Remembering(options.encoder), llm), []
+        if not options.dry_run:
+            head = "".join(f"{name:>26}" for name in MEASURES)
+            print(f"{len(data.questions):,} questions, {llm.model}, encoder {options.encoder}")
+            print(f"{options.table:<34}{'shown':>6}{head}{'no answer':>11}", flush=True)
+        for row in measured(squad, options.table, options.words):
+            rows.append(row)
+            if not options.dry_run:
+                print(line(row), flush=True)
+        before, after = ("it would take ", ", and what has to be asked again") if options.dry_run else ("", "")
+        print(f"{before}{llm.account.line()}{after}")
+        if options.output and not options.dry_run:
+            figures = {"questions": len(data.questions), "model": llm.model, options.table: rows}
+            title, packages = f"Answers on SQuAD, the PIC paper's {options.table}", ("onnxruntime", "faiss-cpu")
+            fingerprint = squad.encoder.model.fingerprint
+            record.save(options.output, title, figures, packages=packages, encoder=fingerprint)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Digests of what every part makes of a seeded corpus: two commits that print the same lines give the same results.
+
+    python bench/regression/same_results.py
+    python bench/regression/same_results.py --against parent/bin/python
+
+One line a result: methods with several options, units, levels; chunks of files of HTML, Markdown, PDF and text;
+searches of indexes. A line is "skipped" with its reason where data or an optional package is missing. --against runs
+this file with another environment's pychunk, too, and prints the lines that differ; status 1 where there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+import random
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pychunk
+
+METHODS = ("sentence", "paragraph", "fixed", "recursive", "structure", "semantic", "cluster", "pic", "nsp", "topic")
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"max_tokens": 60, "min_tokens": 20, "overlap": 10},
+    {"vectors": "chunk"},
+)
+#: `nsp` takes some 30 times as long as the others: it gets every 30th text.
+SLOW = {"nsp": 30}
+#: Characters of a line's name, after which at least two spaces stand.
+WIDTH = 72
+LEVELS = ("sentence", "paragraph", "document")
+QUERIES = ("who invented the steam engine", "rivers of Asia", "music of the 1970s")
+LANGUAGES = ("de", "ru", "zh", "ar", "hi", "th", "tr")
+#: Options of `pychunk index`, each with those of `pychunk search` besides the three modes.
+INDEXES = (
+    ("", ("--where 'document < 9'", "--document-weight 0.5", "--rerank features")),
+    ("--dtype float32", ()),
+    ("--kind hnsw", ()),
+    (f"--levels {','.join(LEVELS)}", ("--plan rules", "--plan learned", "--plan rules --words 300")),
+)
+#: Optional packages that files and indexes need.
+NEEDED = {"html": "selectolax", "pdf": "pypdfium2", "index": "faiss"}
+
+
+class Corpus:
+    """Seeded samples of the shared data; what is missing is empty."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._folder, self._random = folder, random.Random(seed)
+        rows = self._sample("wiki/articles.parquet", ["title", "text"], 30)
+        self.titles, self.articles = [row["title"] for row in rows], [row["text"] for row in rows]
+        self.pages = [row["html"] for row in self._sample("wcxb/dev.parquet", ["html"], 150)]
+        markdown = folder / "chunking_evaluation" / "wikitexts.md"
+        self.markdown = [markdown.read_text(encoding="utf-8")[:60_000]] if markdown.exists() else []
+        self.languages = [text for name in LANGUAGES for text in self._paragraphs(folder / f"xquad/xquad.{name}.json")]
+        self.pdfs = [path.read_bytes() for path in sorted(folder.glob("unlp2026/**/*.pdf"))[:6]]
+        self.texts = self.articles + self.markdown + self.languages
+
+    def _sample(self, name: str, columns: list[str], count: int) -> list[dict[str, Any]]:
+        import pyarrow.parquet as pq
+
+        if not (self._folder / name).exists():
+            return []
+        rows = next(pq.ParquetFile(self._folder / name).iter_batches(batch_size=1000, columns=columns)).to_pylist()
+        return self._random.sample(rows, count)
+
+    def _paragraphs(self, path: Path) -> list[str]:
+        if not path.exists():
+            return []
+        data = json.loads(path.read_text(encoding="utf-8"))["data"]
+        return self._random.sample([each["context"] for article in data for each in article["paragraphs"]], 20)
+
+    def write(self, folder: Path) -> dict[str, list[str]]:
+        """Writes files, and returns their names by kind, relative to the folder."""
+        made: dict[str, list[str]] = {}
+        kinds: dict[str, tuple[str, list[Any]]] = {
+            "html": ("html", self.pages),
+            "markdown": ("md", self.markdown),
+            "pdf": ("pdf", self.pdfs),
+        }
+        for kind, (ending, contents) in kinds.items():
+            (folder / kind).mkdir()
+            for number, content in enumerate(contents):
+                path = folder / kind / f"{number:03}.{ending}"
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
+                made.setdefault(kind, []).append(str(path.relative_to(folder)))
+        if self.articles:
+            rows = [{"id": str(n), "title": a, "text": b} for n, (a, b) in enumerate(zip(self.titles, self.articles))]
+            (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            made["texts"] = ["texts.jsonl"]
+        return made
+
+
+def digest(value: Any) -> str:
+    """Of an Arrow table by its columns' names and values, of anything else by how it is printed."""
+    if hasattr(value, "column_names"):
+        value = [(name, value[name].to_pylist()) for name in sorted(value.column_names)]
+    return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).hexdigest()[:16]
+
+
+def result(make: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """The digest of what a call returns, or the error that it ends with."""
+    try:
+        return digest(make(*arguments, **options))
+    except (ValueError, TypeError, ImportError) as error:
+        return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+def lines(data: Path, seed: int) -> Iterator[tuple[str, str]]:
+    """Name and result, all parts in order."""
+    corpus = Corpus(data, seed)
+    yield "corpus", digest([corpus.texts, corpus.titles, corpus.pages, corpus.pdfs])
+    if not corpus.texts:
+        yield "methods, units, levels", "skipped: PYCHUNK_DATA has no texts"
+    else:
+        yield from of_methods(corpus)
+        yield from of_levels(corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        files = corpus.write(Path(folder))
+        yield from of_files(files, Path(folder))
+        yield from of_indexes(files, Path(folder))
+
+
+def chunked(texts: list[str], *method: str, **options: Any) -> Any:
+    return pychunk.segment(texts, *method, **options).table
+
+
+def leveled(texts: list[str], names: list[str]) -> Any:
+    return pychunk.segment(texts, "structure", levels=names).to_arrow()
+
+
+def hits(index: Any, **options: Any) -> list[Any]:
+    return [[(hit.text, hit.score, hit.scores) for hit in own] for own in index.search(list(QUERIES), k=9, **options)]
+
+
+def of_methods(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    for method in METHODS:
+        texts = corpus.texts[:: SLOW.get(method, 1)]
+        for options in OPTIONS:
+            name = " ".join([method, *(f"{key}={value}" for key, value in options.items())])
+            yield name, result(chunked, texts, method, **options)
+    yield "default", result(chunked, corpus.texts)
+    for within in ("topic", "semantic", "nsp"):
+        texts = corpus.texts[:: SLOW.get(within, 1)]
+        yield f"structure within={within}", result(chunked, texts, "structure", within=within)
+    for unit in ("words", "characters"):
+        for method in ("fixed", "recursive", "structure"):
+            options = {"unit": unit, "size": 150, "overlap": 20}
+            yield f"{method} unit={unit}", result(chunked, corpus.texts, method, **options)
+
+
+def of_levels(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    names = ["sentence", "paragraph", "section", "document"]
+    yield "levels", result(leveled, corpus.articles, names)
+    if why := missing("index"):
+        yield "levels, searched", why
+        return
+    found = pychunk.segment(corpus.articles, levels=list(LEVELS), vectors="chunk", ids=corpus.titles)
+    with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(f"{folder}/it", vectors="chunk") as index:
+        index.add(found.chunks())
+        for options in ({"fusion": "levels"}, {"fusion": "rrf"}, {"fusion": "levels", "words": 300}):
+            name = " ".join(f"{key}={value}" for key, value in options.items())
+            yield f"levels, searched {name}", result(hits, index, **options)
+
+
+def of_files(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str, str]]:
+    """Chunks of `pychunk ingest`, a kind of file at a time."""
+    import pyarrow.dataset as ds
+
+    for kind in ("html", "markdown", "pdf", "texts"):
+        if why := missing(kind) or ("" if kind in files else "skipped: PYCHUNK_DATA has none"):
+            yield f"ingest {kind}", why
+            continue
+        done = command(folder, "ingest", "texts.jsonl" if kind == "texts" else kind, "-o", f"out-{kind}")
+        shards = sorted(map(str, (folder / f"out-{kind}").rglob("*.parquet")))
+        yield f"ingest {kind}", ended(done) or digest(ds.dataset(shards).to_table())
+
+
+def of_indexes(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str, str]]:
+    """Hits of indexes of several kinds, with their scores."""
+    if why := missing("index") or ("" if "texts" in files else "skipped: PYCHUNK_DATA has no articles"):
+        yield "index", why
+        return
+    for number, (options, searches) in enumerate(INDEXES):
+        name = " ".join(["index", *options.split()])
+        sources = [*files["texts"], *files.get("markdown", [])]
+        done = command(folder, "index", *sources, "-o", f"{number}.idx", *options.split())
+        if why := ended(done):
+            yield name, why
+            continue
+        for search in ("--mode dense", "--mode sparse", "--mode hybrid", *searches):
+            done = command(folder, "search", f"{number}.idx", *QUERIES, "--json", *shlex.split(search))
+            yield f"{name}, search {search}", ended(done) or digest(done.stdout)
+
+
+def missing(kind: str) -> str:
+    """Why a kind is skipped; empty where its package is there."""
+    package = NEEDED.get(kind)
+    return f"skipped: no {package}" if package and importlib.util.find_spec(package) is None else ""
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "pychunk", *words], cwd=folder, capture_output=True, check=False)
+
+
+def ended(done: subprocess.CompletedProcess[bytes]) -> str:
+    return f"status {done.returncode}" if done.returncode else ""
+
+
+def other(python: str, options: argparse.Namespace) -> dict[str, str]:
+    """What this file prints in another environment, started where it finds its own pychunk."""
+    words = [python, str(Path(__file__).resolve()), "--data", str(options.data.resolve()), "--seed", str(options.seed)]
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(words, cwd=folder, env=without, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{python} ended with status {done.returncode}: it needs pychunk, NumPy and PyArrow")
+    parts = [line.partition("  ") for line in done.stdout.splitlines()]
+    return {name: found.strip() for name, _, found in parts}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    data = os.environ.get("PYCHUNK_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=data, metavar="FOLDER", help="default: $PYCHUNK_DATA")
+    parser.add_argument("--seed", type=int, default=0, help="of the samples (default: 0)")
+    parser.add_argument("--against", metavar="PYTHON", help="an interpreter whose environment has another pychunk")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)  # what it says of texts in other scripts is no result
+    here = {}
+    for name, found in lines(options.data, options.seed):
+        here[name] = found
+        if not options.against:
+            print(f"{name:{WIDTH}}  {found}", flush=True)
+    if not options.against:
+        return 0
+    there = other(options.against, options)
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    for name in names:
+        print(f"{name:{WIDTH}}  {here.get(name, 'no line')}, there {there.get(name, 'no line')}")
+    print(f"{len(names)} of {len(here)} lines differ")
+    return int(bool(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

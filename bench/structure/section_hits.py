@@ -1,0 +1,196 @@
+"""Questions about sections of Wikipedia articles, found with and without what a hit stands in.
+
+A question is an article's title and a heading, whose line is not in the text; the answer is the section under it. All
+ways search the same chunks of method `structure` and hand over the same number of words: hits in their order, no chunk
+twice, each hit with as much of its passages as fits; subtrees and sections as `search(words=)` chooses among them.
+Recall: share of the section's characters that is handed over.
+Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
+
+Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
+(pychunk/evaluation/measures/tenets.py); a chunk of another section of the article has its parent, as headings of
+Wikipedia's articles have one level here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import pychunk
+from pychunk.evaluation.measures import intervals, tenets
+from pychunk.evaluation.sections import Question, Sections, section_questions
+from pychunk.index.search.context import within
+from pychunk.index.search.hits import Hit, Passage
+from pychunk.training.topic_articles import part_of
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+from bench.inputs import add_data
+
+WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}
+MERGED = "merged"
+WORDS = 1000
+HITS = 20
+#: Chunks of which weighted precision is taken.
+FIRST = (3, 5)
+RECALL = "recall within 1,000 words"
+MEASURES = (RECALL, *(f"weighted precision at {k}" for k in FIRST))
+#: Searched at a time.
+BATCH = 256
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data(parser)
+    parser.add_argument("--questions", type=int, default=3000, metavar="N", help="drawn with a seed (default: 3000)")
+    parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
+    parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/sections.json")
+    return parser.parse_args()
+
+
+def passages(hit: Hit) -> tuple[Passage, ...]:
+    return hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+
+
+def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
+    """(document, first, last character) of what a reader gets."""
+    found: list[tuple[int, int, int]] = []
+    known: set[tuple[int, int]] = set()
+    left = words
+    for hit in hits:
+        new = [each for each in passages(hit) if (hit.document, each.chunk) not in known]
+        if hit.chunk not in [each.chunk for each in new]:
+            continue
+        kept = within(new, hit.chunk, left)
+        spent = sum(len(each.text.split()) for each in kept)
+        if spent > left:
+            continue
+        left -= spent
+        known |= {(hit.document, each.chunk) for each in kept}
+        found += [(hit.document, each.start, each.end) for each in kept]
+    return found
+
+
+def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
+    """Hits; where at least half of the chunks of a section were found, with all of it. ``whole``: all hits with it."""
+    counts = Counter((hit.document, passages(full)[0].chunk) for hit, full in zip(hits, whole, strict=True))
+    made = []
+    for hit, full in zip(hits, whole, strict=True):
+        own = passages(full)
+        made.append(full if 2 * counts[hit.document, own[0].chunk] >= len(own) else hit)
+    return made
+
+
+def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.ndarray]]:
+    """By way and measure float64[questions]: the share of its section's characters that is handed over, and how
+    relevant the first chunks are."""
+    found: dict[str, dict[str, list[float]]] = {name: {each: [] for each in MEASURES} for name in (*WAYS, MERGED)}
+    for first in range(0, len(data.questions), BATCH):
+        asked = data.questions[first : first + BATCH]
+        texts = [question.text for question in asked]
+        lists = {name: index.search(texts, k=HITS, expand=way) for name, way in WAYS.items()}
+        sections = _sections(index, lists["plain"])
+        lists[MERGED] = [merge(hits, whole) for hits, whole in zip(lists["plain"], sections, strict=True)]
+        for name, own in lists.items():
+            by_tree = isinstance(WAYS.get(name), str)
+            chosen = index.search(texts, k=HITS, expand=WAYS[name], words=WORDS) if by_tree else own
+            for question, hits, few in zip(asked, own, chosen, strict=True):
+                found[name][RECALL].append(recall(question, handed_over(few, WORDS)))
+                for k, value in zip(FIRST, precisions(question, hits), strict=True):
+                    found[name][f"weighted precision at {k}"].append(value)
+    return {name: {each: np.array(values) for each, values in own.items()} for name, own in found.items()}
+
+
+def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
+    """Weighted precision of the first chunks that a reader gets, hits with their passages in reading order."""
+    every = [(hit.document, each.start, each.end) for hit in hits for each in passages(hit)]
+    first = list(dict.fromkeys(every))[: max(FIRST)]
+    own = [document == question.document for document, *_ in first]
+    spans = [(start, end) for _, start, end in first]
+    relevance = tenets.relevance(spans, (question.start, question.end), own, own)
+    return [tenets.weighted_precision(relevance, k) for k in FIRST]
+
+
+def _sections(index: pychunk.Index, lists: Sequence[Sequence[Hit]]) -> Iterator[list[Hit]]:
+    """Hits, each with its whole section, also where several hits share one."""
+    searcher = index._contents.searcher()
+    outline = searcher.outline
+    for hits in lists:
+        made = []
+        for hit in hits:
+            above = int(outline.parent[hit.row])
+            region = outline.region(hit.row, "section", hit.path, searcher.path(above) if above >= 0 else None)
+            made.append(replace(hit, around=searcher.passages(range(*region))))
+        yield made
+
+
+def recall(question: Question, spans: Sequence[tuple[int, int, int]]) -> float:
+    held = sum(
+        max(0, min(end, question.end) - max(start, question.start))
+        for document, start, end in spans
+        if document == question.document
+    )
+    return held / (question.end - question.start)
+
+
+def shown(cell: dict[str, float], sign: str = "") -> str:
+    mean, low, high = (f"{cell[name]:{sign}.3f}" for name in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+def main() -> None:
+    """Prints the table with paired differences; saves it."""
+    options = arguments()
+    table = pq.read_table(Path(options.data) / "wiki" / "articles.parquet", columns=["id", "title", "text"])
+    rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == options.split and row["text"]]
+    rows = rows[: options.articles or None]
+    data = section_questions([row["title"] for row in rows], [row["text"] for row in rows], options.questions)
+    print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over")
+    made = pychunk.Segmenter("structure", vectors="sentence")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pychunk.Index.create(Path(folder) / "index", stemmer="english", k1=0.9, b=0.4) as index,
+    ):
+        index.add(made(data.documents, blocks=data.blocks))
+        found = measured(data, index)
+        index.close(discard=True)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for measure in MEASURES:
+        print(measure)
+        tables[measure] = []
+        for name, values in found.items():
+            cell = intervals.interval(values[measure])._asdict()
+            minus = {
+                f"minus {other}": intervals.paired(values[measure], found[other][measure])._asdict()
+                for other in ("plain", "neighbours", MERGED)
+                if other != name
+            }
+            tables[measure].append({"way": name, measure.split(" within")[0]: cell, **minus})
+            told = "".join(f"  {key} {shown(value, '+')}" for key, value in minus.items())
+            print(f"  {name:12} {shown(cell)}{told}")
+    if options.save:
+        record.save(
+            options.save,
+            "Sections of articles found with what a hit stands in",
+            tables,
+            about="Recall of the characters of the section that a title and a heading ask for, by hybrid search over "
+            "chunks of method structure, headings replaced by a mark. Weighted precision: of the first chunks that a "
+            "reader gets, 4 for one that is the section, 1 for one of another section of the article. Differences are "
+            "paired.",
+            packages=("faiss-cpu", "PyStemmer"),
+            encoder=record.shipped(),
+        )
+
+
+if __name__ == "__main__":
+    main()

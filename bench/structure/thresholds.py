@@ -1,0 +1,108 @@
+"""What the threshold of the model of noise buys: noise of chunks of `structure` against text that is kept.
+
+The pages of `tenets`, told by the networks that saw none of their domain, once a threshold. Beside them the best that
+labels of blocks can do, which are taken from the marked text itself: a block is kept when more than half is marked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pychunk.evaluation.measures import tenets
+from pychunk.io.formats.html_files import removed_spans
+from pychunk.parsing.html.noise_model import NoiseModel
+from pychunk.training.noise_pages import domain_of, fold_of
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+from bench.inputs import add_data
+from bench.structure.extraction import fold_models
+from bench.structure.page_tenets import PAGES, Cut, Loaded, cutter, drawn, load, ratio, show, spaced, together, words_in
+
+#: Scores above which blocks are left out; None: each page's own, the default.
+THRESHOLDS = (None, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+BEST, DEFAULT = "best labels of blocks", "each page's own"
+
+
+def unmarked(page: Loaded) -> list[tuple[int, int, str, float]]:
+    """The blocks that are best left out, as removed spans: at most half of their words' characters are marked."""
+    text, own = page.page.text, page.page.blocks
+    spans = np.stack([own.start, own.end], axis=1)
+    found = tenets.noise(text, spans, tenets.marked_spans(text, page.marked))
+    gone = 2 * found.outside >= found.of
+    return [(start, end, "boilerplate", 1.0) for start, end in spans[gone].tolist()]
+
+
+def judged(page: Loaded, removed: list[tuple[int, int, str, float]], cut: Cut) -> dict[str, tuple[float, float]]:
+    """(count, of how many) of each measure, of a page's chunks without what is removed."""
+    text, spans = together([each for each in cut(page, removed) if each.strip()])
+    noise = tenets.noise(text, spans, tenets.marked_spans(text, page.marked))
+    there = spaced(text)
+    return {
+        "noise": noise.characters,
+        "noisy chunks": noise.chunks,
+        "marked text kept": (noise.of.sum() - noise.outside.sum(), words_in(page.marked)),
+        "noise snippets": (sum(each in there for each in page.unwanted), len(page.unwanted)),
+        "text snippets": (sum(each in there for each in page.wanted), len(page.wanted)),
+    }
+
+
+def measured(pages: Iterable[tuple[int, dict[str, Any]]], models: Sequence[NoiseModel]) -> list[dict[str, Any]]:
+    """One row a threshold, and one of the best labels."""
+    cut = cutter("structure")
+    found: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    for number, row in pages:
+        page = load(row, number, models, {"blocks": 0.0, "noise": 0.0})
+        model = models[fold_of(domain_of(row["url"], number))]
+        for name, removed in labels(page, model):
+            found.setdefault(name, []).append(judged(page, removed, cut))
+    return [
+        {"threshold": name} | {measure: ratio([page[measure] for page in every]) for measure in every[0]}
+        for name, every in found.items()
+    ]
+
+
+def labels(page: Loaded, model: NoiseModel) -> Iterator[tuple[str, list[tuple[int, int, str, float]]]]:
+    """What is removed of a page, by threshold and by the best labels."""
+    for each in THRESHOLDS:
+        yield DEFAULT if each is None else f"{each}", removed_spans(page.page, threshold=each, model=model)
+    yield BEST, unmarked(page)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data(parser)
+    parser.add_argument("--pages", type=int, default=PAGES, metavar="N", help=f"0: all (default: {PAGES})")
+    parser.add_argument("--processes", type=int, default=1, help="where networks must be trained (default: 1)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/thresholds.json")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Prints the table; saves it."""
+    options = arguments()
+    file = Path(options.data) / "wcxb" / "dev.parquet"
+    rows = measured(drawn(file, options.pages), fold_models(file, options.processes))
+    show("what a threshold buys: per cent, with intervals over pages", rows)
+    if options.save:
+        record.save(
+            options.save,
+            "Noise of chunks of web pages by threshold",
+            {"rows": rows},
+            about="Chunks of structure, of the pages and by the measures of the tenets. A block is left out when the "
+            "model's score of it is above the threshold. Best labels of blocks: those that the marked text itself "
+            "gives, a block is kept when more than half of it is marked: of all labels, those with the fewest "
+            "characters of noise kept and of text left out together.",
+            packages=("selectolax",),
+            encoder=record.shipped(),
+        )
+
+
+if __name__ == "__main__":
+    main()
