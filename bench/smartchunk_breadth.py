@@ -28,12 +28,12 @@ import smartchunk_chosen
 from inputs import add_data
 
 import pychunk
-from pychunk.evaluation import breadth, breadth_levels
-from pychunk.evaluation.breadth import BUDGETS, LEVELS, Questions
 from pychunk.evaluation.measures import intervals
 from pychunk.index.planners import planning
 from pychunk.index.planners.plan_learned import Learned, model
 from pychunk.index.planners.planning import Metadata
+from pychunk.training import breadth, breadth_levels
+from pychunk.training.breadth import BUDGETS, LEVELS, Questions
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -22,12 +22,13 @@ import record
 from inputs import add_data
 
 import pychunk
-from pychunk.evaluation import breadth, hierarchies
-from pychunk.evaluation.breadth import LEVELS, Questions
+from pychunk.evaluation import hierarchies
 from pychunk.evaluation.contenders import count_tokens
 from pychunk.llm.account import Account
 from pychunk.llm.grouping import shown
 from pychunk.llm.prompts import load
+from pychunk.training import breadth
+from pychunk.training.breadth import LEVELS, Questions
 
 #: Money for a million tokens in and a million out that SmartChunk counts for its largest model (its table 6).
 PRICE = "2.5,10"

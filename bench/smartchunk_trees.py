@@ -30,10 +30,10 @@ from inputs import add_data
 
 import pychunk
 from pychunk._engine.data.ragged import offsets_of
-from pychunk.evaluation import breadth
-from pychunk.evaluation.breadth import BUDGETS, LEVELS
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.trees import agglomerated
+from pychunk.training import breadth
+from pychunk.training.breadth import BUDGETS, LEVELS
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ from typing import Any
 
 import record
 
-from pychunk.training.stitch import __main__ as command
+from pychunk.training.stitch import command
 from pychunk.training.stitch.settings import METHODS
 
 ABOUT = (

@@ -28,10 +28,10 @@ from inputs import add_data
 
 import pychunk
 from pychunk.evaluation.measures import intervals, tenets
-from pychunk.evaluation.sections import Question, Sections, section_questions
 from pychunk.index.search.context import within
 from pychunk.index.search.hits import Hit, Passage
-from pychunk.training.topic_articles import part_of
+from pychunk.training.corpus import part_of
+from pychunk.training.sections import Question, Sections, section_questions
 
 WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}
 MERGED = "merged"

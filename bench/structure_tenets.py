@@ -45,7 +45,7 @@ from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
 from pychunk.parsing.html.noise_model import load as shipped_model
 from pychunk.parsing.html.page import HtmlPage, parse_html
-from pychunk.training.noise_pages import FOLDS, domain_of, fold_of
+from training.noise_pages import FOLDS, domain_of, fold_of
 
 #: Tokens of a chunk, and the characters that peers are given for them: English prose has four a token and more.
 SIZE, CHARACTERS = 200, 800

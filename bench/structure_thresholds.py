@@ -20,7 +20,7 @@ from structure_tenets import PAGES, Cut, Loaded, cutter, drawn, load, ratio, sho
 from pychunk.evaluation.measures import tenets
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
-from pychunk.training.noise_pages import domain_of, fold_of
+from training.noise_pages import domain_of, fold_of
 
 #: Scores above which blocks are left out; None: each page's own, the default.
 THRESHOLDS = (None, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)

@@ -28,9 +28,9 @@ from structure_sections import HITS, WORDS, handed_over, passages, recall
 import pychunk
 from pychunk.evaluation import contenders, datasets
 from pychunk.evaluation.measures import intervals
-from pychunk.evaluation.sections import section_questions
 from pychunk.methods.structure import WITHIN
-from pychunk.training.topic_articles import part_of
+from pychunk.training.corpus import part_of
+from pychunk.training.sections import section_questions
 
 Found = tuple[float, dict[str, np.ndarray]]
 

@@ -2,6 +2,7 @@
 
 import ast
 import gzip
+import importlib
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 from rich.console import Console
 
+from pychunk.cli import train
 from pychunk.cli.main import app
 from pychunk.cli.shared.batches import progress_bar
 from pychunk.cli.shared.consoles import errors, say
@@ -512,6 +514,7 @@ def test_an_interrupt_while_a_commands_own_file_loads_says_nothing(tmp_path: Pat
 #: Each command in a process of its own, which has imported the application and no command.
 LOADS = """
 import os, sys, typer
+from pychunk.cli import train
 from pychunk.cli.main import app
 for name, without in [each.split() for each in sys.argv[1:]]:
     child = os.fork()
@@ -547,12 +550,14 @@ def test_every_flag_that_a_text_names_exists() -> None:
     flags = _flags(typer.main.get_command(app))
     every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
     root = Path(__file__).resolve().parents[2]
-    for file in root.glob("pychunk/training/**/*.py"):  # commands of their own: python -m pychunk.training.nsp
-        every |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', file.read_text(encoding="utf-8")))
+    for name, (module, _) in train.TRAINERS.items():  # these read their options themselves
+        parser = importlib.import_module(f"pychunk.training.{module}").parser()
+        flags[f"pychunk train {name}"] = set(parser._option_string_actions)
+        every |= flags[f"pychunk train {name}"]
     named = 0
     for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md"), *root.glob("docs/*.md")):
         text = file.read_text(encoding="utf-8")
-        for call in re.finditer(r"pychunk ((?:model |llm )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
+        for call in re.finditer(r"pychunk ((?:model |llm |train )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
             known = flags.get(f"pychunk {call[1]}")
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", call[2]) if known else ():
                 named += 1

@@ -1,4 +1,4 @@
-"""The network that tells noise from content in pages, and its arithmetic (``python -m pychunk.training.noise``)."""
+"""The network that tells noise from content in pages, and its arithmetic (``training/noise.py``)."""
 
 from __future__ import annotations
 
