@@ -215,6 +215,13 @@ def test_imports_point_one_way(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_the_reference_is_chosen_in_one_place(file: Path) -> None:
+    own, reference = name_of(file), "_engine.reference"
+    if own != "_engine.engine" and not own.startswith(reference):
+        assert not [target for target in targets(file) if target.startswith(reference)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_nothing_imports_what_is_not_in_the_wheel(file: Path) -> None:
     assert not {name.split(".")[0] for name in imports(file, eager=False)} & {"training", "bench", "tests"}
 

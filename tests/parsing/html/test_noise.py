@@ -176,18 +176,6 @@ def test_any_page_has_features_scores_and_reasons(markup: str) -> None:
         assert set(reasons) <= {*REASONS, ""}
 
 
-def test_layers_are_exact_whatever_the_order_of_addition() -> None:
-    drawn = np.random.default_rng(3)
-    values = np.rint(drawn.uniform(-8, 8, (50, 300)) * 256) / 256
-    weights = np.rint(drawn.uniform(-4, 4, (300, 20)) * 1024) / 1024
-    bias = np.rint(drawn.uniform(-4, 4, 20) * 1024) / 1024
-    found = noise_model._layer(values, (weights, bias))
-    order = drawn.permutation(300)
-    assert found.tobytes() == noise_model._layer(values[:, order], (weights[order], bias)).tobytes()
-    whole = (values * 256).astype(np.int64) @ (weights * 1024).astype(np.int64) + (bias * 256 * 1024).astype(np.int64)
-    assert np.array_equal(found, np.rint(np.clip(whole / (256 * 1024), 0, 64) * 256) / 256)
-
-
 def test_a_block_far_away_changes_scores_only_by_what_the_page_shares() -> None:
     """Features of a page depend on nothing but the page: not on those that were read before."""
     first = find_noise(*_given(parse_html(PAGE)))[1]
