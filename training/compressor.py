@@ -25,8 +25,7 @@ from pychunk.encoders import static
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import FACTS, PARTS, Compressor
-from pychunk.training.corpus import default_articles
-from pychunk.training.options import add_plan, cache_home, command, names, new_parser, plan_from, run
+from pychunk.training.options import add_articles, add_plan, cache_home, command, names, new_parser, plan_from, run
 from pychunk.training.teacher import import_torch
 from pychunk.training.written import write_facts, write_weights
 
@@ -112,13 +111,7 @@ def train(options: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser("python -m training.compressor", __doc__)
-    made.add_argument(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    add_articles(made, "id, title and text")
     made.add_argument(
         "--target",
         default="lead",

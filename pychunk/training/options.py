@@ -64,14 +64,14 @@ def add_out(made: argparse.ArgumentParser, default: Path | None = None) -> None:
     made.add_argument("--out", type=Path, default=default, required=default is None, metavar="DIR", help=text)
 
 
-def add_articles(made: argparse.ArgumentParser) -> None:
-    """``--articles``."""
+def add_articles(made: argparse.ArgumentParser, columns: str = "id and text") -> None:
+    """Add ``--articles``, a file with these columns."""
     made.add_argument(
         "--articles",
         type=Path,
         default=default_articles(),
         metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+        help=f"parquet file with columns {columns} (default: wiki/articles.parquet in $PYCHUNK_DATA)",
     )
 
 

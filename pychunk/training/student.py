@@ -29,8 +29,7 @@ from ..index.index import Index
 from ..index.rerank.rerank import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
-from .corpus import default_articles
-from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+from .options import add_articles, add_out, add_plan, cache_home, command, names, new_parser, plan_from
 from .written_bert import write_bert
 
 logger = logging.getLogger(__name__)
@@ -149,13 +148,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser("pychunk train student", __doc__)
     add = made.add_argument
-    add(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    add_articles(made, "id, title and text")
     add("--teacher", default="reranker", metavar="NAME|DIR", help="cross-encoder to learn from (default: %(default)s)")
     add_out(made)
     add(
