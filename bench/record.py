@@ -23,6 +23,7 @@ import pychunk
 from pychunk.encoders import static
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))  # for training/, which is not installed
 ALWAYS = ("numpy", "pyarrow")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Tests import helpers, and a few each other, by name, whatever folders they are in.
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE / "helpers"), *sorted({str(file.parent) for file in _HERE.rglob("test_*.py")})]
-# The benchmarks are imported as bench.FOLDER.NAME; last, so that the installed pychunk is found before the checkout's.
+# bench and training of the checkout; last, so that the installed pychunk is found before the checkout's.
 sys.path.append(str(_HERE.parent))
 
 # The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
@@ -141,7 +141,7 @@ def tiny_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _random_bert(factory: pytest.TempPathFactory, task: str) -> Path:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
-    from pychunk.training.random_bert import random_bert
+    from training.random_bert import random_bert
 
     return random_bert(factory.mktemp(task) / "model", task, layers=2, hidden=64, heads=4)
 
@@ -154,7 +154,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     numpy = pytest.importorskip("safetensors.numpy")
     from pychunk.encoders import static
     from pychunk.encoders.files import export
-    from pychunk.training.random_bert import random_weights
+    from training.random_bert import random_weights
 
     folder = tmp_path_factory.mktemp("relevance")
     weights, config = random_weights(layers=2, hidden=64, heads=4)

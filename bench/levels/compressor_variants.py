@@ -26,9 +26,9 @@ from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import PARTS
-from pychunk.training import compressor_fit, compressor_spans
-from pychunk.training.compressor_fit import Plan
-from pychunk.training.compressor_spans import Lessons
+from training import compressor_fit, compressor_spans
+from training.compressor_fit import Plan
+from training.compressor_spans import Lessons
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -58,7 +58,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="articles to learn from; 0: all (default)")
     parser.add_argument("--epochs", type=int, default=10, metavar="N", help="passes (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, metavar="N")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="as of pychunk.training.compressor")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="as of training.compressor")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/compressor_variants.json")
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
 """Vectors of sections and of articles without their leads, made in several ways, of articles that nothing was learned
 from: how near to the withheld lead, how well questions find them, how long they take.
 
-Questions are those of pychunk.evaluation.breadth: title and heading ask for a section among all sections, the lead's
+Questions are those of pychunk.training.breadth: title and heading ask for a section among all sections, the lead's
 first sentence without the title's words for the rest of the article among all articles; by cosine alone. Times are CPU
 time, all articles and sections together: from the sentences' vectors, which are there, or, where a text is made and
 encoded, from the text. With a transformer late chunking has a row, and --keep saves what took long to encode.
@@ -25,12 +25,12 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
-from pychunk.evaluation import breadth
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import compressor, shipped_for
 from pychunk.levels.pooling import pooled
-from pychunk.training import compressor_spans
-from pychunk.training.compressor_spans import Articles
+from pychunk.training import breadth
+from training import compressor_spans
+from training.compressor_spans import Articles
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

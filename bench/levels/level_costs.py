@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 import pychunk
-from pychunk.evaluation import breadth, hierarchies
-from pychunk.evaluation.breadth import LEVELS, Questions
+from pychunk.evaluation import hierarchies
 from pychunk.evaluation.contenders import count_tokens
 from pychunk.llm.account import Account
 from pychunk.llm.grouping import shown
 from pychunk.llm.prompts import load
+from pychunk.training import breadth
+from pychunk.training.breadth import LEVELS, Questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -26,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 import pychunk
-from pychunk.evaluation import breadth, breadth_levels
-from pychunk.evaluation.breadth import BUDGETS, LEVELS, Questions
 from pychunk.evaluation.measures import intervals
 from pychunk.index.planners import planning
 from pychunk.index.planners.plan_learned import Learned, model
 from pychunk.index.planners.planning import Metadata
+from pychunk.training import breadth, breadth_levels
+from pychunk.training.breadth import BUDGETS, LEVELS, Questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

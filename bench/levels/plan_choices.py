@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 import pychunk
 from pychunk.evaluation import hierarchies
-from pychunk.evaluation.breadth import LEVELS
+from pychunk.training.breadth import LEVELS
 
 
 def chosen(

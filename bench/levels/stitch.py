@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from pychunk.training.stitch import __main__ as command
+from pychunk.training.stitch import command
 from pychunk.training.stitch.settings import METHODS
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))

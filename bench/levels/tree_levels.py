@@ -29,11 +29,11 @@ import numpy.typing as npt
 
 import pychunk
 from pychunk._engine.data.ragged import offsets_of
-from pychunk.evaluation import breadth
-from pychunk.evaluation.breadth import BUDGETS, LEVELS
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.build import segment_levels
 from pychunk.levels.trees import agglomerated
+from pychunk.training import breadth
+from pychunk.training.breadth import BUDGETS, LEVELS
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

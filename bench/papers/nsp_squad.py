@@ -235,7 +235,7 @@ def shown(rows: dict[str, Row], squad: Squad, table: list[dict[str, Any]], minus
 
 def time_bert_base(squad: Squad, sentences: int) -> None:
     """Both methods with a BERT-base of random weights, which takes as long as a trained one."""
-    from pychunk.training.random_bert import random_bert
+    from training.random_bert import random_bert
 
     texts: list[str] = []
     spans = pychunk.sentences(squad.paragraphs)

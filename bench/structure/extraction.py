@@ -23,8 +23,8 @@ from pychunk.evaluation.measures import intervals
 from pychunk.parsing.html.noise import find_noise
 from pychunk.parsing.html.noise_model import NoiseModel, load
 from pychunk.parsing.html.page import HtmlPage, parse_html
-from pychunk.training import noise as training
-from pychunk.training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
+from training import noise as training
+from training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk.evaluation import contenders, datasets
 from pychunk.evaluation.measures import intervals
-from pychunk.evaluation.sections import section_questions
 from pychunk.methods.structure import WITHIN
-from pychunk.training.topic_articles import part_of
+from pychunk.training.corpus import part_of
+from pychunk.training.sections import section_questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -43,7 +43,7 @@ from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
 from pychunk.parsing.html.noise_model import load as shipped_model
 from pychunk.parsing.html.page import HtmlPage, parse_html
-from pychunk.training.noise_pages import FOLDS, domain_of, fold_of
+from training.noise_pages import FOLDS, domain_of, fold_of
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -27,10 +27,10 @@ import pyarrow.parquet as pq
 
 import pychunk
 from pychunk.evaluation.measures import intervals, tenets
-from pychunk.evaluation.sections import Question, Sections, section_questions
 from pychunk.index.search.context import within
 from pychunk.index.search.hits import Hit, Passage
-from pychunk.training.topic_articles import part_of
+from pychunk.training.corpus import part_of
+from pychunk.training.sections import Question, Sections, section_questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -17,7 +17,7 @@ import numpy as np
 from pychunk.evaluation.measures import tenets
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
-from pychunk.training.noise_pages import domain_of, fold_of
+from training.noise_pages import domain_of, fold_of
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

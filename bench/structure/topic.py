@@ -22,9 +22,9 @@ import numpy as np
 
 import pychunk
 from pychunk.evaluation.measures import intervals
-from pychunk.training import topic_eval
-from pychunk.training.corpus import default_articles
-from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, View, read_articles, seen
+from pychunk.training.corpus import default_articles, read_articles
+from training import topic_eval
+from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, View, seen
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -107,7 +107,7 @@ def compare(test: Sequence[str], validation: Sequence[str]) -> tuple[list[dict[s
 
 def ablations(file: Path, test: Sequence[str], threads: int) -> list[dict[str, Any]]:
     """What the network finds without a group of inputs, trained again without it; from lengths alone."""
-    from pychunk.training import topic, topic_fit
+    from training import topic, topic_fit
 
     options = topic.parser().parse_args(["--articles", str(file), "--limit", str(LIMIT), "--threads", str(threads)])
     plan = topic_fit.Plan(epochs=EPOCHS)

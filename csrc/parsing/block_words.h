@@ -1,4 +1,5 @@
-// The words of blocks, as a model of noise sees them: pychunk/parsing/html/noise_features.py has the same in Python.
+// The words of blocks, as a model of noise sees them: pychunk/_engine/reference/parsing/block_words.py
+// has the same in Python.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What a model of noise sees of each block of a page: pychunk/parsing/html/noise_features.py has the same in NumPy, and
-// says what the columns are.
+// What a model of noise sees of each block of a page: pychunk/_engine/reference/parsing/noise_columns.py has the same
+// in NumPy, and says what the columns are.
 #pragma once
 #include <cstdint>
 #include <span>

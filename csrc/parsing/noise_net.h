@@ -1,5 +1,5 @@
-// The network that tells noise from content in pages, in whole numbers: pychunk/parsing/html/noise_model.py has the
-// same in NumPy, and says what the parts are.
+// The network that tells noise from content in pages, in whole numbers: pychunk/_engine/reference/parsing/noise_net.py
+// has the same in NumPy, and says what the parts are.
 //
 // What flows is int16 multiples of 1 / 256, weights are int16 multiples of 1 / 1024, sums are int32; where these hold
 // every sum that may come up (the caller sees to it) nothing is rounded but as NumPy's float64 rounds it.

@@ -1,5 +1,5 @@
 // The compression encoder: vectors of spans of sentences by learned attention and a low-rank map. Trained by
-// pychunk/training/compressor.py on leads of articles, from what comes after them.
+// training/compressor.py on leads of articles, from what comes after them.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 // Where a new topic begins: a small network over the static vectors of the sentences around each gap, and over what is
-// cheap to tell of them. Trained by pychunk/training/topic.py on where sections of articles begin.
+// cheap to tell of them. Trained by training/topic.py on where sections of articles begin.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -25,7 +25,7 @@ constexpr int64_t kTopicAround = 16;
 // Classes of a sentence's first two words: 0 there is none, 1 a number, 2 unknown, then the known ones.
 constexpr int64_t kTopicWordClasses = 3;
 
-// Words that sentences begin with, by their first 8 bytes (pychunk/training/topic.py).
+// Words that sentences begin with, by their first 8 bytes (training/topic.py).
 class TopicWords {
  public:
   TopicWords() = default;

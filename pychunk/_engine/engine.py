@@ -9,17 +9,19 @@ from . import device
 from . import native as _native
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
+    from .data.blocks import Blocks
     from .data.cuts import Cuts
     from .data.headings import Headings
     from .data.models import TokenTable
     from .data.ragged import Ragged
     from .data.request import Request
     from .data.tokens import Tokens
+    from .data.walked import Walked
 
 
 class Engine(Protocol):
@@ -66,6 +68,42 @@ class Engine(Protocol):
         self, tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
     ) -> list[npt.NDArray[np.int64]]: ...
     def embedding_bags(self, tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]: ...
+    def find_keys(self, page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]: ...
+    def block_words(
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        stop_words: str,
+        marks: str,
+        *,
+        first: int,
+        last: int,
+    ) -> tuple[npt.NDArray[Any], ...]: ...
+    def noise_columns(
+        self,
+        text: npt.NDArray[np.uint8],
+        blocks: Blocks,
+        kinds: int,
+        facts: Mapping[str, Any],
+        words: Sequence[Any],
+    ) -> tuple[npt.NDArray[Any], ...]: ...
+    def put_reasons(
+        self,
+        page: Mapping[str, npt.NDArray[Any]],
+        *,
+        known: npt.NDArray[np.uint32],
+        reasons: npt.NDArray[np.int64],
+        why: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]: ...
+    def noise_sums(
+        self,
+        page: Mapping[str, npt.NDArray[Any]],
+        *,
+        vocabulary: Sequence[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]],
+        neighbours: Sequence[int],
+        windows: Sequence[int],
+        nets: Sequence[Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]],
+    ) -> npt.NDArray[np.int64]: ...
 
 
 def backend_name() -> str:
@@ -85,6 +123,16 @@ def engine(name: str | None = None) -> Engine:
 
     slow: Engine = reference
     return slow
+
+
+def walk_tree(root: Any, *, images: bool, targets: bool) -> Walked:
+    """Return what the elements below an element of lexbor's tree show, by the reference.
+
+    It also reads the pages that the native core does not, which takes them as lexbor would write them.
+    """
+    from .reference.parsing.html_walk import walk
+
+    return walk(root, images=images, targets=targets)
 
 
 def backend() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where topics begin, from sentence vectors and text: a small network (``python -m pychunk.training.topic``)."""
+"""Where topics begin, from sentence vectors and text: a small network (``training/topic.py``)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TopicModel:
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with python -m pychunk.training.topic, or install pychunk again"
+        remedy = "train it again with python -m training.topic in a checkout, or install pychunk again"
         needed = ("encoder", "dilations", "thresholds")
         self.facts, held = read_weights(self.path / FACTS, "topic model", remedy, needed)
         self.words: npt.NDArray[np.uint64] = np.ascontiguousarray(held.pop("words"), np.uint64)
@@ -55,8 +55,8 @@ class TopicModel:
         if fingerprint != wanted:
             raise ValueError(
                 f"the topic model in {self.path} is for vectors of {wanted}, but these are of {fingerprint}; pass the "
-                "encoder that it was trained on, or train one: python -m pychunk.training.topic --encoder NAME --out "
-                "DIR, then model=DIR"
+                "encoder that it was trained on, or train one, in a checkout: python -m training.topic "
+                "--encoder NAME --out DIR, then model=DIR"
             )
 
     def threshold(self, size: float) -> float:

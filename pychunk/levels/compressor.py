@@ -2,7 +2,7 @@
 
 Learned queries attend over the sentences, which are known by vector, position, length and how many they are, and a
 residual map of low rank takes their weighted mean to where a lead would lie. Learned by
-``python -m pychunk.training.compressor``.
+``python -m training.compressor``.
 
 Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
 """
@@ -46,7 +46,7 @@ class Compressor:
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with python -m pychunk.training.compressor, or install pychunk again"
+        remedy = "train it again with python -m training.compressor in a checkout, or install pychunk again"
         self.facts, stored = read_weights(self.path / FACTS, "compressor", remedy, ("encoder",))
         self.parts: tuple[F32, ...] = tuple(stored[name].astype(np.float32) for name in PARTS)
 
@@ -65,8 +65,8 @@ class Compressor:
         if vectors != wanted:
             raise ValueError(
                 f"the compressor in {self.path} is for vectors of {wanted}; these are of "
-                f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them with "
-                "python -m pychunk.training.compressor --encoder NAME"
+                f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them, in a "
+                "checkout, with python -m training.compressor --encoder NAME --out DIR"
             )
 
     def vectors(
@@ -101,8 +101,8 @@ def shipped_for(vectors: Any) -> Compressor:
     if vectors not in found:
         raise ValueError(
             f"the compressors that are shipped are for vectors of {' and of '.join(found)}; these are of "
-            f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them with "
-            "python -m pychunk.training.compressor --encoder NAME"
+            f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them, in a "
+            "checkout, with python -m training.compressor --encoder NAME --out DIR"
         )
     return found[vectors]
 

@@ -25,7 +25,7 @@ class Topic(Method):
     goes on with the topic of the one before. ``size`` is the wished mean length of chunks in tokens: the threshold that
     it stands for was calibrated on articles that nothing was learned from. Of all cuts that keep chunks within
     ``min_tokens`` and ``max_tokens`` ("auto": 1,024) those are made that are furthest under the threshold, by dynamic
-    programming. ``model`` is a directory that ``python -m pychunk.training.topic`` wrote; default: the one that pychunk
+    programming. ``model`` is a directory that ``training/topic.py`` wrote; default: the one that pychunk
     ships, for the static encoder.
     """
 

@@ -1,1 +1,1 @@
-"""How each shipped model was made: one runnable module per model, ``python -m pychunk.training.<name>``."""
+"""What users fit on their own data: ``pychunk train NAME``."""

@@ -1,4 +1,4 @@
-"""Training and held-out sentences drawn from a table of articles.
+"""Articles to learn from and to measure on, and sentences drawn from them.
 
 The splitter here is deliberately a plain pattern of its own: the learned table then depends on nothing but this file
 and the articles, and does not change when the engine's sentence rules do.
@@ -12,6 +12,12 @@ import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+Part = Literal["train", "validation", "test"]
+
+#: Shares of articles that nothing is learned from: those that training is stopped and calibrated on, and the test.
+VALIDATION, TEST = 0.1, 0.1
 
 # A stop, any closing quotes or brackets, white space before the next sentence; or a line break.
 _BREAK = re.compile(r"(?<=[.!?])([\"'”’)\]]*)\s+|\n+")
@@ -43,10 +49,44 @@ def split_sentences(text: str) -> list[str]:
 
 
 def default_articles() -> Path:
-    """Path of the shared Wikipedia sample: under ``$PYCHUNK_DATA``, else ``../shared/data`` beside the project."""
-    root = os.environ.get("PYCHUNK_DATA")
-    data = Path(root) if root else Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    return data / "wiki" / "articles.parquet"
+    """Return ``wiki/articles.parquet`` in ``$PYCHUNK_DATA``, or in the working directory if that is not set."""
+    return Path(os.environ.get("PYCHUNK_DATA", ".")) / "wiki" / "articles.parquet"
+
+
+def read_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
+    """Return the values of columns as texts, a missing one as "", in the order of a Parquet file of articles.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    import pyarrow.parquet as pq
+
+    if not file.is_file():
+        raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
+    table = pq.read_table(file, columns=list(columns))
+    values = (table[column].to_pylist() for column in columns)
+    return [tuple("" if value is None else str(value) for value in row) for row in zip(*values, strict=True)]
+
+
+def part_of(identifier: str) -> Part:
+    """Return the part of the split that an article belongs to, by a hash of its id: the same in every file.
+
+    Example:
+        >>> part_of("7"), part_of("12"), part_of("4")
+        ('train', 'test', 'validation')
+    """
+    share = int.from_bytes(hashlib.sha256(f"topic:{identifier}".encode()).digest()[:8], "big") / 2**64
+    return "test" if share < TEST else "validation" if share < TEST + VALIDATION else "train"
+
+
+def read_articles(file: Path, part: Part, limit: int = 0) -> list[str]:
+    """Return texts of the articles of a part, from a file with columns ``id`` and ``text``; ``limit=0`` is all.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    found = [text for identifier, text in read_rows(file, "id", "text") if part_of(identifier) == part]
+    return found[:limit] if limit else found
 
 
 def _rank(seed: int, identifier: str) -> str:
@@ -65,12 +105,7 @@ def read_split(articles: Path, seed: int, held_out: int) -> tuple[list[tuple[str
     Raises:
         FileNotFoundError: there is no such file.
     """
-    import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
-
-    if not articles.is_file():
-        raise FileNotFoundError(f"no articles at {articles}: pass --articles FILE or set PYCHUNK_DATA")
-    table = pq.read_table(articles, columns=["id", "text"])
-    rows = [(str(i), str(t)) for i, t in zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True)]
+    rows = [(identifier, text) for identifier, text in read_rows(articles, "id", "text")]
     rows.sort(key=lambda row: _rank(seed, row[0]))
     return rows[held_out:], rows[:held_out]
 

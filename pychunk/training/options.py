@@ -15,9 +15,6 @@ from .teacher import default_teacher
 
 logger = logging.getLogger(__name__)
 
-#: The models that the package ships.
-MODELS = Path(__file__).resolve().parents[1] / "models"
-
 
 def cache_home() -> Path:
     """Where training keeps what it need not compute again."""
@@ -29,20 +26,20 @@ def setting(default: Any, text: str) -> Any:
     return field(default=default, metadata={"help": text})
 
 
-def new_parser(module: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
-    """The parser of ``python -m pychunk.training.MODULE``."""
+def new_parser(program: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of a program, such as ``pychunk train rank``."""
     return argparse.ArgumentParser(
-        prog=f"python -m pychunk.training.{module}",
+        prog=program,
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=epilog,
     )
 
 
-def command(module: str, options: argparse.Namespace, names: Iterable[str]) -> str:
+def command(program: str, options: argparse.Namespace, names: Iterable[str]) -> str:
     """The command line that trains the same again: the options ``names``, without the paths of one machine."""
     words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in names]
-    return " ".join([f"python -m pychunk.training.{module}", *words])
+    return " ".join([program, *words])
 
 
 def names(plan: Any) -> list[str]:
@@ -61,21 +58,20 @@ def run(train: Callable[[argparse.Namespace], None], options: argparse.Namespace
     return 0
 
 
-def add_out(made: argparse.ArgumentParser, default: Path) -> None:
-    """``--out``."""
-    made.add_argument(
-        "--out", type=Path, default=default, metavar="DIR", help="where it goes (default: the package's models)"
-    )
+def add_out(made: argparse.ArgumentParser, default: Path | None = None) -> None:
+    """Add ``--out``, which must be given if there is no default."""
+    text = "folder that it goes to" if default is None else "folder that it goes to (default: the package's models)"
+    made.add_argument("--out", type=Path, default=default, required=default is None, metavar="DIR", help=text)
 
 
-def add_articles(made: argparse.ArgumentParser) -> None:
-    """``--articles``."""
+def add_articles(made: argparse.ArgumentParser, columns: str = "id and text") -> None:
+    """Add ``--articles``, a file with these columns."""
     made.add_argument(
         "--articles",
         type=Path,
         default=default_articles(),
         metavar="FILE",
-        help="parquet file with columns id and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
+        help=f"parquet file with columns {columns} (default: wiki/articles.parquet in $PYCHUNK_DATA)",
     )
 
 

@@ -8,7 +8,9 @@ How much narrow questions count beside others is found out on the training quest
 about the same article say what they expect, and ``caution`` is the least at which narrow questions lose next to nothing
 beside the levels that are best for all of them.
 
-    python -m pychunk.training.planner --data $PYCHUNK_DATA
+    pychunk train planner --data DIR --out my-planner
+
+and then ``index.search(query, plan=Learned("my-planner"))`` (:mod:`pychunk.index.planners.plan_learned`).
 """
 
 from __future__ import annotations
@@ -26,11 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import static
-from ..evaluation import breadth, breadth_levels
 from ..evaluation.measures.intervals import paired
 from ..index.planners.plan_features import features
 from ..index.planners.plan_learned import FACTS
-from . import planner_card
+from . import breadth, breadth_levels
 from .options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
 from .teacher import import_torch
 from .written import write_facts, write_weights
@@ -52,7 +53,7 @@ class Settings:
     """How it is trained."""
 
     questions: int = setting(4500, "questions to learn from")
-    validation: int = setting(1800, "questions about other articles, for the card")
+    validation: int = setting(1800, "questions about other articles, to measure on")
     folds: int = setting(5, "parts of the articles, each left out once to find the caution")
     networks: int = setting(4, "networks whose mean is taken")
     hidden: int = setting(32, "width of the hidden layer of each")
@@ -238,7 +239,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def finish(options: argparse.Namespace, settings: Settings, learned: Lessons, validation: Lessons) -> None:
-    """Fits, writes the model and its card."""
+    """Fit and write the model."""
     caution, table = cautious(learned, settings)
     weights = fit(learned, settings)
     facts = {
@@ -251,15 +252,15 @@ def finish(options: argparse.Namespace, settings: Settings, learned: Lessons, va
         **said(weights, caution, learned, validation),
         "licence": "Apache-2.0",
         "seed": settings.seed,
-        "command": command("planner", options, names(Settings)),
+        "command": command("pychunk train planner", options, names(Settings)),
     }
-    write_facts(options.out / FACTS, facts, planner_card.card(facts))
+    write_facts(options.out / FACTS, facts)
     logger.info("F1 within 500 words on validation questions: %s", facts["metrics"])
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("planner", __doc__)
+    made = new_parser("pychunk train planner", __doc__)
     made.add_argument(
         "--data",
         type=Path,
@@ -268,7 +269,7 @@ def parser() -> argparse.ArgumentParser:
         help="folder with wiki/articles.parquet, squad and chunking_evaluation (default: $PYCHUNK_DATA)",
     )
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of searches (default: all)")
-    add_out(made, static.SHIPPED)
+    add_out(made)
     add_plan(made, Settings())
     return made
 
@@ -276,7 +277,3 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the model; the process's exit status."""
     return run(train, parser().parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -26,7 +26,7 @@ from ..evaluation.measures import intervals
 from ..index.index import Index
 from ..index.rerank.learned import FACTS, INPUTS, Inputs
 from ..segmenter import Segmenter
-from . import rank_card
+from .corpus import read_articles
 from .options import (
     add_articles,
     add_out,
@@ -38,7 +38,6 @@ from .options import (
     run,
     setting,
 )
-from .topic_articles import read_articles
 from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
@@ -209,17 +208,17 @@ def train(options: argparse.Namespace) -> None:
         "articles": {"train": len(training), "test": len(test)},
         "queries": len(taught.inputs),
         "metrics": measured(lessons(test, plan), weights),
-        "command": command("rank", options, names(Plan)),
+        "command": command("pychunk train rank", options, names(Plan)),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
-    write_facts(options.out / FACTS, facts, rank_card.card(facts))
+    write_facts(options.out / FACTS, facts)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("rank", __doc__)
+    made = new_parser("pychunk train rank", __doc__)
     add_articles(made)
-    add_out(made, static.SHIPPED)
+    add_out(made)
     add_plan(made, Plan())
     return made
 
@@ -227,7 +226,3 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the weights; the process's exit status."""
     return run(train, parser().parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

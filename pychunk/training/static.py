@@ -4,9 +4,7 @@ A sentence's vector is the unit-length sum of its tokens' rows, so encoding is l
 in three steps: the teacher encodes every vocabulary token alone; those vectors are centred, reduced and weighted by
 frequency (plain distillation, the start); then the rows are fitted so that sums over real sentences point where the
 teacher's vectors of those sentences point. Weights are folded into the rows' lengths, and one scale serves all rows
-and cancels in the norm, so the file holds nothing but integers.
-
-Run ``python -m pychunk.training.static --help``.
+and cancels in the norm, so the file holds nothing but integers. ``encoder="DIR"`` takes it.
 """
 
 from __future__ import annotations
@@ -24,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._util.checksums import sha256
-from . import static_card, static_fit
+from . import static_fit
 from .bags import Bags, tokenize, without_meaning
 from .corpus import Document, read_split, sample_runs, whole_documents
 from .options import (
-    MODELS,
     add_held_out,
     add_out,
     add_plan,
@@ -115,7 +112,7 @@ def train(material: Material, plan: static_fit.Plan, smooth: float) -> tuple[npt
     """Fit and round the table.
 
     Returns:
-        The int8 table and the held-out scores of ``baseline`` (the start), ``float`` (fitted) and ``int8`` (shipped).
+        The int8 table and the held-out scores of ``baseline`` (the start), ``float`` (fitted) and ``int8`` (written).
     """
     sample = material.training
     lengths = np.diff(sample.bags.offsets)
@@ -146,7 +143,7 @@ def write(
     scores: dict[str, Scores],
     options: argparse.Namespace,
 ) -> None:
-    """Write ``static.npy``, ``vocab.txt``, ``static.json`` and the model card ``static.md`` into ``out``."""
+    """Write ``static.npy``, ``vocab.txt`` and ``static.json`` into ``out``."""
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "static.npy", np.ascontiguousarray(table), allow_pickle=False)
     (out / "vocab.txt").write_bytes(("\n".join(material.vocabulary) + "\n").encode())
@@ -173,22 +170,21 @@ def write(
         "held_out_articles": len(material.held_out.documents),
         "held_out_sentences": material.held_out.sentences(),
         "metrics": {name: value.rounded() for name, value in scores.items()},
-        "command": command("static", options, [*SHOWN, *names(static_fit.Plan)]),
+        "command": command("pychunk train static", options, [*SHOWN, *names(static_fit.Plan)]),
     }
     (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    (out / "static.md").write_text(static_card.card(facts), encoding="utf-8")
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser(
-        "static",
+        "pychunk train static",
         __doc__,
         "Most of the time goes into the teacher's vectors. They are cached in shards: interrupt at will and run\n"
         "the same command again. examples:\n"
-        "  python -m pychunk.training.static --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
-        "  python -m pychunk.training.static                                            the shipped table\n"
-        "  python -m pychunk.training.static --evaluate                                 measure the shipped table",
+        "  pychunk train static --articles FILE --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
+        "  pychunk train static --articles FILE --out table                                all that they hold\n"
+        "  pychunk train static --articles FILE --out table --evaluate                     measure a table",
     )
     add = made.add_argument
     add_held_out(made)
@@ -199,7 +195,7 @@ def parser() -> argparse.ArgumentParser:
         default="bfloat16",
         help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)",
     )
-    add_out(made, MODELS)
+    add_out(made)
     add(
         "--cache",
         type=Path,
@@ -253,7 +249,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     logger.info("wrote %s after %.0f s", options.out / "static.npy", time.monotonic() - begun)
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -29,8 +29,7 @@ from ..index.index import Index
 from ..index.rerank.rerank import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
-from .corpus import default_articles
-from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from
+from .options import add_articles, add_out, add_plan, cache_home, command, names, new_parser, plan_from
 from .written_bert import write_bert
 
 logger = logging.getLogger(__name__)
@@ -133,7 +132,7 @@ def train(options: argparse.Namespace) -> None:
     held_out = [article.text for article in student_lessons.read(options.articles, "test")[:HELD_OUT]]
     models = {"teacher": teacher, "student": PairScorer(options.out, task="relevance")}
     notes = {
-        "command": command("student", options, names(plan)),
+        "command": command("pychunk train student", options, names(plan)),
         "seed": plan.seed,
         "layers": plan.layers,
         "articles": {"train": len(articles), "test": len(held_out)},
@@ -147,17 +146,11 @@ def train(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("student", __doc__)
+    made = new_parser("pychunk train student", __doc__)
     add = made.add_argument
-    add(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    add_articles(made, "id, title and text")
     add("--teacher", default="reranker", metavar="NAME|DIR", help="cross-encoder to learn from (default: %(default)s)")
-    add_out(made, cache_home() / "student" / "model")
+    add_out(made)
     add(
         "--work",
         type=Path,
@@ -180,7 +173,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logger.info("interrupted; checkpoints are in %s and will be used by the next run", options.work)
         return 130
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -22,8 +22,8 @@ from ..encoders.pairs import PairScorer
 from ..evaluation.datasets import lines_with_headings
 from ..index.index import Index
 from ..segmenter import Segmenter
+from .corpus import Part, part_of, read_rows
 from .rank import PARAGRAPH, SENTENCE, thinned
-from .topic_articles import Part, part_of
 
 I32 = npt.NDArray[np.int32]
 
@@ -75,12 +75,8 @@ def read(file: Path, part: Part) -> list[Article]:
     Raises:
         FileNotFoundError: there is no such file.
     """
-    import pyarrow.parquet as pq
-
-    if not file.is_file():
-        raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
-    rows = pq.read_table(file, columns=["id", "title", "text"]).to_pylist()
-    return [Article(str(row["title"]), str(row["text"] or "")) for row in rows if part_of(str(row["id"])) == part]
+    rows = read_rows(file, "id", "title", "text")
+    return [Article(title, text) for identifier, title, text in rows if part_of(identifier) == part]
 
 
 def drawn(articles: Sequence[Article], each: int, seed: int) -> tuple[list[str], list[str]]:

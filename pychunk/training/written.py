@@ -1,4 +1,4 @@
-"""What the training of a small model leaves in a folder: weights, facts as JSON, a card."""
+"""What the training of a small model leaves in a folder: weights, facts as JSON, maybe a card."""
 
 from __future__ import annotations
 

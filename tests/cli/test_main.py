@@ -1,6 +1,7 @@
 """Commands: their list, help and completion, what they load, interrupts while they do."""
 
 import ast
+import importlib
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import typer
 from cli_files import command
 from command_line import invoke
 
+from pychunk.cli import train
 from pychunk.cli.main import app
 
 
@@ -111,12 +113,14 @@ def test_every_flag_that_a_text_names_exists() -> None:
     flags = _flags(typer.main.get_command(app))
     every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
     root = Path(__file__).resolve().parents[2]
-    for file in root.glob("pychunk/training/**/*.py"):  # commands of their own: python -m pychunk.training.nsp
-        every |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', file.read_text(encoding="utf-8")))
+    for name, (module, _) in train.TRAINERS.items():  # these read their options themselves
+        parser = importlib.import_module(f"pychunk.training.{module}").parser()
+        flags[f"pychunk train {name}"] = set(parser._option_string_actions)
+        every |= flags[f"pychunk train {name}"]
     named = 0
     for file in (*sorted(root.glob("pychunk/**/*.py")), *root.glob("*.md"), *root.glob("docs/*.md")):
         text = file.read_text(encoding="utf-8")
-        for call in re.finditer(r"pychunk ((?:model |llm )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
+        for call in re.finditer(r"pychunk ((?:model |llm |train )?[a-z]+)((?:[^`\n#;&|]|\\\n)*)", text):
             known = flags.get(f"pychunk {call[1]}")
             for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", call[2]) if known else ():
                 named += 1

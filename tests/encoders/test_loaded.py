@@ -16,7 +16,7 @@ import pychunk
 from pychunk.encoders import loaded, pairs, registry, static, transformer
 from pychunk.encoders.running.placement import CPU, Placement
 from pychunk.evaluation.contenders import Encoder
-from pychunk.training.random_bert import random_bert
+from training.random_bert import random_bert
 
 TEXT = "Cats purr. Dogs bark at night. The sun is a star, and it shines."
 

@@ -12,7 +12,9 @@ import pytest
 import pychunk
 from pychunk.encoders import static
 from pychunk.encoders.files import model_dir
-from pychunk.training import cards, nsp, nsp_card
+from training import nsp
+from training.cards import nsp_card
+from training.cards.__main__ import cards
 
 FOLDER = Path(pychunk.__file__).parent / "models"
 
@@ -32,8 +34,8 @@ FOLDER = Path(pychunk.__file__).parent / "models"
     ],
 )
 def test_a_card_is_what_its_script_writes(file: str) -> None:
-    written = cards.cards(FOLDER)[FOLDER / file]
-    assert (FOLDER / file).read_text(encoding="utf-8") == written, "python -m pychunk.training.cards"
+    written = cards(FOLDER)[FOLDER / file]
+    assert (FOLDER / file).read_text(encoding="utf-8") == written, "python -m training.cards"
 
 
 def test_every_model_has_a_card() -> None:
@@ -43,7 +45,7 @@ def test_every_model_has_a_card() -> None:
         return path.stem if path.parent == FOLDER else path.parent.name
 
     facts = {*FOLDER.glob("*.json"), *FOLDER.glob("*/*.json")} - {FOLDER / "catalogue.json"}
-    assert {model(path) for path in facts} == {model(path) for path in cards.cards(FOLDER)}
+    assert {model(path) for path in facts} == {model(path) for path in cards(FOLDER)}
 
 
 def test_the_card_and_the_readme_say_what_was_aimed_at() -> None:

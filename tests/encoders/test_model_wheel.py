@@ -17,7 +17,7 @@ pytest.importorskip("safetensors")
 from pychunk._util.checksums import sha256
 from pychunk.encoders import pairs, registry, static
 from pychunk.encoders.files import catalogue, convert, model_dir, quantised, wheels
-from pychunk.training.random_bert import random_weights
+from training.random_bert import random_weights
 
 PAIRS = [
     ("Do cats purr?", "Cats purr when they are content."),

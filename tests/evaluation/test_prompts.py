@@ -16,7 +16,7 @@ from command_line import invoke
 import pychunk
 from pychunk.encoders import registry, static
 from pychunk.encoders.files import export, model_dir
-from pychunk.training.random_bert import random_weights
+from training.random_bert import random_weights
 
 TEXTS = ["Cats purr.", "Stars burn hydrogen, then helium.", "Зорі.", "Bread needs salt"]
 PROMPTS = {"query": "query: ", "document": "passage: "}

@@ -79,7 +79,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_files_that_pages_name_exist(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for name in re.findall(r"`((?:pychunk|csrc|tests|bench|cmake|docs)(?:/[\w.]+)+)`", text):
+    for name in re.findall(r"`((?:pychunk|csrc|tests|bench|cmake|docs|training)(?:/[\w.]+)+)`", text):
         assert (ROOT / name).exists() or "NAME" in name, f"{page.name}: {name}"
 
 

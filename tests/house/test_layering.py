@@ -83,11 +83,11 @@ ORDER = [
     "evaluation.reports",
     "evaluation.judges",
     "evaluation",
+    "training",
     "benchmark",
     "cli.shared",
     "cli",
     "__main__",
-    "training",
 ]
 #: Modules that a folder of the package holds at most.
 MOST_MODULES = 20
@@ -213,12 +213,24 @@ def test_imports_point_one_way(file: Path) -> None:
         assert place_of(target) <= place_of(own), f"{own} must not import {target}"
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_the_reference_is_chosen_in_one_place(file: Path) -> None:
+    own, reference = name_of(file), "_engine.reference"
+    if own != "_engine.engine" and not own.startswith(reference):
+        assert not [target for target in targets(file) if target.startswith(reference)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_nothing_imports_what_is_not_in_the_wheel(file: Path) -> None:
+    assert not {name.split(".")[0] for name in imports(file, eager=False)} & {"training", "bench", "tests"}
+
+
 def test_every_part_is_there_and_no_folder_holds_too_many() -> None:
     assert len(set(ORDER)) == len(ORDER)
     assert set(ORDER) <= NAMES
-    for folder in {file.parent for file in FILES} - {PACKAGE / "training"}:
+    for folder in {file.parent for file in (*FILES, *(PACKAGE.parent / "training").rglob("*.py"))}:
         names = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
-        assert len(names) <= MOST_MODULES, f"{folder.relative_to(PACKAGE)} holds {len(names)} modules: divide it"
+        assert len(names) <= MOST_MODULES, f"{folder.relative_to(PACKAGE.parent)} holds {len(names)} modules: divide it"
 
 
 def test_modules_that_are_named_in_strings_are_there() -> None:

@@ -200,8 +200,8 @@ def test_each_encoder_has_its_own() -> None:
 @pytest.mark.slow  # it imports torch
 def test_training_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from pychunk.training import compressor as training
-    from pychunk.training import compressor_fit, compressor_spans
+    from training import compressor as training
+    from training import compressor_fit, compressor_spans
 
     body = " ".join(f"She wrote of engine {i} in London." for i in range(20))
     texts = [f"Ada {row} wrote programs.\nLife.\n{body} {row}\nWork.\n{row} {body}" for row in range(9)]

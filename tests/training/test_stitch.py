@@ -14,8 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
-from pychunk.training.stitch import __main__ as command
-from pychunk.training.stitch import card, losses, rollouts, tiny, tiny_task
+from pychunk.training.stitch import card, command, losses, rollouts, tiny, tiny_task
 from pychunk.training.stitch.buffer import ImitationBuffer
 from pychunk.training.stitch.hints import HintLength
 from pychunk.training.stitch.hub_task import HubTask
@@ -290,7 +289,7 @@ def test_settings_that_cannot_be_read(text: str, told: str, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_hints_and_imitation_learn_what_rollouts_alone_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = ["--steps", "8", "--every", "2", "--held-out", "8", "--seed", "5"]
-    arguments = [sys.executable, "-m", "pychunk.training.stitch", "--tiny", *few, "--work", str(tmp_path)]
+    arguments = [sys.executable, "-m", "pychunk", "train", "stitch", "--tiny", *few, "--work", str(tmp_path)]
     killed = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     checkpoint = tmp_path / "tiny-stitch-5" / "checkpoint.pt"
     while not checkpoint.exists() and killed.poll() is None:

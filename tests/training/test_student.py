@@ -20,8 +20,8 @@ from pychunk.encoders.files.bert_weights import BertWeights, read_weights
 from pychunk.encoders.pairs import PairScorer
 from pychunk.index.rerank import rerank
 from pychunk.training import student, student_fit, student_lessons
-from pychunk.training.random_bert import random_weights
 from pychunk.training.student_lessons import Article, Lessons
+from training.random_bert import random_weights
 
 PLAN = student_fit.Plan(layers=2, steps=4, queries=2, candidates=3, part=2, rate=1e-3)
 

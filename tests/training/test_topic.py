@@ -16,7 +16,7 @@ import pychunk
 from pychunk._engine import native
 from pychunk._engine.reference import topic as reference
 from pychunk.encoders import static, topic_model
-from pychunk.training import topic_articles
+from training import topic_articles
 
 TOPICS = "however the he in 1999 it river mountain engine album government war music species theory"
 WORDS = TOPICS.split()
@@ -152,7 +152,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     data = bytearray((tmp_path / "topic.npz").read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "topic.npz").write_bytes(data)
-    with pytest.raises(ValueError, match=r"python -m pychunk\.training\.topic"):
+    with pytest.raises(ValueError, match=r"python -m training\.topic in a checkout"):
         pychunk.Segmenter("topic", model=tmp_path)
     with pytest.raises(ValueError, match=r"topic\.json is missing"):
         pychunk.Segmenter("topic", model=tmp_path / "none")

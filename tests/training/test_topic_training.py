@@ -13,8 +13,10 @@ import pychunk
 from pychunk._util.facts import read_facts
 from pychunk.encoders import static
 from pychunk.evaluation.measures import boundaries
-from pychunk.training import topic, topic_articles, topic_card, topic_eval, topic_fit
-from pychunk.training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE
+from pychunk.training import corpus
+from training import topic, topic_articles, topic_eval, topic_fit
+from training.cards import topic_card
+from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE
 
 ARTICLE = (
     "Ada was a mathematician. She lived in London.\nLife.\nYouth.\n"
@@ -45,10 +47,10 @@ def test_a_hidden_heading_leaves_the_gap_that_any_paragraph_leaves() -> None:
 
 
 def test_the_split_is_of_ids_alone() -> None:
-    parts = Counter(topic_articles.part_of(str(i)) for i in range(20_000))
-    assert parts["test"] / 20_000 == pytest.approx(topic_articles.TEST, abs=0.01)
-    assert parts["validation"] / 20_000 == pytest.approx(topic_articles.VALIDATION, abs=0.01)
-    assert [topic_articles.part_of(str(i)) for i in (7, 12, 4)] == ["train", "test", "validation"]
+    parts = Counter(corpus.part_of(str(i)) for i in range(20_000))
+    assert parts["test"] / 20_000 == pytest.approx(corpus.TEST, abs=0.01)
+    assert parts["validation"] / 20_000 == pytest.approx(corpus.VALIDATION, abs=0.01)
+    assert [corpus.part_of(str(i)) for i in (7, 12, 4)] == ["train", "test", "validation"]
 
 
 def test_the_curve_is_that_of_all_pairs() -> None:

@@ -14,7 +14,7 @@ constexpr char kLineBreak = '\0';
 // A sign and a number, or one character: what needs no braces as an exponent.
 bool is_one_token(std::string_view text);
 
-// As in pychunk/_engine/reference/parsing/html_scripts.py: what is written in place of `text`, of a sup or a sub, after
+// As in pychunk/_engine/data/superscripts.py: what is written in place of `text`, of a sup or a sub, after
 // `before`.
 std::string script_text(bool raised, bool note, std::string& before, std::string_view text);
 

@@ -1,4 +1,4 @@
-"""The functions of `pychunk._engine.native` that segment() needs, one document after the other, in Python and NumPy.
+"""The functions of `pychunk._engine.native` that segment() and reading HTML need, in Python and NumPy.
 
 Chosen by PYCHUNK_BACKEND=reference; never a substitute on its own. From the native core come only the word lists of the
 sentence rules, and WordPiece spans for recursive splitting by tokens.
@@ -22,6 +22,11 @@ from . import vectors as linear
 from .cut import decide
 from .document import Document, token_ids
 from .levels import agglomerate, compressed_vectors, span_vectors, token_windows
+from .parsing.block_words import block_words
+from .parsing.html_bytes import find_keys
+from .parsing.noise_columns import noise_columns
+from .parsing.noise_names import put_reasons
+from .parsing.noise_net import noise_sums
 from .search import scoring
 from .structure import find_sections
 from .table import segment
@@ -97,11 +102,16 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
 __all__ = [
     "adjacent_sums",
     "agglomerate",
+    "block_words",
     "compressed_vectors",
     "cuts",
     "embedding_bags",
     "encode_static",
+    "find_keys",
     "headings",
+    "noise_columns",
+    "noise_sums",
+    "put_reasons",
     "segment",
     "span_vectors",
     "split",

@@ -143,12 +143,8 @@ def _most_difference(path: Path, facts: dict[str, Any]) -> float:
     return float(np.abs(found - np.array([item["score"] for item in check])).max())
 
 
-def encode_vector(vector: npt.NDArray[np.float32]) -> str:
-    """A vector as base64 of float16, how the catalogue keeps it."""
-    return base64.b64encode(vector.astype("<f2").tobytes()).decode()
-
-
 def decode_vector(text: str) -> npt.NDArray[np.float32]:
+    """Return a vector of the catalogue, which is base64 of little-endian float16."""
     return np.frombuffer(base64.b64decode(text), "<f2").astype(np.float32)
 
 

@@ -35,7 +35,7 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 #: Bits that a node of twice the length has to be rarer by. On 600 questions of mixed breadth of the validation part
-#: (pychunk.evaluation.breadth) F1 within 500 words is .244, with scores as they are .210, and by the best single level,
+#: (pychunk.training.breadth) F1 within 500 words is .244, with scores as they are .210, and by the best single level,
 #: sections, .213; on every second of them .250 with .35, .248 with .5, .235 with .8, and without the number of nodes,
 #: so that sentences come first, .199.
 LENGTH = 0.5

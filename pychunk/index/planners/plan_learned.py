@@ -1,4 +1,4 @@
-"""The learned planner: what each range of levels is expected to bring (``python -m pychunk.training.planner``)."""
+"""The learned planner: what each range of levels is expected to bring (``pychunk train planner``)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PlanModel:
 
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with python -m pychunk.training.planner, or install pychunk again"
+        remedy = "train it again with pychunk train planner, or install pychunk again"
         self.facts, stored = read_weights(
             self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution")
         )

@@ -1,6 +1,6 @@
 """The reranker ``"features"``: a weighted sum of what the stages of a search already know of a hit.
 
-Weights were learned from Wikipedia alone, without any labels (``python -m pychunk.training.rank``). Nothing is encoded
+Weights were learned from Wikipedia alone, without any labels (``pychunk train rank``). Nothing is encoded
 again: the vectors are those of the index, the words those of the chunk.
 """
 
@@ -60,7 +60,7 @@ class RankModel:
     def __init__(self, path: str | Path = static.SHIPPED) -> None:
         self.path = Path(path)
         file = self.path / FACTS
-        remedy = "train it again with python -m pychunk.training.rank, or install pychunk again"
+        remedy = "train it again with pychunk train rank, or install pychunk again"
         self.facts, stored = read_weights(file, "weights for reranking", remedy, ("encoder", "inputs"))
         self.weights: F32 = np.asarray(stored["weights"], np.float32)
         if tuple(self.facts["inputs"]) != INPUTS or self.weights.shape != (len(INPUTS),):
@@ -242,7 +242,7 @@ def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> flo
 
 
 def named(rerank: Any) -> RankModel | None:
-    """The weights that ``rerank=`` asks for: ``"features"``, or a folder that ``pychunk.training.rank`` wrote, or none.
+    """The weights that ``rerank=`` asks for: ``"features"``, or a folder that ``pychunk train rank`` wrote, or none.
 
     Raises:
         ValueError: the folder's files are damaged.

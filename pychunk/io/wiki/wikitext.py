@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from html.entities import html5
 
-from ..._engine.reference.parsing.html_scripts import script_text
+from ..._engine.data.superscripts import script_text
 from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, render
 
 #: Template, link and table frames open at once; marks beyond are dropped. Real pages stay below 20.

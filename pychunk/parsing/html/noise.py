@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..._engine import native
 from ..._engine.data.blocks import FORM, HEADING
 from ..._engine.data.html_tags import word_hash
-from ..._engine.engine import backend_name
+from ..._engine.engine import engine
 from .bodies import within_body
 from .coherence import TYPED, together, with_neighbours
 from .comments import without_comments
@@ -265,7 +264,14 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, features: NoiseFeatures | None) -
     why[linked] = REASONS.index("navigation")
     why[blocks.kind == FORM] = REASONS.index("form")
     # The innermost element that is named for something, unless it holds most of the page: bodies are named for much.
-    why = (_put_named if backend_name() == "native" else _named)(facts, why)
+    page = {
+        "names": facts.words.values,
+        "name_offsets": facts.words.offsets,
+        "last": facts.last,
+        "element": facts.element,
+        "text_chars": facts.text_chars,
+    }
+    why = engine().put_reasons(page, known=_NAMES[0], reasons=_NAMES[1], why=why)
     if features is not None:
         why[(features.landmark == PAGER) & (why == REASONS.index("boilerplate"))] = REASONS.index("navigation")
         names, reasons = _WORDS
@@ -274,43 +280,6 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, features: NoiseFeatures | None) -
         found = (names[at] == values) & (features.weight[owner] < 60)
         why[owner[found]] = reasons[at[found]]
     why[facts.hidden] = REASONS.index("hidden")
-    return why
-
-
-def _put_named(facts: HtmlFacts, why: I64) -> I64:
-    page = {
-        "names": facts.words.values,
-        "name_offsets": facts.words.offsets,
-        "last": facts.last,
-        "element": facts.element,
-        "text_chars": facts.text_chars,
-    }
-    return native.put_reasons(page, known=_NAMES[0], reasons=_NAMES[1], why=why)
-
-
-def _named(facts: HtmlFacts, why: I64) -> I64:
-    """The same in NumPy: the reference."""
-    why = why.copy()
-    names, reasons = _NAMES
-    words = facts.words.values
-    at = np.minimum(np.searchsorted(names, words), len(names) - 1)
-    hits = np.flatnonzero(names[at] == words)
-    rows = np.searchsorted(facts.words.offsets, hits, side="right") - 1
-    first = np.searchsorted(facts.element, rows)
-    last = np.searchsorted(facts.element, facts.last[rows])
-    running = np.concatenate([[0], np.cumsum(facts.text_chars, dtype=np.int64)])
-    small = (running[last] - running[first]) * 2 <= running[-1]
-    before = -1
-    for row, begin, end, reason in zip(
-        rows[small].tolist(),
-        first[small].tolist(),
-        last[small].tolist(),
-        reasons[at[hits]][small].tolist(),
-        strict=True,
-    ):
-        if row != before or (begin < end and reason < why[begin]):
-            why[begin:end] = reason
-        before = row
     return why
 
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..._engine import native
 from ..._engine.data.blocks import FORM, HEADING, PARAGRAPH, TERM
 from ..._engine.data.html_tags import word_hash
 from ..._engine.data.ragged import offsets_of
-from ..._engine.engine import backend_name
+from ..._engine.engine import engine
 from .bodies import body_spans
 from .coherence import pairs, roles
 from .comments import comments
@@ -45,11 +44,6 @@ PATH = 12
 #: How many levels of the tree, those without branches left out, are looked at above a block.
 LEVELS = 5
 _STRIPPED = ".,;:!?()[]{}\"'`“”‘’«»…|*#<>-–—_/\\&+=~^"
-
-
-#: Hashes of words, at most so many.
-_CODED = 50_000
-_coded: dict[str, int] = {}
 
 
 class NoiseFeatures(NamedTuple):
@@ -103,51 +97,6 @@ class NoiseFeatures(NamedTuple):
     main: MainElement
 
 
-def _log(values: F64) -> F64:
-    """Of 1 + values, to the base 2, straight between powers of two: exact."""
-    part, power = np.frexp(values + 1.0)
-    return np.asarray(power - 2 + 2 * part, np.float64)
-
-
-def _ratio(part: F64, whole: F64) -> F64:
-    return np.asarray(part / np.maximum(whole, 1.0), np.float64)
-
-
-#: Sorts of characters that are counted: digits, capitals, commas ...; what is not ASCII is the last.
-_SORTS = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>", "()[]\"'")
-_SORT_OF = np.zeros(129, np.uint8)
-for _number, _members in enumerate(_SORTS):
-    _SORT_OF[[ord(member) for member in _members]] = _number + 1
-_SORT_OF[128] = len(_SORTS) + 1
-
-
-def _code(written: str) -> int:
-    """The hash of a word as it is written, kept from page to page; -1 of one that is marks alone."""
-    bare = written.strip(_STRIPPED)
-    if bare.isdigit():
-        bare = "0" * len(bare)
-    code = word_hash(bare) if bare else -1
-    if len(_coded) >= _CODED:
-        _coded.clear()
-    if len(written) < 40:
-        _coded[written] = code
-    return code
-
-
-def _characters(text: str, start: I64, end: I64) -> F64:
-    """float64[b, 9]: how many characters of each sort each block has."""
-    width = len(_SORTS) + 2
-    sorts = _SORT_OF[np.minimum(np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32), 128)]
-    found = np.flatnonzero(sorts)
-    block = np.searchsorted(start, found, side="right") - 1
-    inside = (block >= 0) & (found < end[block])
-    keys = block[inside] * width + sorts[found[inside]]
-    return np.bincount(keys, minlength=len(start) * width).reshape(-1, width)[:, 1:].astype(np.float64)
-
-
-_Words = tuple["I64", "I64", "I64", "npt.NDArray[np.uint8]", "U32"]
-
-
 def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
     """The blocks' texts in lower case, UTF-8, and where each begins and the last ends: int64[b + 1].
 
@@ -164,43 +113,7 @@ def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
     return np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written)))
 
 
-def _native_words(lower: tuple[npt.NDArray[np.uint8], I64]) -> _Words:
-    """Of b texts in lower case: int64[b] words, stop words, words hashed; whether a sentence ends; uint32 hashes."""
-    found = native.block_words(*lower, _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
-    words, stops, hashed, ends, hashes = found
-    return words, stops, hashed, ends, hashes
-
-
-def _words(bodies: list[str]) -> _Words:
-    """The same of texts in Python: the reference."""
-    from ..._engine.reference.text.graphemes import words_of_run
-
-    known = _coded.get
-    hashes: list[int] = []
-    counted: list[tuple[int, int, int, bool]] = []
-    for body in bodies:
-        words = body.split()
-        size = sum(map(words_of_run, words))
-        stops = sum(map(STOP_WORDS.__contains__, words))
-        if len(words) > FIRST_WORDS + LAST_WORDS:
-            words = words[:FIRST_WORDS] + words[-LAST_WORDS:]
-        codes = [code for word in words if (code := known(word) or _code(word)) > 0]
-        hashes += codes
-        counted.append((size, stops, len(codes), body.rstrip()[-1:] in ".!?…:;"))
-    found = np.array(counted, np.int64).reshape(-1, 4).T
-    return found[0], found[1], found[2], found[3].astype(np.uint8), np.array(hashes, np.uint32)
-
-
 _STOP_LINES = "\n".join(sorted(STOP_WORDS))
-
-
-def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
-    """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
-    # The network was trained on pages whose terms were paragraphs.
-    blocks = replace(blocks, kind=np.where(blocks.kind == TERM, np.int8(PARAGRAPH), blocks.kind))
-    if backend_name() == "native" and len(blocks.kind):
-        return _native_features(blocks, facts, text, title)
-    return _features(blocks, facts, text, title)
 
 
 def _titles(title: str) -> U32:
@@ -214,8 +127,12 @@ def _title_headings(blocks: Blocks, dense: F64) -> npt.NDArray[np.bool_]:
     return np.asarray((blocks.kind == HEADING) & (alike | (blocks.level == 1)))
 
 
-def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseFeatures:
-    words = _native_words(_lower(blocks, text))
+def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
+    """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
+    # The network was trained on pages whose terms were paragraphs.
+    blocks = replace(blocks, kind=np.where(blocks.kind == TERM, np.int8(PARAGRAPH), blocks.kind))
+    run = engine() if len(blocks.kind) else engine("reference")  # the core takes no page without blocks
+    words = run.block_words(*_lower(blocks, text), _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
     given = {
         "element": facts.element,
         "text_chars": facts.text_chars,
@@ -230,7 +147,7 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         "name_offsets": facts.words.offsets,
     }
     raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
-    found = native.noise_columns(raw, blocks, _KINDS, given, (*words, _titles(title)))
+    found = run.noise_columns(raw, blocks, _KINDS, given, (*words, _titles(title)))
     dense, near, path, above, like, copy = found
     sizes, _, hash_counts, _, hashes = words
     wording = (hashes, np.repeat(np.arange(len(sizes)), hash_counts))
@@ -247,162 +164,6 @@ def _native_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) ->
         weight,
         facts.page,
         *_around(blocks, facts, text, weight, dense),
-    )
-
-
-def _features(blocks: Blocks, facts: HtmlFacts, text: str, title: str) -> NoiseFeatures:
-    """The same in NumPy: the reference."""
-    start, end = blocks.start, blocks.end
-    count = len(start)
-    bodies = [text[first:last] for first, last in zip(start.tolist(), end.tolist(), strict=True)]
-
-    # Words.
-    numbers: dict[str, int] = {}
-    words = _words([body.lower() for body in bodies])
-    sizes, stops, hash_counts, ends_sentence, hashes = words
-    owner = np.repeat(np.arange(count), hash_counts)
-    in_title = np.bincount(owner[np.isin(hashes, _titles(title))], minlength=count)
-    words_stops = np.stack([sizes, stops, in_title / np.maximum(hash_counts, 1), ends_sentence], axis=1)
-    copy = np.array([numbers.setdefault(body, len(numbers)) for body in bodies], np.int64)
-    repeats = np.bincount(copy)[copy].astype(np.float64)
-
-    # Characters.
-    counts = _characters(text, start, end)
-
-    chars = facts.text_chars.astype(np.float64)
-    linked = facts.link_chars.astype(np.float64)
-    links = facts.links.astype(np.float64)
-    words_ = words_stops[:, 0]
-    total = np.concatenate([[0.0], np.cumsum(chars)])
-    position = np.arange(count, dtype=np.float64)
-    length = np.maximum(chars, 1.0)
-    kinds = (blocks.kind[:, None] == np.arange(_KINDS)).astype(np.float64)
-    first_heading = np.flatnonzero((blocks.kind == 1) & (blocks.level == 1))
-    from_h1 = position - (first_heading[0] if len(first_heading) else count)
-    last_heading = np.maximum.accumulate(np.where(blocks.kind == 1, np.arange(count), -1)) if count else position
-    columns = [
-        _log(chars) / 2,
-        _log(words_) / 2,
-        _ratio(linked, length) * 4,
-        _log(links),
-        _ratio(chars, words_) / 4,
-        _ratio(words_stops[:, 1], words_) * 6,
-        words_stops[:, 2] * 4,
-        words_stops[:, 3] * 2,
-        *(np.minimum(_ratio(counts[:, each], length) * (4 if each < 2 else 16), 4) for each in range(9)),
-        kinds * 2,
-        blocks.level.astype(np.float64),
-        facts.hidden.astype(np.float64) * 2,
-        _log(repeats - 1),
-        facts.depth[facts.element].astype(np.float64) / 8,
-        _ratio(position, np.full(count, float(count))) * 4,
-        _ratio(total[:-1], np.full(count, total[-1])) * 4,
-        np.full(count, _log(np.array([float(count)]))[0] / 4),
-        np.full(count, _log(np.array([total[-1]]))[0] / 4),
-        np.clip(from_h1 / 8, -4, 4),
-        _log(np.abs(from_h1)) / 2 * np.sign(from_h1),
-        _log(position - last_heading) / 2,
-        np.full(count, float(len(first_heading) > 0)),
-    ]
-
-    # The tree: what is inside each element, as sums over its blocks.
-    elements = len(facts.parent)
-    rows = np.arange(elements)
-    first = np.searchsorted(facts.element, rows)
-    last = np.searchsorted(facts.element, facts.last)
-    inside = last - first
-    parent = np.maximum(facts.parent, 0).astype(np.int64)
-    top = np.where(inside[parent] == inside, parent, rows)
-    while not np.array_equal(further := top[top], top):
-        top = further
-    per_block = np.column_stack([chars, linked, words_, words_stops[:, 1], counts[:, 3], repeats > 1, kinds[:, 1]])
-    running = np.concatenate([np.zeros((1, per_block.shape[1])), np.cumsum(per_block, axis=0)])
-    above = np.zeros((LEVELS, count), np.int64)
-    at = facts.element.astype(np.int64)
-    for level in range(LEVELS):
-        at = parent[top[at]]
-        above[level] = at
-        within = running[last[at]] - running[first[at]]
-        many = inside[at].astype(np.float64)
-        columns += [
-            _log(within[:, 0]) / 2,
-            _ratio(within[:, 0], np.full(count, total[-1])) * 4,
-            _ratio(within[:, 1], within[:, 0]) * 4,
-            _ratio(within[:, 3], within[:, 2]) * 6,
-            _log(_ratio(within[:, 2], many)),
-            _log(many) / 2,
-            np.minimum(_ratio(within[:, 4] * 16, within[:, 0]), 4),
-            _ratio(within[:, 5], many) * 4,
-            _ratio(within[:, 6], many) * 4,
-            _ratio(position - first[at], many) * 2,
-            facts.depth[at].astype(np.float64) / 8,
-        ]
-
-    # Blocks whose elements are named alike: posts, cards, entries of a menu.
-    names = facts.words.values.astype(np.uint64)
-    name = np.add.reduceat(np.append(names, 0), facts.words.offsets[:-1]) if elements else names
-    name = np.where(np.diff(facts.words.offsets) > 0, name, 0)
-    one, two = parent[facts.element], parent[parent[facts.element]]
-    sign = name[facts.element] + name[one] * np.uint64(31) + name[two] * np.uint64(961) + blocks.kind.astype(np.uint64)
-    _, inverse, members = np.unique(sign, return_inverse=True, return_counts=True)
-    like = inverse.reshape(-1).astype(np.int64)
-    alike = members[like].astype(np.float64)
-    summed = np.zeros((len(members), 4))
-    np.add.at(summed, like, np.column_stack([chars, linked, words_, words_stops[:, 1]]))
-    summed = summed[like]
-    columns += [
-        _log(alike) / 2,
-        _log(_ratio(summed[:, 0], alike)) / 2,
-        _ratio(summed[:, 1], summed[:, 0]) * 4,
-        _ratio(summed[:, 3], summed[:, 2]) * 6,
-    ]
-
-    # The element with most text that reads like prose, as if each paragraph voted for those around it; and the title.
-    prose = np.maximum(chars - linked, 0) * (chars - linked >= 80) * (chars >= 2 * linked)
-    votes = np.bincount(above[0], prose, minlength=elements) + np.bincount(above[1], prose, minlength=elements) / 2
-    main = int(np.argmax(votes)) if count else 0
-    alike_title = np.flatnonzero((words_stops[:, 2] >= 0.6) & (words_ >= 3) & (words_ <= 30))
-    headings = alike_title[blocks.kind[alike_title] == 1]
-    anchor = int(headings[0]) if len(headings) else int(first_heading[0]) if len(first_heading) else -1
-    begins, ends = (float(first[main]), float(last[main])) if count else (0.0, 0.0)
-    inside_main = (position >= begins) & (position < ends)
-    columns += [
-        inside_main * 2.0,
-        np.clip((position - begins) / 8, -4, 4),
-        np.clip((position - ends) / 8, -4, 4),
-        _log(np.maximum(position - ends + 1, 0)),
-        _ratio(running[last[main], 0] - running[first[main], 0], total[-1]) * 4 + np.zeros(count),
-        np.clip((position - anchor) / 8, -4, 4) if anchor >= 0 else np.zeros(count),
-        (position >= anchor) * 1.0 if anchor >= 0 else np.full(count, -1.0),
-        facts.told * 4.0,
-        _log(np.full(count, float(facts.told.sum()))),
-    ]
-    for level in range(LEVELS):
-        at = above[level]
-        columns += [
-            votes[at] / max(1.0, float(votes.max())) * 2 if count else position,
-            ((first[at] <= begins) & (last[at] >= ends)) * 2.0,
-            ((first[at] <= anchor) & (last[at] > anchor)) * 2.0,
-            _ratio(np.maximum(votes[at], 1), np.maximum(running[last[at], 0] - running[first[at], 0], 1)) * 2,
-        ]
-
-    dense = np.column_stack(columns) if count else np.zeros((0, DENSE))
-    dense = np.rint(np.clip(dense, -8, 8) * 64) / 64
-    wording = (hashes, owner.astype(np.int64))
-    near = np.stack([facts.element.astype(np.int64), one, two])
-    above_near = _above(facts, two)
-    return NoiseFeatures(
-        dense,
-        facts.words,
-        near,
-        above_near,
-        wording,
-        above,
-        like,
-        copy,
-        words_,
-        facts.page,
-        *_around(blocks, facts, text, words_, dense),
     )
 
 
@@ -443,14 +204,3 @@ _WORDS, _IN_TITLE = 1, 6
 DENSE = 8 + 9 + _KINDS + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
 #: Columns of ``dense`` that tell of stop words: of the block, of five elements around it, of blocks named alike.
 STOPS = (5, *(17 + _KINDS + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)
-
-
-def _above(facts: HtmlFacts, under: I64) -> I64:
-    """Rows of the twelve elements above others, -1 above the root."""
-    parent = np.append(facts.parent, -1).astype(np.int64)
-    rows = np.empty((PATH, len(under)), np.int64)
-    at = under
-    for level in range(PATH):
-        at = parent[at]
-        rows[level] = at
-    return rows

@@ -1,4 +1,4 @@
-"""The network that tells noise from content in pages, and its arithmetic (``python -m pychunk.training.noise``)."""
+"""The network that tells noise from content in pages, and its arithmetic (``training/noise.py``)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._engine import native as _native
-from ..._engine.engine import backend_name
+from ..._engine.engine import engine
 from ..._util.weights import read_weights
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
-    _Whole = tuple[npt.NDArray[np.int16], npt.NDArray[np.int32]]
+    _Layer = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models"
 FACTS, WEIGHTS = "noise.json", "noise.npz"
@@ -27,8 +26,6 @@ FACTS, WEIGHTS = "noise.json", "noise.npz"
 STEPS, WORD_STEPS = 1024, 64
 #: What flows between layers: multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
-#: Multiplications of one product of OpenBLAS in one thread.
-_ALONE = 250_000
 #: Neighbours that a block sees the summaries of, and windows (blocks on each side) that it sees the means of.
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
 #: Levels of the tree over which means are taken.
@@ -68,60 +65,25 @@ class NoiseModel:
 
     def take(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Takes weights as they are stored."""
-        self.names, self.wordings, self.pages = arrays["names"], arrays["wordings"], arrays["pages"]
-        self.words = {
-            name: arrays[name].astype(np.float64) / WORD_STEPS for name in ("near", "path", "wording", "page")
-        }
-        self.nets: list[list[tuple[F64, F64]]] = []
-        for net in range(int(arrays["nets"])):
-            self.nets.append(
-                [
-                    (
-                        arrays[f"{net}_{part}_weight"].astype(np.float64) / STEPS,
-                        arrays[f"{net}_{part}_bias"].astype(np.float64) / STEPS,
-                    )
-                    for part in _PARTS
-                ]
-            )
-        known = {"near": self.names, "path": self.names, "wording": self.wordings, "page": self.pages}
+        names, wordings, pages = arrays["names"], arrays["wordings"], arrays["pages"]
+        known = {"near": names, "path": names, "wording": wordings, "page": pages}
         self.vocabulary = [(known[name], arrays[name].astype(np.int16)) for name in known]
-        whole = [_in_whole_numbers(arrays, net) for net in range(len(self.nets))]
-        self.nets_in_whole = None if None in whole else whole
+        nets = [_in_whole_numbers(arrays, net) for net in range(int(arrays["nets"]))]
+        self.nets = [layers for layers, _ in nets]
+        #: Whether the native core can add it all up; a network that is beyond it is left to the reference.
+        self.is_small = all(small for _, small in nets)
 
     def content(self, features: NoiseFeatures) -> F64:
         """float64[b]: how likely each block is content, in multiples of 1 / 1024."""
         count = len(features.weight)
         if not count:
             return np.zeros(0)
-        native = self.nets_in_whole is not None and backend_name() == "native"
-        total = self._native_sums(features) if native else self._sums(features)
+        total = self.sums(features, None if self.is_small else "reference")
         scale = float(self.facts["scale"]) / len(self.nets)
         return np.rint(1024 / (1 + np.exp(np.clip(-total * scale, -30, 30)))) / 1024
 
-    def _sums(self, features: NoiseFeatures) -> F64:
-        """float64[b]: sums before the logistic function; the reference."""
-        count = len(features.weight)
-        at = np.minimum(np.searchsorted(self.names, features.names.values), len(self.names) - 1)
-        known = self.names[at] == features.names.values
-        words, offsets = at[known], np.concatenate([[0], np.cumsum(known)])[features.names.offsets]
-        parts = [features.dense]
-        for name, rows in (("near", features.near), ("path", features.path)):
-            parts.append(_means_of_elements(self.words[name][words], offsets, rows))
-        parts.append(_means(self.words["wording"], self.wordings, *features.wording, count))
-        page = _means(self.words["page"], self.pages, features.page, np.zeros(len(features.page), np.int64), 1)
-        given = np.concatenate([*parts, np.broadcast_to(page, (count, page.shape[1]))], axis=1)
-        near = _Near(features)
-        total = np.zeros(count)
-        for first, share, mix, share2, mix2, out, out2 in self.nets:
-            hidden = _layer(given, first)
-            hidden = _layer(np.concatenate([hidden, *near.seen(_layer(hidden, share))], axis=1), mix)
-            once = _product(hidden, *out)
-            hidden = _layer(np.concatenate([hidden, *near.seen(_layer(hidden, share2))], axis=1), mix2)
-            total += (once + _product(hidden, *out2))[:, 0]
-        return total
-
-    def _native_sums(self, features: NoiseFeatures) -> F64:
-        """The same by the native core."""
+    def sums(self, features: NoiseFeatures, backend: str | None = None) -> F64:
+        """float64[b]: sums before the logistic function, by the engine of a name."""
         page = {
             "dense": features.dense,
             "names": features.names.values,
@@ -134,20 +96,21 @@ class NoiseModel:
             "groups": np.stack([*(features.above[level] for level in GROUPS), features.like]),
             "weight": features.weight,
         }
-        found = _native.noise_sums(
+        found = engine(backend).noise_sums(
             page,
             vocabulary=self.vocabulary,
             neighbours=list(NEIGHBOURS),
             windows=list(WINDOWS),
-            nets=self.nets_in_whole,
+            nets=self.nets,
         )
         return np.asarray(found.sum(axis=1) / (STEPS * _FLOW))
 
 
-def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> list[_Whole] | None:
-    """Layers as the native core takes them; None where a sum may be beyond int32."""
+def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[list[_Layer], bool]:
+    """Return layers of whole numbers, and whether every sum fits into int32, which is what the native core takes."""
     tables = sum(arrays[name].shape[1] for name in ("near", "path", "wording", "page"))
-    found = []
+    found: list[_Layer] = []
+    small = True
     for part in _PARTS:
         weights = arrays[f"{net}_{part}_weight"].astype(np.int64)
         bias = arrays[f"{net}_{part}_bias"].astype(np.int64)
@@ -155,87 +118,12 @@ def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> list[_Wh
         if part == "in":
             most[:] = int(8 * _FLOW)  # of features; of words it is 2
             most[len(most) - tables :] = int(2 * _FLOW)
-        if (most @ np.abs(weights) + np.abs(bias) * int(_FLOW)).max() >= 2**31 or np.abs(weights).max() >= 2**15:
-            return None
-        found.append((np.ascontiguousarray(weights.T.astype(np.int16)), bias.astype(np.int32)))
-    return found
-
-
-def _layer(values: F64, weights: tuple[F64, F64]) -> F64:
-    return np.asarray(np.rint(np.clip(_product(values, *weights), 0, _MOST) * _FLOW) / _FLOW)
-
-
-def _product(values: F64, weight: F64, bias: F64) -> F64:
-    """``values @ weight + bias``, in slabs of rows that OpenBLAS does not deal out to threads: a page is too small to
-    wait for them, and readers have threads of their own (with other work on the machine a product took 19 ms, so .2).
-    """
-    rows = max(8, _ALONE // weight.size)
-    found = np.empty((len(values), weight.shape[1]))
-    for first in range(0, len(values), rows):
-        np.matmul(values[first : first + rows], weight, out=found[first : first + rows])
-    found += bias
-    return found
-
-
-def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
-    """The mean vector of the words of elements ``rows`` (int64[levels, b], -1: none) of each block."""
-    running = _running(vectors)
-    sums = np.concatenate([running[offsets[1:]] - running[offsets[:-1]], np.zeros((1, vectors.shape[1]))])
-    many = np.append(np.diff(offsets), 0)
-    total, count = sums[rows[0]], many[rows[0]]
-    for each in rows[1:]:
-        total += sums[each]
-        count += many[each]
-    return np.asarray(np.rint(total / np.maximum(count, 1)[:, None] * _FLOW) / _FLOW)
-
-
-def _means(table: F64, known: npt.NDArray[np.uint32], values: npt.NDArray[np.uint32], owner: I64, count: int) -> F64:
-    """The mean vector of the known words of each block, 0 without any."""
-    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    found = known[at] == values
-    at, owner = at[found], owner[found]
-    order = np.argsort(owner, kind="stable")
-    sums = _running(table[at[order]])
-    edges = np.searchsorted(owner[order], np.arange(count + 1))
-    many = np.maximum(edges[1:] - edges[:-1], 1)
-    return np.asarray(np.rint((sums[edges[1:]] - sums[edges[:-1]]) / many[:, None] * _FLOW) / _FLOW)
-
-
-def _running(values: F64) -> F64:
-    return np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-
-
-class _Near:
-    """Which blocks see each other, of one page."""
-
-    def __init__(self, features: NoiseFeatures) -> None:
-        count = self.count = len(features.weight)
-        at = np.arange(count)
-        self.beside = [np.where((at + step >= 0) & (at + step < count), at + step, count) for step in NEIGHBOURS]
-        self.windows = [(np.maximum(at - size, 0), np.minimum(at + size + 1, count)) for size in WINDOWS]
-        self.groups = []
-        for group in (*(features.above[level] for level in GROUPS), features.like):
-            order = np.argsort(group, kind="stable")
-            ordered = group[order]
-            starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-            many = np.diff(np.append(starts, count))
-            back = np.empty(count, np.int64)
-            back[order] = np.repeat(np.arange(len(starts)), many)
-            self.groups.append((order, starts, many.astype(np.float64)[:, None], back))
-        self.weight = (features.weight + 1)[:, None]
-
-    def seen(self, shared: F64) -> list[F64]:
-        """What each block sees of the others' summaries, float64[b, c] each."""
-        padded = np.concatenate([shared, np.zeros((1, shared.shape[1]))])
-        parts = [padded[rows] for rows in self.beside]
-        running = _running(shared)
-        parts += [(running[last] - running[first]) / (last - first)[:, None] for first, last in self.windows]
-        for order, starts, many, back in self.groups:
-            parts.append((np.add.reduceat(shared[order], starts, axis=0) / many)[back])
-        every = running[-1] / self.count
-        heavy = (shared * self.weight).sum(axis=0) / self.weight.sum()
-        parts += [np.broadcast_to(every, shared.shape), np.broadcast_to(heavy, shared.shape)]
-        return [np.rint(part * _FLOW) / _FLOW for part in parts]
+        sums = (most @ np.abs(weights) + np.abs(bias) * int(_FLOW)).max()
+        small &= bool(sums < 2**31 and np.abs(weights).max() < 2**15)
+        found.append((np.ascontiguousarray(weights.T), bias))
+    if not small:
+        return found, False
+    return [(weights.astype(np.int16), bias.astype(np.int32)) for weights, bias in found], True
 
 
 @functools.lru_cache(maxsize=4)

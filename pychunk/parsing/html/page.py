@@ -16,8 +16,8 @@ from ..._engine import native
 from ..._engine.data.blocks import Blocks
 from ..._engine.data.html_tags import word_hash, words_of
 from ..._engine.data.ragged import Ragged, offsets_of
-from ..._engine.engine import backend_name
-from ..._engine.reference.parsing.html_walk import Walked, walk
+from ..._engine.data.walked import Walked
+from ..._engine.engine import backend_name, engine, walk_tree
 from ..._util.isolated import Isolated
 from . import html_guard
 from .encodings import decode
@@ -140,7 +140,7 @@ def parse_markup(markup: Markup, images: bool = False, targets: bool = False) ->
     found = tree = None  # the tree takes 320 bytes a node: it goes before what is read of it is made
     walked = None if written is None else _walked(written, images, targets)
     if walked is None:  # another backend, or no regular page
-        walked = walk(_tree(page, bool(places[-1])).root, images=images, targets=targets)
+        walked = walk_tree(_tree(page, bool(places[-1])).root, images=images, targets=targets)
     return _page(walked, about, _told(metas, page, places[1:-1]), title or walked.first_heading, markup.encoding)
 
 
@@ -294,9 +294,7 @@ def _body(page: bytes, at: int) -> bytes:
 
 def _places(page: bytes, keys: Sequence[bytes]) -> list[list[int]]:
     """Where each of the keys, which begin with a quote, begins."""
-    if backend_name() == "native":
-        return native.find_keys(np.frombuffer(page, np.uint8), list(keys))
-    return [[found.start() for found in re.finditer(b"(?=%b)" % re.escape(key), page)] for key in keys]
+    return engine().find_keys(np.frombuffer(page, np.uint8), list(keys))
 
 
 _SMALL = bytes(range(256)).lower()

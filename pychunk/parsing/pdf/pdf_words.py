@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._engine.reference.parsing.html_scripts import script_text
+from ..._engine.data.superscripts import script_text
 from .scripts import in_one_script
 
 if TYPE_CHECKING:

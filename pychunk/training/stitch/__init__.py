@@ -1,3 +1,3 @@
 """STITCH: a planner that reasons, trained by reinforcement, by hints where that finds nothing, by imitation where hints
-do not help either. ``python -m pychunk.training.stitch``.
+do not help either. ``pychunk train stitch``.
 """

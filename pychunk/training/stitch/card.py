@@ -39,7 +39,7 @@ def write(folder: Path, training: Any) -> None:
 def _command(training: Any) -> str:
     what = "--tiny" if training.name == "tiny" else "--config FILE --data FILE"
     given = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in asdict(training.settings).items())
-    return f"python -m pychunk.training.stitch {what} --method {training.method} {given}"
+    return f"pychunk train stitch {what} --method {training.method} {given}"
 
 
 def card(facts: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ def read(path: Path) -> tuple[str, Settings]:
     try:
         import yaml
     except ImportError as error:
-        raise ImportError('a file of settings needs PyYAML: pip install "pychunk-native[stitch]"') from error
+        raise ImportError('a file of settings needs PyYAML: pip install "pychunk-native[train]"') from error
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

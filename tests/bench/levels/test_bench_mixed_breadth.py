@@ -9,8 +9,8 @@ import pytest
 
 import pychunk
 from pychunk._engine.data.tokens import Tokens
-from pychunk.evaluation import breadth
 from pychunk.index.planners.planning import Metadata
+from pychunk.training import breadth
 
 BENCH = Path(__file__).resolve().parents[3] / "bench"
 

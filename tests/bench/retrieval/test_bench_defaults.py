@@ -161,10 +161,10 @@ def test_headings_are_those_that_others_marked(data: Path) -> None:
 
 def test_articles_are_of_those_that_topic_is_tested_on(data: Path) -> None:
     from bench.retrieval import defaults_texts
+    from pychunk.training.corpus import part_of
 
-    articles = pytest.importorskip("pychunk.training.topic_articles")
     for number in map(str, range(300)):
-        assert defaults_texts.held_out(number) == (articles.part_of(number) == "test")
+        assert defaults_texts.held_out(number) == (part_of(number) == "test")
 
 
 def test_headings_count_where_what_follows_is_on_their_page_and_fits() -> None:

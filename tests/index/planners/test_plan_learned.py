@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import pychunk
-from pychunk.evaluation import breadth
-from pychunk.evaluation.sections import LEAST_WORDS
 from pychunk.index.planners.plan_features import features
 from pychunk.index.planners.plan_learned import FACTS, Learned, PlanModel
 from pychunk.index.planners.plan_terms import Terms
 from pychunk.index.planners.planning import Metadata, Pass, decide
+from pychunk.training import breadth
+from pychunk.training.sections import LEAST_WORDS
 
 pytest.importorskip("faiss")
 

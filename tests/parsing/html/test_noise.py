@@ -16,7 +16,7 @@ from pychunk.parsing.html.noise import REASONS, best_threshold, copies, find_noi
 from pychunk.parsing.html.noise_features import DENSE, NoiseFeatures, noise_features
 from pychunk.parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
 from pychunk.parsing.html.page import HtmlPage, parse_html
-from pychunk.training.noise_pages import content_of, f1, words_of
+from training.noise_pages import content_of, f1, words_of
 
 PROSE = (
     "The river rises in the hills north of the town and runs for forty miles before it meets the sea. For most of the "
@@ -176,18 +176,6 @@ def test_any_page_has_features_scores_and_reasons(markup: str) -> None:
         assert set(reasons) <= {*REASONS, ""}
 
 
-def test_layers_are_exact_whatever_the_order_of_addition() -> None:
-    drawn = np.random.default_rng(3)
-    values = np.rint(drawn.uniform(-8, 8, (50, 300)) * 256) / 256
-    weights = np.rint(drawn.uniform(-4, 4, (300, 20)) * 1024) / 1024
-    bias = np.rint(drawn.uniform(-4, 4, 20) * 1024) / 1024
-    found = noise_model._layer(values, (weights, bias))
-    order = drawn.permutation(300)
-    assert found.tobytes() == noise_model._layer(values[:, order], (weights[order], bias)).tobytes()
-    whole = (values * 256).astype(np.int64) @ (weights * 1024).astype(np.int64) + (bias * 256 * 1024).astype(np.int64)
-    assert np.array_equal(found, np.rint(np.clip(whole / (256 * 1024), 0, 64) * 256) / 256)
-
-
 def test_a_block_far_away_changes_scores_only_by_what_the_page_shares() -> None:
     """Features of a page depend on nothing but the page: not on those that were read before."""
     first = find_noise(*_given(parse_html(PAGE)))[1]
@@ -330,8 +318,8 @@ def _features(markup: str) -> NoiseFeatures:
 @pytest.mark.slow
 def test_training_gives_the_same_weights_twice_and_its_twin_scores_alike() -> None:
     torch = pytest.importorskip("torch", reason="needs torch: the extra train")
-    from pychunk.training import noise_fit
-    from pychunk.training.noise_pages import page_of
+    from training import noise_fit
+    from training.noise_pages import page_of
 
     pages = [
         page_of(page.encode(), text, "article", f"d{number}.com")
@@ -356,7 +344,7 @@ def test_training_gives_the_same_weights_twice_and_its_twin_scores_alike() -> No
 
 def test_nothing_is_learned_from_the_pages_that_fit_worst() -> None:
     torch = pytest.importorskip("torch", reason="needs torch: the extra train")
-    from pychunk.training import noise_fit
+    from training import noise_fit
 
     scores = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, 4.0], requires_grad=True)
     given = {  # three pages of two blocks; the last is marked the wrong way round
@@ -376,8 +364,8 @@ def test_nothing_is_learned_from_the_pages_that_fit_worst() -> None:
 
 
 def test_what_a_network_is_told_is_by_networks_that_saw_neither_the_page_nor_what_it_must_not() -> None:
-    from pychunk.training.noise import teachers_of
-    from pychunk.training.noise_pages import FOLDS
+    from training.noise import teachers_of
+    from training.noise_pages import FOLDS
 
     pupils = [*((fold,) for fold in range(FOLDS)), ()]
     for pupil in pupils:
@@ -388,8 +376,8 @@ def test_what_a_network_is_told_is_by_networks_that_saw_neither_the_page_nor_wha
 
 def test_a_label_is_the_mark_and_in_part_what_other_networks_say() -> None:
     pytest.importorskip("torch", reason="needs torch: the extra train")
-    from pychunk.training import noise_fit
-    from pychunk.training.noise_pages import page_of
+    from training import noise_fit
+    from training.noise_pages import page_of
 
     page = page_of(PAGE.encode(), PROSE * 3, "article", "d.com")
     known = {name: np.zeros(1, np.uint32) for name in ("names", "wordings", "pages")}

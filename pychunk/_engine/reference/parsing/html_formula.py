@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...data.html_tags import VOID, is_block, text_from
-from .html_scripts import ONE_TOKEN
+from ...data.superscripts import ONE_TOKEN
 
 
 def shows_formula(attributes: dict[str, str | None]) -> bool:

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ...data.html_tags import LINE_BREAK, SMALL
+from ...data.html_tags import LINE_BREAK
+from ...data.superscripts import is_ascii_digit, script_text
 
-#: What a raised text is joined to its word by, in small letters, and the marks that need nothing between.
-_JOINED = frozenset(
-    ("a", "as", "de", "e", "eme", "er", "ers", "es", "ie", "lle", "lles", "me", "mes", "nd", "o", "os", "r", "rd", "re",
-     "sm", "st", "ste", "te", "th", "tm", "\u00e8me", "\u00e8re")
-)  # fmt: skip
-_MARKS = ("*", "#", *"\u2122\u2120\u00ae\u00a9\u2020\u2021\u00a7\u00b0\u00ba\u00aa")
-_STOPS = tuple('.,;:!?"\u201d\u2019\u00bb\u3002')
-ONE_TOKEN = re.compile(r"[-+\u2212]?[0-9](?:[0-9.,]*[0-9])?|.", re.DOTALL)
-_DIGITS = re.compile(r"[0-9][0-9,. ]*")
-_WORDS = re.compile(r"[A-Za-z .\u0080-\U0010ffff]{2,}")
-_WORD_BEFORE = re.compile(r"[A-Za-z]*\Z")
 _FRACTION = re.compile(r"\^([0-9]{1,9}[/\u2044])\Z")
 
 
@@ -28,47 +18,6 @@ def blank(parts: list[str], left: int) -> None:
         piece -= 1
     text = parts[piece]
     parts[piece] = f"{text[: len(text) - left]} {text[len(text) - left + 1 :]}"
-
-
-def script_text(raised: bool, note: bool, before: str, text: str) -> str:
-    """Return the text of a ``sup`` or ``sub`` as it is written after the line so far.
-
-    Exponents are ``10^6``, ``x^{n+1}``; indices ``x_i``; formulas of chemistry ``H2O``; footnote marks ``[3]``;
-    ordinals and trade marks are joined: ``1st``.
-    """
-    if raised and (note or (text.startswith("[") and text.endswith("]"))):
-        return text if text.startswith(("[", "(")) else f"[{text}]"
-    if not before or before[-1].isspace():
-        return text
-    base = before[-1]
-    found = _WORD_BEFORE.search(before[-3:])
-    word = len(found[0]) if found else 0
-    digits = _DIGITS.fullmatch(text) is not None
-    if raised and digits and (before.endswith(_STOPS) or ("," in text and not _ascii_digit(base))):
-        return f"[{text}]"
-    if not raised and base in "/\u2044":
-        return text
-    if not (base.isascii() and base.isalnum()) and base not in ")]}|" and base.isascii():
-        return text
-    words = _WORDS.fullmatch(text) is not None
-    if raised:
-        if text.translate(SMALL) in _JOINED and (len(text.encode()) > 1 or _ascii_digit(base) or base in "nNMD"):
-            return text  # 1<sup>e</sup> and n<sup>o</sup> are words, e<sup>x</sup> is a power
-        if text.startswith(_MARKS):
-            return text
-        if words and word >= 2:
-            return f" {text}"
-    else:
-        element = "A" <= base <= "Z" or base in ")]" or ("a" <= base <= "z" and "A" <= before[-2:-1] <= "Z")
-        if digits and element:
-            return text
-        if words and word >= 3:
-            return f" {text}"
-    return ("^" if raised else "_") + (text if ONE_TOKEN.fullmatch(text) else f"{{{text}}}")
-
-
-def _ascii_digit(character: str) -> bool:
-    return "0" <= character[:1] <= "9"
 
 
 class Scripts:
@@ -107,11 +56,11 @@ class Scripts:
         if inside[-1].isspace():
             text += " "
         parts.append(text)
-        self.ends_in_digit = _ascii_digit(text[-1])
+        self.ends_in_digit = is_ascii_digit(text[-1])
 
     def follow(self, text: str, parts: list[str]) -> None:
         """Keep two numbers apart: ``text`` is added next."""
-        if self.ends_in_digit and _ascii_digit(text):
+        if self.ends_in_digit and is_ascii_digit(text):
             parts.append(" ")
         self.ends_in_digit = False
 

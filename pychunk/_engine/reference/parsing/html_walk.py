@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
 from ...data.html_tags import LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from, word_hash, words_of
 from ...data.ragged import Ragged, offsets_of
+from ...data.walked import Walked
 from .html_attributes import (
     integer,
     is_fragment,
@@ -26,10 +27,6 @@ from .html_links import alternative, is_picture, link_target, write_target
 from .html_lists import MOST_REVERSED, List, item_count, list_mark, list_style
 from .html_scripts import Scripts
 from .html_table import data_table
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _FORMS = frozenset(("button", "legend", "optgroup", "option", "select", "textarea"))
@@ -49,27 +46,6 @@ _HIDDEN: _Frame = (-3, None)
 _SCRIPT: _Frame = (-4, None)
 _PERMALINK: _Frame = (-5, None)
 _DRAWN: _Frame = (-6, None)
-
-
-class Walked(NamedTuple):
-    """What a walk over one page gives.
-
-    Attributes:
-        text: Markdown of all that the page shows.
-        rows: int64[b, 4], of each block: kind, level, first character, one past the last.
-        facts: int32[b, 5], of each block: its element, characters, those in links, links, whether it is hidden.
-        parent, last: int32[e], of each element; see :class:`pychunk.parsing.html.html_facts.HtmlFacts`.
-        words: hashes of each element's names.
-        first_heading: of level 1, else "".
-    """
-
-    text: str
-    rows: npt.NDArray[np.int64]
-    facts: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
-    last: npt.NDArray[np.int32]
-    words: Ragged
-    first_heading: str
 
 
 def walk(root: Any, *, images: bool = False, targets: bool = False) -> Walked:

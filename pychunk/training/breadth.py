@@ -2,7 +2,7 @@
 article; and how much of what was asked for is handed over within so many words.
 
 The leads of articles are withheld, whichever question is asked about them: their first sentences are questions. In the
-place of headings stands a mark, as in :mod:`pychunk.evaluation.sections`. Every question also comes stripped: its
+place of headings stands a mark, as in :mod:`pychunk.training.sections`. Every question also comes stripped: its
 content words alone, as many for each kind, so that nothing tells the breadth by the form.
 """
 
@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
+from ..evaluation import datasets
+from ..evaluation.datasets import Span
 from ..functions import segment
-from . import datasets, sections
-from .datasets import Span
+from . import sections
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -125,7 +126,7 @@ def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Quest
     where = Path(folder)
     file = where / "wiki" / "articles.parquet"
     if not file.is_file():
-        raise FileNotFoundError(f"no articles at {file}: set PYCHUNK_DATA to the folder that holds wiki/")
+        raise FileNotFoundError(f"no articles at {file}: pass --data, or set PYCHUNK_DATA: the folder that holds wiki/")
     articles: list[_Article] = []
     squad, references = where / "squad" / "dev-v2.0.json", where / "chunking_evaluation"
     if squad.is_file():

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from ..parsing.html.noise_features import NoiseFeatures, noise_features
-from ..parsing.html.page import parse_html
+from pychunk.parsing.html.noise_features import NoiseFeatures, noise_features
+from pychunk.parsing.html.page import parse_html
 
 F32 = npt.NDArray[np.float32]
 FOLDS = 5

@@ -34,5 +34,5 @@ integers are exact, so the vector depends on nothing but the text.
 neighbouring sentences and of sentences to their document's mean, pooled over all held-out sentences and, per
 document, averaged; `cosine` is the mean cosine to the teacher's vector reduced to {facts["dim"]} dimensions.
 `baseline` is plain distillation of the vocabulary, `float` the fitted table, `int8` what is shipped. To measure again:
-`python -m pychunk.training.static --evaluate`.
+`pychunk train static --out pychunk/models --evaluate`.
 """

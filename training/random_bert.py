@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._util.checksums import sha256
-from ..encoders import static
-from ..encoders.files import huggingface, model_dir
-from ..encoders.files.bert_graph import bert_graph
+from pychunk._util.checksums import sha256
+from pychunk.encoders import static
+from pychunk.encoders.files import huggingface, model_dir
+from pychunk.encoders.files.bert_graph import bert_graph
 
 
 def random_bert(

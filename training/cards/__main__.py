@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._util.facts import read_facts
-from ..encoders.files import model_dir
+from pychunk._util.facts import read_facts
+from pychunk.encoders import static
+from pychunk.encoders.files import model_dir
+from pychunk.training.options import add_out, new_parser
+
 from . import (
     compressor_card,
     noise_card,
@@ -17,7 +20,6 @@ from . import (
     static_card,
     topic_card,
 )
-from .options import MODELS, add_out, new_parser
 
 REMEDY = "install pychunk again"
 
@@ -40,8 +42,8 @@ def cards(models: Path) -> dict[Path, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write them; the process's exit status."""
-    parser = new_parser("cards", __doc__)
-    add_out(parser, MODELS)
+    parser = new_parser("python -m training.cards", __doc__)
+    add_out(parser, static.SHIPPED)
     for path, text in cards(parser.parse_args(arguments).out).items():
         path.write_text(text, encoding="utf-8")
     return 0

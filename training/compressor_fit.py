@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._util.durable import whole_file
+from pychunk._util.durable import whole_file
+from pychunk.training.options import setting
+from pychunk.training.teacher import import_torch
+
 from .compressor_spans import F32, I64, Lessons
-from .options import setting
-from .teacher import import_torch
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ From articles of Wikipedia without their leads: the vector of an article should 
 section that of its name. Other articles stop it; the split is that of the questions of mixed breadth, whose test
 articles are not read. It goes on where it was interrupted. For vectors of another encoder:
 
-    python -m pychunk.training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
+    python -m training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
 
 and then ``segment(..., levels=[...], vector_encoder="bge-small", pooling="my-compressor")``.
 """
@@ -20,17 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import engine as engines
-from ..encoders import static
-from ..encoders.registry import vector_encoder
-from ..evaluation.measures import intervals
-from ..levels.compressor import FACTS, PARTS, Compressor
-from . import compressor_card, compressor_fit, compressor_spans
+from pychunk._engine import engine as engines
+from pychunk.encoders import static
+from pychunk.encoders.registry import vector_encoder
+from pychunk.evaluation.measures import intervals
+from pychunk.levels.compressor import FACTS, PARTS, Compressor
+from pychunk.training.options import add_articles, add_plan, cache_home, command, names, new_parser, plan_from, run
+from pychunk.training.teacher import import_torch
+from pychunk.training.written import write_facts, write_weights
+
+from . import compressor_fit, compressor_spans
+from .cards import compressor_card
 from .compressor_spans import F32, Lessons
-from .corpus import default_articles
-from .options import add_plan, cache_home, command, names, new_parser, plan_from, run
-from .teacher import import_torch
-from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,9 @@ def finish(options: argparse.Namespace, learned: Lessons, stopped_on: Lessons) -
         },
         "licence": "Apache-2.0",
         "seed": plan.seed,
-        "command": command("compressor", options, ["encoder", "target", "limit", *names(compressor_fit.Plan)]),
+        "command": command(
+            "python -m training.compressor", options, ["encoder", "target", "limit", *names(compressor_fit.Plan)]
+        ),
     }
     write_facts(options.out / FACTS, facts)
     facts["metrics"] = measured(Compressor(options.out), stopped_on)
@@ -107,14 +110,8 @@ def train(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("compressor", __doc__)
-    made.add_argument(
-        "--articles",
-        type=Path,
-        default=default_articles(),
-        metavar="FILE",
-        help="parquet file with columns id, title and text (default: wiki/articles.parquet in $PYCHUNK_DATA)",
-    )
+    made = new_parser("python -m training.compressor", __doc__)
+    add_articles(made, "id, title and text")
     made.add_argument(
         "--target",
         default="lead",

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pychunk.training.options import setting
+from pychunk.training.teacher import import_torch
+
 from .nsp_eval import area_under_curve
-from .options import setting
-from .teacher import import_torch
 from .topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Material, View
 
 logger = logging.getLogger(__name__)

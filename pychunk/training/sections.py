@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._engine.data.blocks import Blocks
-from .datasets import lines_with_headings
+from ..evaluation.datasets import lines_with_headings
 
 #: Stands for each heading.
 MARK = "§"

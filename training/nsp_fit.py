@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._util.durable import whole_file
+from pychunk._util.durable import whole_file
+from pychunk.training.options import setting
+from pychunk.training.teacher import import_torch
+
 from . import nsp_pairs
-from .options import setting
-from .teacher import import_torch
 
 logger = logging.getLogger(__name__)
 

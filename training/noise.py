@@ -22,14 +22,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.html.noise import best_threshold, judged
-from ..parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
-from . import noise_card
+from pychunk.parsing.html.noise import best_threshold, judged
+from pychunk.parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
+from pychunk.training.options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
+from pychunk.training.teacher import import_torch
+from pychunk.training.written import write_facts, write_weights
+
+from .cards import noise_card
 from .noise_fit import Plan, fit
 from .noise_pages import FOLDS, Page, f1, read_pages
-from .options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
-from .teacher import import_torch
-from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ def train(options: argparse.Namespace) -> None:
         "metrics": {
             kind: {"pages": len(values), "f1": round(float(np.mean(values)), 4)} for kind, values in rows.items()
         },
-        "command": command("noise", options, names(Plan)),
+        "command": command("python -m training.noise", options, names(Plan)),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
     write_facts(options.out / FACTS, facts, noise_card.card(facts))
@@ -151,7 +152,7 @@ def train(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("noise", __doc__)
+    made = new_parser("python -m training.noise", __doc__)
     made.add_argument(
         "--pages",
         type=Path,

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..parsing.html.noise_features import DENSE, STOPS, NoiseFeatures
-from ..parsing.html.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
+from pychunk.parsing.html.noise_features import DENSE, STOPS, NoiseFeatures
+from pychunk.parsing.html.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
+from pychunk.training.options import setting
+from pychunk.training.teacher import import_torch
+
 from .noise_pages import Page
-from .options import setting
-from .teacher import import_torch
 
 U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]

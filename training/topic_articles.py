@@ -1,33 +1,27 @@
-"""Articles to learn topics from: their split, and their text with headings hidden and line breaks kept or removed."""
+"""Articles to learn topics from: their text with headings hidden and line breaks kept or removed."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .._engine import native
-from .._engine.arrow import flat_text
-from .._engine.data.ragged import Ragged
-from ..encoders.registry import VectorEncoder
-from ..evaluation.datasets import lines_with_headings
-from ..evaluation.measures import boundaries
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
+from pychunk._engine.data.ragged import Ragged
+from pychunk.encoders.registry import VectorEncoder
+from pychunk.evaluation.datasets import lines_with_headings
+from pychunk.evaluation.measures import boundaries
 
 F32 = npt.NDArray[np.float32]
 U64 = npt.NDArray[np.uint64]
-Part = Literal["train", "validation", "test"]
-
-#: Shares of articles that nothing is learned from: those that training is stopped and calibrated on, and the test.
-VALIDATION, TEST = 0.1, 0.1
 
 
 class View(NamedTuple):
@@ -39,33 +33,6 @@ class View(NamedTuple):
 
 #: No headings and one line: what the figures are about. Paragraphs without headings. The article as it is.
 HIDDEN, PARAGRAPHS, WHOLE = View(False, False), View(False, True), View(True, True)
-
-
-def part_of(identifier: str) -> Part:
-    """Which part of the split an article belongs to, by a hash of its id: the same in every file and for every seed.
-
-    Example:
-        >>> part_of("7"), part_of("12"), part_of("4")
-        ('train', 'test', 'validation')
-    """
-    share = int.from_bytes(hashlib.sha256(f"topic:{identifier}".encode()).digest()[:8], "big") / 2**64
-    return "test" if share < TEST else "validation" if share < TEST + VALIDATION else "train"
-
-
-def read_articles(file: Path, part: Part, limit: int = 0) -> list[str]:
-    """Texts of the articles of a part, from a Parquet file with columns ``id`` and ``text``; ``limit=0`` is all.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
-    import pyarrow.parquet as pq
-
-    if not file.is_file():
-        raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
-    table = pq.read_table(file, columns=["id", "text"])
-    rows = zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True)
-    found = [str(text or "") for identifier, text in rows if part_of(str(identifier)) == part]
-    return found[:limit] if limit else found
 
 
 def seen(text: str, view: View) -> tuple[str, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..encoders.files.model_dir import ModelFacts
+from pychunk.encoders.files.model_dir import ModelFacts
 
 #: Areas under the curve, over all held-out pairs, that training aimed at.
 AIMED = {"auc_other": 0.985, "auc_same": 0.86}
@@ -42,7 +42,7 @@ else is in a batch.
 
 On {notes["held_out_pairs"]:,} held-out pairs, half of them neighbours, a quarter each from the same and from other
 articles{_whole(notes)}. Accuracy is at probability 0.5; calibration error is the expected one over
-ten bins. To measure again: `python -m pychunk.training.nsp --evaluate`.
+ten bins. To measure again: `python -m training.nsp --evaluate`.
 {_aim(notes)}"""
 
 

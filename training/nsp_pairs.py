@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .._engine import native
-from .._engine.arrow import flat_text
-from .._engine.data.features import Features
-from .._engine.data.tokens import Tokens
-from ..encoders import static
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
+from pychunk._engine.data.features import Features
+from pychunk._engine.data.tokens import Tokens
+from pychunk.encoders import static
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

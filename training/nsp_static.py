@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import static, static_pairs
-from ..encoders.pairs import PairScorer
-from . import nsp, nsp_eval, nsp_pairs, nsp_static_card
-from .options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
-from .teacher import import_torch
-from .written import write_facts, write_weights
+from pychunk.encoders import static, static_pairs
+from pychunk.encoders.pairs import PairScorer
+from pychunk.training.options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
+from pychunk.training.teacher import import_torch
+from pychunk.training.written import write_facts, write_weights
+
+from . import nsp, nsp_eval, nsp_pairs
+from .cards import nsp_static_card
 
 logger = logging.getLogger(__name__)
 
@@ -161,14 +163,14 @@ def train(options: argparse.Namespace) -> None:
         "licence": "Apache-2.0",
         "seed": options.seed,
         "metrics": metrics,
-        "command": command("nsp_static", options, ["held_out", *names(Plan)]),
+        "command": command("python -m training.nsp_static", options, ["held_out", *names(Plan)]),
     }
     write(options.out, model, facts)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("nsp_static", __doc__)
+    made = new_parser("python -m training.nsp_static", __doc__)
     add_held_out(made)
     made.add_argument(
         "--teacher",

@@ -3,7 +3,7 @@
 Articles are seen with their headings hidden, half of them as one line, and some of them whole. Whole articles, chosen
 by a hash of their id, are kept for stopping and calibration, and others for measuring. For vectors of another encoder:
 
-    python -m pychunk.training.topic --encoder minilm --out my-topics
+    python -m training.topic --encoder minilm --out my-topics
 
 and then ``Segmenter("topic", encoder="minilm", model="my-topics")``.
 """
@@ -20,13 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from ..encoders import static, topic_model
-from ..encoders.registry import vector_encoder
-from ..evaluation.measures import intervals
-from ..segmenter import Segmenter
-from . import topic_card, topic_eval, topic_fit
-from .options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
-from .teacher import import_torch
+from pychunk.encoders import static, topic_model
+from pychunk.encoders.registry import vector_encoder
+from pychunk.evaluation.measures import intervals
+from pychunk.segmenter import Segmenter
+from pychunk.training.corpus import read_articles
+from pychunk.training.options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
+from pychunk.training.teacher import import_torch
+from pychunk.training.written import write_facts, write_weights
+
+from . import topic_eval, topic_fit
+from .cards import topic_card
 from .topic_articles import (
     HIDDEN,
     PARAGRAPHS,
@@ -35,10 +39,8 @@ from .topic_articles import (
     View,
     first_words,
     material,
-    read_articles,
     seen,
 )
-from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +153,7 @@ def train(options: argparse.Namespace) -> None:
         "articles": {"train": len(corpus.training), "validation": len(corpus.validation), "test": len(test)},
         "sentences": len(corpus.learned[HIDDEN].begins),
         "metrics": {name: measured(test, view, *arguments) for name, view in VIEWS.items()},
-        "command": command("topic", options, ["encoder", *names(topic_fit.Plan)]),
+        "command": command("python -m training.topic", options, ["encoder", *names(topic_fit.Plan)]),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
     write_facts(options.out / topic_model.FACTS, facts, topic_card.card(facts))
@@ -159,7 +161,7 @@ def train(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = new_parser("topic", __doc__)
+    made = new_parser("python -m training.topic", __doc__)
     add_articles(made)
     made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
     made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")

@@ -23,12 +23,12 @@ from .settings import METHODS, Settings
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser(
-        "stitch",
+        "pychunk train stitch",
         __doc__,
         "examples:\n"
-        "  python -m pychunk.training.stitch --tiny\n"
-        "  python -m pychunk.training.stitch --tiny --method grpo --seed 1\n"
-        "  python -m pychunk.training.stitch --config qwen2.5-1.5b.yaml --data questions.jsonl",
+        "  pychunk train stitch --tiny\n"
+        "  pychunk train stitch --tiny --method grpo --seed 1\n"
+        "  pychunk train stitch --config qwen2.5-1.5b.yaml --data questions.jsonl",
     )
     kind = made.add_mutually_exclusive_group(required=True)
     kind.add_argument("--tiny", action="store_true", help="random weights, synthetic task; needs torch alone")
@@ -90,7 +90,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write(folder, made)
     print(f"{folder}: {made.curve[-1]}")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pychunk
-from pychunk.evaluation import sections
 from pychunk.evaluation.datasets import Dataset, Question
-from pychunk.evaluation.sections import COMMON, LEAST_WORDS, MARK, section_questions
 from pychunk.index.search.hits import Hit, Passage
+from pychunk.training import sections
+from pychunk.training.sections import COMMON, LEAST_WORDS, MARK, section_questions
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 BODY = "She was born in London and wrote about engines. " * 6

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.evaluation import breadth, breadth_levels
-from pychunk.evaluation.breadth import (
+from pychunk.evaluation.datasets import Dataset
+from pychunk.evaluation.datasets import Question as Asked
+from pychunk.training import breadth, breadth_levels
+from pychunk.training.breadth import (
     Measure,
     Question,
     mixed,
@@ -19,9 +21,7 @@ from pychunk.evaluation.breadth import (
     of_squad,
     part_of,
 )
-from pychunk.evaluation.datasets import Dataset
-from pychunk.evaluation.datasets import Question as Asked
-from pychunk.evaluation.sections import MARK
+from pychunk.training.sections import MARK
 
 BODY = "She was born in London and wrote about engines. " * 40
 TEXT = f"Ada Lovelace was an early English writer of programs. She lived.\nLife.\n{BODY}\nWork.\n{BODY}"

@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders.files import model_dir
-from ..encoders.pairs import PairScorer
-from . import nsp_card, nsp_eval, nsp_fit, nsp_pairs
-from .corpus import read_split
-from .options import (
-    MODELS,
+from pychunk.encoders import static
+from pychunk.encoders.files import model_dir
+from pychunk.encoders.pairs import PairScorer
+from pychunk.training.corpus import read_split
+from pychunk.training.options import (
     add_held_out,
     add_out,
     add_plan,
@@ -37,8 +36,11 @@ from .options import (
     new_parser,
     plan_from,
 )
-from .teacher import import_torch, public_name
-from .written_bert import write_bert
+from pychunk.training.teacher import import_torch, public_name
+from pychunk.training.written_bert import write_bert
+
+from . import nsp_eval, nsp_fit, nsp_pairs
+from .cards import nsp_card
 
 logger = logging.getLogger(__name__)
 
@@ -185,18 +187,18 @@ def scored(scorer: PairScorer, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = new_parser(
-        "nsp",
+        "python -m training.nsp",
         __doc__,
         "examples:\n"
-        "  python -m pychunk.training.nsp --pairs 20000 --out trial   a trial in minutes\n"
-        "  python -m pychunk.training.nsp                             the shipped model's first stage\n"
-        "  python -m pychunk.training.nsp --teacher WORK/float --stage 1 --work NEW    a second\n"
-        "  python -m pychunk.training.nsp --evaluate                  measure the shipped model again, write its card",
+        "  python -m training.nsp --pairs 20000 --out trial   a trial in minutes\n"
+        "  python -m training.nsp                             the shipped model's first stage\n"
+        "  python -m training.nsp --teacher WORK/float --stage 1 --work NEW    a second\n"
+        "  python -m training.nsp --evaluate                  measure the shipped model again, write its card",
     )
     add = made.add_argument
     add_held_out(made)
     add_teacher(made, "model to start from")
-    add_out(made, MODELS / "nsp")
+    add_out(made, static.SHIPPED / "nsp")
     add(
         "--work",
         type=Path,
@@ -227,7 +229,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plan = plan_from(nsp_fit.Plan, options)
         options.work.mkdir(parents=True, exist_ok=True)
         model = nsp_fit.fit(nsp_fit.model_from(options.teacher), material.training, plan, options.work)
-        history = History.of(options.teacher).then(command("nsp", options, ["held_out", *names(plan)]), plan.pairs)
+        history = History.of(options.teacher).then(
+            command("python -m training.nsp", options, ["held_out", *names(plan)]), plan.pairs
+        )
         model.save_pretrained(options.work / "float")
         history.save(options.work / "float")
         write(options.out, model, history, material, options)

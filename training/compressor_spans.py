@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
-from .._util.durable import whole_file
-from ..embedding import embed
-from ..encoders.registry import vector_encoder
-from ..evaluation import breadth, sections
-from ..functions import segment
+from pychunk._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
+from pychunk._util.durable import whole_file
+from pychunk.embedding import embed
+from pychunk.encoders.registry import vector_encoder
+from pychunk.functions import segment
+from pychunk.training import breadth, sections
+from pychunk.training.corpus import read_rows
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -72,7 +73,7 @@ class Lessons:
 
 
 def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
-    """The articles of a part of the split of :mod:`pychunk.evaluation.breadth` that have a lead and sections.
+    """The articles of a part of the split of :mod:`pychunk.training.breadth` that have a lead and sections.
 
     Args:
         limit: so many rows of the part are looked at, drawn with seed 0; 0: all.
@@ -80,18 +81,13 @@ def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
     Raises:
         FileNotFoundError: there is no such file.
     """
-    import pyarrow.parquet as pq
-
-    if not file.is_file():
-        raise FileNotFoundError(f"no articles at {file}: pass --articles FILE or set PYCHUNK_DATA")
-    rows = pq.read_table(file, columns=["id", "title", "text"]).to_pylist()
-    own = [row for row in rows if breadth.part_of(row["title"]) == part]
+    own = [row for row in read_rows(file, "id", "title", "text") if breadth.part_of(row[1]) == part]
     if 0 < limit < len(own):
         own = [own[row] for row in np.random.default_rng(0).permutation(len(own))[:limit]]
-    return without_leads([str(row["id"]) for row in own], [row["title"] for row in own], [row["text"] for row in own])
+    return without_leads([row[0] for row in own], [row[1] for row in own], [row[2] for row in own])
 
 
-def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str | None]) -> Articles:
+def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str]) -> Articles:
     """Articles as WikiExtractor writes them, with a mark in the place of each heading.
 
     Example:
@@ -99,7 +95,7 @@ def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str
         >>> made.leads[0].strip(), made.texts[0][:10], made.names
         ('Ada wrote.', '§\\n\\nShe was', [(0, 3, 'Ada: Life')])
     """
-    made = sections.section_questions(titles, [text or "" for text in texts])
+    made = sections.section_questions(titles, texts)
     names: dict[int, list[sections.Question]] = {}
     for question in made.questions:
         names.setdefault(question.document, []).append(question)

@@ -9,6 +9,7 @@ pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 from real_pages import NO_PAGES, real_pages
 
 from pychunk._engine import native
+from pychunk._engine.engine import engine
 from pychunk.parsing.html import noise, noise_features, noise_model
 from pychunk.parsing.html.noise import find_noise
 from pychunk.parsing.html.page import parse_html
@@ -48,7 +49,10 @@ def check(markup: str | bytes) -> None:
     if not len(page.blocks.kind):
         return
     given_ = (page.blocks, page.facts, page.text, page.title)
-    fast, slow = noise_features._native_features(*given_), noise_features._features(*given_)
+    fast = noise_features.noise_features(*given_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYCHUNK_BACKEND", "reference")
+        slow = noise_features.noise_features(*given_)
     for name, one, other in zip(fast._fields, fast, slow, strict=True):
         pairs = zip(one, other, strict=True) if isinstance(one, tuple) else [(one, other)]
         for left, right in [(one.values, other.values)] if name == "names" else pairs:
@@ -56,9 +60,13 @@ def check(markup: str | bytes) -> None:
             assert left.shape == right.shape, name
             assert left.tobytes() == right.tobytes(), name
     model = noise_model.load()
-    assert model._native_sums(slow).tobytes() == model._sums(slow).tobytes()
+    assert model.sums(slow, "native").tobytes() == model.sums(slow, "reference").tobytes()
     why = np.arange(len(page.blocks.kind)) % len(noise.REASONS)
-    assert noise._put_named(page.facts, why).tolist() == noise._named(page.facts, why).tolist()
+    names, reasons = noise._NAMES
+    words = {"names": page.facts.words.values, "name_offsets": page.facts.words.offsets, "last": page.facts.last}
+    words |= {"element": page.facts.element, "text_chars": page.facts.text_chars}
+    put = [engine(name).put_reasons(words, known=names, reasons=reasons, why=why) for name in ("native", "reference")]
+    assert put[0].tolist() == put[1].tolist()
     numbers: dict[str, int] = {}
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), strict=True)
     assert slow.copy.tolist() == [numbers.setdefault(page.text[start:end], len(numbers)) for start, end in spans]
@@ -85,35 +93,6 @@ def test_odd_pages_have_the_same_features_and_sums(markup: str) -> None:
     check(markup)
 
 
-def test_networks_beyond_whole_numbers_are_left_to_numpy() -> None:
-    model = noise_model.load()
-    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
-    assert model.nets_in_whole is not None
-    page = parse_html("<h1>One</h1><p>two three</p>")
-    features = noise_features.noise_features(page.blocks, page.facts, page.text)
-    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 2000)
-    large = noise_model.NoiseModel.of(arrays, model.facts)
-    assert large.nets_in_whole is None
-    assert large.content(features).shape == (2,)
-    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 700)  # 184 times 64, which is nearly 2^31
-    near = noise_model.NoiseModel.of(arrays, model.facts)
-    assert near.nets_in_whole is not None
-    assert near._native_sums(features).tobytes() == near._sums(features).tobytes()
-
-
-def test_several_networks_are_summed() -> None:
-    model = noise_model.load()
-    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
-    drawn = np.random.default_rng(5)
-    for name in [name for name in arrays if name.startswith("0_")]:
-        arrays["1" + name[1:]] = drawn.permutation(arrays[name].ravel()).reshape(arrays[name].shape)
-    arrays["nets"] = np.int64(2)
-    both = noise_model.NoiseModel.of(arrays, model.facts)
-    page = parse_html("<h1>One</h1><nav><a>two</a> three</nav>" + "<p>four, five and six</p>" * 30)
-    features = noise_features.noise_features(page.blocks, page.facts, page.text)
-    assert both._native_sums(features).tobytes() == both._sums(features).tobytes()
-
-
 def test_what_is_no_page_is_refused() -> None:
     page = parse_html("<h1>One</h1><p>two three</p>")
     features = noise_features.noise_features(page.blocks, page.facts, page.text)
@@ -125,7 +104,7 @@ def test_what_is_no_page_is_refused() -> None:
         {"path": features.path[:, 1:]},
     ):
         with pytest.raises(ValueError, match=r"must|layer"):
-            model._native_sums(features._replace(**bad))
+            model.sums(features._replace(**bad))
     facts = page.facts
     for name, value in (("parent", facts.parent + 9), ("last", facts.last + 9), ("element", facts.element[::-1])):
         changed = type(facts)(**{**vars(facts), name: np.ascontiguousarray(value)})
@@ -141,6 +120,8 @@ def test_the_reference_finds_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
     monkeypatch.setattr(native, "noise_columns", None)
     monkeypatch.setattr(native, "noise_sums", None)
+    monkeypatch.setattr(native, "block_words", None)
+    monkeypatch.setattr(native, "put_reasons", None)
     slow = find_noise(page.blocks, page.facts, page.text, title=page.title)
     assert fast[0].tolist() == slow[0].tolist()
     assert fast[1].tobytes() == slow[1].tobytes()

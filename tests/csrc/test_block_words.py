@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pychunk._engine import native as _native
 from pychunk._engine.data.ragged import offsets_of
+from pychunk._engine.engine import engine
 from pychunk.parsing.html import noise_features
 
 _PIECES = st.one_of(
@@ -16,15 +17,19 @@ _PIECES = st.one_of(
 )
 
 
-def native(bodies: list[str]) -> tuple:
+def words_of(bodies: list[str], backend: str) -> tuple:
     written = [body.encode("utf-8", "replace") for body in bodies]
-    return noise_features._native_words(
-        (np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written))))
-    )
+    text, offsets = np.frombuffer(b"".join(written), np.uint8), offsets_of(list(map(len, written)))
+    kept = {"first": noise_features.FIRST_WORDS, "last": noise_features.LAST_WORDS}
+    return engine(backend).block_words(text, offsets, noise_features._STOP_LINES, noise_features._STRIPPED, **kept)
+
+
+def native(bodies: list[str]) -> tuple:
+    return words_of(bodies, "native")
 
 
 def check(bodies: list[str]) -> None:
-    for found, slow in zip(native(bodies), noise_features._words(bodies), strict=True):
+    for found, slow in zip(native(bodies), words_of(bodies, "reference"), strict=True):
         assert found.dtype == slow.dtype
         assert found.tolist() == slow.tolist()
 

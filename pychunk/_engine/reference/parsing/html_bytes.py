@@ -1,0 +1,14 @@
+"""Keys in a page's bytes: the twin of csrc/parsing/html/html_bytes.h."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+
+def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
+    """Return what :func:`pychunk._engine.native.find_keys` returns."""
+    data = page.tobytes()
+    return [[found.start() for found in re.finditer(b"(?=%b)" % re.escape(key), data)] for key in keys]

@@ -1,0 +1,51 @@
+"""The network of noise in the native core: the sums of its twin in NumPy, and what it leaves to that."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+
+from pychunk._engine.reference.parsing import noise_net
+from pychunk.parsing.html import noise_features, noise_model
+from pychunk.parsing.html.page import parse_html
+
+
+def test_layers_are_exact_whatever_the_order_of_addition() -> None:
+    drawn = np.random.default_rng(3)
+    values = np.rint(drawn.uniform(-8, 8, (50, 300)) * 256) / 256
+    weights = np.rint(drawn.uniform(-4, 4, (300, 20)) * 1024) / 1024
+    bias = np.rint(drawn.uniform(-4, 4, 20) * 1024) / 1024
+    found = noise_net._layer(values, (weights, bias))
+    order = drawn.permutation(300)
+    assert found.tobytes() == noise_net._layer(values[:, order], (weights[order], bias)).tobytes()
+    whole = (values * 256).astype(np.int64) @ (weights * 1024).astype(np.int64) + (bias * 256 * 1024).astype(np.int64)
+    assert np.array_equal(found, np.rint(np.clip(whole / (256 * 1024), 0, 64) * 256) / 256)
+
+
+def test_networks_beyond_whole_numbers_are_left_to_numpy() -> None:
+    model = noise_model.load()
+    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
+    assert model.is_small
+    page = parse_html("<h1>One</h1><p>two three</p>")
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 2000)
+    large = noise_model.NoiseModel.of(arrays, model.facts)
+    assert not large.is_small
+    assert large.content(features).shape == (2,)
+    arrays["0_mix_weight"] = np.full_like(arrays["0_mix_weight"], 700)  # 184 times 64, which is nearly 2^31
+    near = noise_model.NoiseModel.of(arrays, model.facts)
+    assert near.is_small
+    assert near.sums(features, "native").tobytes() == near.sums(features, "reference").tobytes()
+
+
+def test_several_networks_are_summed() -> None:
+    model = noise_model.load()
+    arrays = dict(np.load(noise_model.SHIPPED / noise_model.WEIGHTS))
+    drawn = np.random.default_rng(5)
+    for name in [name for name in arrays if name.startswith("0_")]:
+        arrays["1" + name[1:]] = drawn.permutation(arrays[name].ravel()).reshape(arrays[name].shape)
+    arrays["nets"] = np.int64(2)
+    both = noise_model.NoiseModel.of(arrays, model.facts)
+    page = parse_html("<h1>One</h1><nav><a>two</a> three</nav>" + "<p>four, five and six</p>" * 30)
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    assert both.sums(features, "native").tobytes() == both.sums(features, "reference").tobytes()
