@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
+from amounts import amounts
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 from rich.console import Console
@@ -573,7 +574,8 @@ def test_every_flag_that_a_text_names_exists() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "full", "broken", "interrupt"])
-def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
+@pytest.mark.parametrize("step", amounts(3, 1))
+def test_an_output_is_written_whole_or_not_at_all(fault: str, step: int) -> None:
     if why := unavailable():
         pytest.skip(why)
     with FailingDisk() as disk:
@@ -581,7 +583,7 @@ def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
             call, calls = 0, 1
             while call < calls:
                 calls = disk.check(Case("segment", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
-                call += 1
+                call += step
             assert calls > 5
 
 

@@ -68,7 +68,9 @@ def test_flat_search_of_any_text_is_brute_force(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
+@pytest.mark.parametrize(
+    "vectors", ["both", *(pytest.param(each, marks=pytest.mark.long) for each in ("sentence", "chunk"))]
+)
 def test_flat_search_of_real_text_is_brute_force(
     vectors: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path
 ) -> None:

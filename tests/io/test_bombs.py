@@ -330,8 +330,15 @@ def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("codec", ["lz4", "zstd"])
-@pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
+@pytest.mark.parametrize(
+    ("form", "codec"),
+    [
+        (pa.ipc.new_stream, "lz4"),
+        (pa.ipc.new_file, "zstd"),
+        pytest.param(pa.ipc.new_stream, "zstd", marks=pytest.mark.long),
+        pytest.param(pa.ipc.new_file, "lz4", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("place", ["batch", "columns", "dictionary"])
 def test_arrow_batch_that_is_huge(tmp_path: Path, place: str, codec: str, form: Callable) -> None:
     """1.2 GB of runs: they are not unpacked."""

@@ -127,6 +127,7 @@ def test_damage_is_an_error_or_changes_no_hit(whole: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_damages_are_errors_or_change_no_hit(whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "x"))
     check_outcomes(outcomes(folder, 2, 250), 250)
