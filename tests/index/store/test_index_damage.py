@@ -34,7 +34,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "hnsw": {"kind": "hnsw", "vectors": "chunk"},
 }
 #: Damages that each kind of index gets in the test that always runs.
-FEW = 8
+FEW = 16
 
 
 def made(folder: Path, kind: str) -> Path:
