@@ -47,6 +47,17 @@ def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
         monkeypatch.delenv(f"PYCHUNK_LLM_{name}", raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_is_lost() -> Iterator[None]:
+    """No file of the tests' own process waits for the disk: some 20,000 flushes of 3 ms were a third of their time.
+
+    The handle is looked at, as a flush would. Processes that tests start do wait.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
 def data_folder() -> Path:
     return Path(os.environ.get("PYCHUNK_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

@@ -19,7 +19,7 @@ cp "$folder"/build/_c*.so "$folder/site/pychunk/"
 cd "$folder"
 # Python itself keeps memory until it ends, and so do the pool's threads: leaks are not what is looked for here.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
-  PYTHONPATH="$folder/site" "$python" -m pytest -q -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
+  PYTHONPATH="$folder/site" "$python" -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
   "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_text.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
   "$root/tests/segment/test_batches.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
   "$root"/tests/csrc/test_html_*.py "$root/tests/csrc/test_noise_columns.py" "$root/tests/csrc/test_noise_net.py" \

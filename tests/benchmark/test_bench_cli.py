@@ -30,8 +30,8 @@ def few_timings(monkeypatch: pytest.MonkeyPatch) -> None:
     ("factor", "changes", "rounds", "status", "printed"),
     [
         (100.0, {}, 2, 1, "1 of 1 slower by more than 10 %: latency"),
-        (0.01, {}, 2, 0, "improved"),
-        (100.0, {"definition": "other"}, 1, 0, "redefined"),
+        pytest.param(0.01, {}, 2, 0, "improved", marks=pytest.mark.slow),
+        pytest.param(100.0, {"definition": "other"}, 1, 0, "redefined", marks=pytest.mark.slow),
         (0.01, {"answer": "other"}, 1, 0, "the base gives other chunks"),
     ],
 )

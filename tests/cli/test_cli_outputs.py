@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from amounts import amounts
 from cli_files import rows_of
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
@@ -124,7 +125,8 @@ def test_other_commands_replace_nothing_unasked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "full", "broken", "interrupt"])
-def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
+@pytest.mark.parametrize("step", amounts(3, 1))
+def test_an_output_is_written_whole_or_not_at_all(fault: str, step: int) -> None:
     if why := unavailable():
         pytest.skip(why)
     with FailingDisk() as disk:
@@ -132,5 +134,5 @@ def test_an_output_is_written_whole_or_not_at_all(fault: str) -> None:
             call, calls = 0, 1
             while call < calls:
                 calls = disk.check(Case("segment", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
-                call += 1
+                call += step
             assert calls > 5

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -333,6 +334,7 @@ def test_any_markup_is_walked_alike(page: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @given(st.one_of(_PAGES, _TABLES))
 @settings(max_examples=6_000)
 def test_any_markup_is_walked_alike_often(page: str) -> None:
@@ -364,8 +366,10 @@ def test_odd_pages_are_walked_natively_and_alike(page: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_pages_are_walked_natively_and_alike(name: str) -> None:
-    assert check(HOSTILE[name][0])
+@pytest.mark.parametrize("share", amounts(3, 1))
+def test_hostile_pages_are_walked_natively_and_alike(name: str, share: int) -> None:
+    page = HOSTILE[name][0]
+    assert check(page[: len(page) // share])
 
 
 @pytest.mark.parametrize("page", ["<p>a<plaintext></plaintext><b>", "<svg><xmp>&lt;b></xmp></svg>x", "<svg><link>x"])
@@ -449,8 +453,9 @@ def test_ctrl_c_ends_the_walk() -> None:
 
 
 @pytest.mark.slow
-def test_real_pages_are_walked_alike_and_nearly_all_natively() -> None:
-    natively = [check(page) for page in real_pages()]
+@pytest.mark.parametrize("step", amounts(10, 1))
+def test_real_pages_are_walked_alike_and_nearly_all_natively(step: int) -> None:
+    natively = [check(page) for page in real_pages(step)]
     if not natively:
         pytest.skip(NO_PAGES)
     assert sum(natively) >= 0.99 * len(natively)

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from amounts import amounts
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 
@@ -97,7 +98,8 @@ def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pyt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "full", "broken", "interrupt"])
-def test_a_model_is_written_whole_or_not_at_all(fault: str) -> None:
+@pytest.mark.parametrize("step", amounts(3, 1))
+def test_a_model_is_written_whole_or_not_at_all(fault: str, step: int) -> None:
     if why := unavailable():
         pytest.skip(why)
     with FailingDisk() as disk:
@@ -105,7 +107,7 @@ def test_a_model_is_written_whole_or_not_at_all(fault: str) -> None:
             call, calls = 0, 1
             while call < calls:
                 calls = disk.check(Case("model", options, fault, (call + 0.5) / calls, half=call % 2 == 0))
-                call += 1
+                call += step
             assert calls > 10
 
 

@@ -77,17 +77,22 @@ def counter(path: Path) -> Any:
     "options",
     [
         {"method": "pic"},
-        {"method": "semantic", "min_tokens": 5, "vectors": "chunk", "vector_encoder": "static"},
-        {"method": "cluster", "vectors": "sentence"},
-        {"method": "fixed", "size": 15},
         {"method": "fixed", "size": 30, "unit": "words", "overlap": 8},
         {"method": "fixed", "size": 15, "overlap": 7},
-        {"method": "recursive", "size": 20},
         {"method": "recursive", "size": 20, "overlap": 8},
-        {"method": "recursive", "size": 300, "unit": "characters", "overlap": 50},
-        {"method": "paragraph", "overlap": 6},
         {"method": "page"},
         {"method": "sentence", "min_tokens": 8},
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in [
+                {"method": "semantic", "min_tokens": 5, "vectors": "chunk", "vector_encoder": "static"},
+                {"method": "cluster", "vectors": "sentence"},
+                {"method": "fixed", "size": 15},
+                {"method": "recursive", "size": 20},
+                {"method": "recursive", "size": 300, "unit": "characters", "overlap": 50},
+                {"method": "paragraph", "overlap": 6},
+            ]
+        ),
     ],
     ids=lambda options: "-".join(map(str, options.values())),
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,7 +73,7 @@ def sentence(seed: int, words: int) -> str:
     return " ".join(np.random.default_rng(seed).choice(WORDS, words)).capitalize() + "."
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", amounts(10, 200))
 def test_the_tail_of_a_long_sentence_changes_its_vector(minilm: Path, count: int) -> None:
     """Neither the batch nor the order does."""
     encoder = transformer.load(minilm)

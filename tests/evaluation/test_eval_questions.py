@@ -306,7 +306,9 @@ def test_vectors_and_chunks_that_are_none_are_refused() -> None:
         evaluate(DOCUMENTS, QUESTIONS, {"cut": lambda text: ["elsewhere"]})
 
 
-@pytest.mark.parametrize("language", ["ar", "hi", "tr", "zh"])
+@pytest.mark.parametrize(
+    "language", ["ar", "zh", *(pytest.param(each, marks=pytest.mark.slow) for each in ("hi", "tr"))]
+)
 def test_hits_are_those_that_are_counted_by_hand(language: str, data: Path) -> None:
     file = data / "xquad" / f"xquad.{language}.json"
     if not file.exists():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
 #: Pages with blocks, and what some of their blocks need besides pychunk and its extras for tests.
 CASES = [
-    pytest.param(page, need, marks=() if page.name == "README.md" else pytest.mark.slow, id=f"{page.stem}-{need}"[:40])
+    pytest.param(page, need, id=f"{page.stem}-{need}"[:40])
     for page in PAGES
     for need in sorted({block.needs for block in blocks(page) if block.language in RUN and not block.why})
 ]
@@ -25,6 +25,7 @@ CASES = [
 TWICE = ("README", "retrieval")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "need"), CASES)
 def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYCHUNK_", "PYTEST_"))}

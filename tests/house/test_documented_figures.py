@@ -99,6 +99,7 @@ def test_every_place_is_on_its_page(figures: ModuleType) -> None:
             assert len(re.findall(figures.pattern(template), text)) == 1, f"{page}: {template}"
 
 
+@pytest.mark.slow
 def test_the_script_fails_on_a_wrong_figure_and_tells_it(data: Path, tmp_path: Path) -> None:
     for name in ("docs", "bench/results"):
         shutil.copytree(ROOT / name, tmp_path / name)

@@ -174,21 +174,6 @@ def test_importing_pychunk_takes_less_than_80_ms_beyond_numpy_and_arrow(tmp_path
     assert min(whole) - min(bare) < allowed
 
 
-@pytest.mark.slow
-def test_a_type_checker_sees_the_names_that_load_late(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    (tmp_path / "use.py").write_text(
-        "import pychunk\nreveal_type(pychunk.io.open_source)\nreveal_type(pychunk.Index)\npychunk.segmnt\n"
-    )
-    said = subprocess.run(
-        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--ignore-missing-imports", "use.py"],
-        capture_output=True, text=True, cwd=tmp_path,
-    ).stdout  # fmt: skip
-    assert "pychunk.io.source.Source" in said
-    assert "pychunk.index.index.Index" in said
-    assert 'Module has no attribute "segmnt"' in said
-
-
 def left(code: str, *options: str) -> subprocess.CompletedProcess[str]:
     own = f"import atexit, sys, threading, time; from pychunk._util.quick_start import leave\n{code}"
     return subprocess.run([sys.executable, *options, "-c", own], capture_output=True, text=True)

@@ -16,6 +16,9 @@ if importlib.util.find_spec("mypy") is None:
     pytest.skip("mypy is not installed (extra dev)", allow_module_level=True)
 
 
+pytestmark = pytest.mark.slow  # mypy reads all of pychunk
+
+
 def checked(text: str, folder: Path) -> tuple[int, str]:
     (folder / "use.py").write_text(text, encoding="utf-8")
     command = [
@@ -25,6 +28,7 @@ def checked(text: str, folder: Path) -> tuple[int, str]:
         "--strict",
         "--follow-imports=silent",
         "--ignore-missing-imports",
+        f"--cache-dir={folder.parent / 'mypy'}",  # what the first run read the others need not
         "use.py",
     ]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
@@ -60,6 +64,14 @@ def use(index: pychunk.Index, either: bool) -> None:
     assert 'has no attribute "begin"' in said
     assert '"DocumentHits" has no attribute "text"' in said
     assert 'Unexpected keyword argument "n"' in said
+
+
+def test_names_that_load_late_are_seen(tmp_path: Path) -> None:
+    text = "import pychunk\nreveal_type(pychunk.io.open_source)\nreveal_type(pychunk.Index)\npychunk.segmnt\n"
+    _, said = checked(text, tmp_path)
+    assert "pychunk.io.source.Source" in said
+    assert "pychunk.index.index.Index" in said
+    assert 'Module has no attribute "segmnt"' in said
 
 
 def test_overloads_of_a_search_have_the_arguments_of_the_search() -> None:

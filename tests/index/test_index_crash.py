@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from amounts import amounts
 from fuzz.writes import Case, FailingDisk, small_disk
 
 pytest.importorskip("faiss")
@@ -36,15 +37,14 @@ SCRIPT = [
     ["save"],
 ]
 KINDS = [(kind, vectors) for kind in ("flat", "pq", "hnsw") for vectors in ("sentence", "chunk")]
-KILLS = 300
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "vectors"), KINDS)
+@pytest.mark.parametrize("kills", amounts(8, 50))
 def test_killed_at_any_write_the_state_before_or_after_goes_on_to_the_same_bytes(
-    disk: FailingDisk, kind: str, vectors: str
+    disk: FailingDisk, kind: str, vectors: str, kills: int
 ) -> None:
-    kills = KILLS // len(KINDS)
     options = {"kind": kind, "vectors": vectors, "script": SCRIPT}
     for i in range(kills):
         calls = disk.check(Case("index", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
@@ -52,38 +52,42 @@ def test_killed_at_any_write_the_state_before_or_after_goes_on_to_the_same_bytes
 
 
 @pytest.mark.slow
-def test_killed_at_any_write_contexts_that_were_saved_are_found_and_no_others(disk: FailingDisk) -> None:
+@pytest.mark.parametrize("kills", amounts(8, 40))
+def test_killed_at_any_write_contexts_that_were_saved_are_found_and_no_others(disk: FailingDisk, kills: int) -> None:
     options = {"kind": "flat", "vectors": "sentence", "script": SCRIPT, "contexts": True}
-    for i in range(40):
-        disk.check(Case("index", options, "kill", (i + 0.5) / 40, half=i % 2 == 0))
+    for i in range(kills):
+        disk.check(Case("index", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
 
 
 @pytest.mark.slow
-def test_killed_at_any_write_documents_have_all_their_levels_or_none(disk: FailingDisk) -> None:
+@pytest.mark.parametrize("kills", amounts(4, 12))
+def test_killed_at_any_write_documents_have_all_their_levels_or_none(disk: FailingDisk, kills: int) -> None:
     options = {"kind": "flat", "vectors": "chunk", "script": SCRIPT, "levels": True}
-    for i in range(12):
-        disk.check(Case("index", options, "kill", (i + 0.5) / 12, half=i % 2 == 0))
+    for i in range(kills):
+        disk.check(Case("index", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pq", "hnsw"])
-def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk, kind: str) -> None:
+@pytest.mark.parametrize("step", amounts(9, 1))
+def test_a_disk_that_is_full_at_any_write_loses_nothing(disk: FailingDisk, kind: str, step: int) -> None:
     script = [*SCRIPT[2:5], ["save"], ["add", list("bc")], ["remove", list("amnopqrstuvwxy")], ["save"]]
     options = {"kind": kind, "vectors": "sentence", "script": script}
     call, calls = 0, 1
     while call < calls:
         calls = disk.check(Case("index", options, "full", (call + 0.5) / calls, half=call % 2 == 0))
-        call += 1
+        call += step
     assert calls > 60
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pq", "hnsw"])
 @pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
-def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, kind: str) -> None:
+@pytest.mark.parametrize("faults", amounts(4, 20))
+def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, kind: str, faults: int) -> None:
     options = {"kind": kind, "vectors": "sentence", "script": SCRIPT}
-    for i in range(20):
-        disk.check(Case("index", options, fault, (i + 0.5) / 20))
+    for i in range(faults):
+        disk.check(Case("index", options, fault, (i + 0.5) / faults))
 
 
 # The disk takes so many bytes of a file; then room is made.

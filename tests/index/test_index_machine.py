@@ -126,5 +126,11 @@ TestIndex.settings = settings(max_examples=8, stateful_step_count=20, deadline=N
 
 
 @pytest.mark.slow
+class TestOneThousandOperations(Machine.TestCase):
+    settings = settings(max_examples=20, stateful_step_count=50, deadline=None)
+
+
+@pytest.mark.slow
+@pytest.mark.long
 class TestTenThousandOperations(Machine.TestCase):
     settings = settings(max_examples=200, stateful_step_count=50, deadline=None)

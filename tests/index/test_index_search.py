@@ -68,7 +68,9 @@ def test_flat_search_of_any_text_is_brute_force(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
+@pytest.mark.parametrize(
+    "vectors", ["both", *(pytest.param(each, marks=pytest.mark.long) for each in ("sentence", "chunk"))]
+)
 def test_flat_search_of_real_text_is_brute_force(
     vectors: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path
 ) -> None:
@@ -143,7 +145,7 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
 # However it was filled, and asked
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "int8", pytest.param("float16", marks=pytest.mark.slow)])
 def test_answers_do_not_depend_on_parts_or_batches(
     dtype: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from amounts import amounts
 from corpora import WORDS, contents, sentences, wiki
 from fuzz.writes import Case, FailingDisk, small_disk
 
@@ -28,7 +29,6 @@ from pychunk.ingest import IngestError, ingest
 from pychunk.io import DeadLetter, open_source
 from pychunk.io.workers import _finished, _pool
 
-KILLS, DOCUMENT_KILLS = 5, 10
 LARGE = 200_000_000
 
 # Small batches, so that a corpus of a few MB has many shards.
@@ -98,7 +98,8 @@ def killed(
 
 
 @pytest.mark.slow
-def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", amounts(3, 5))
+def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path, kills: int) -> None:
     drawn = random.Random(11)
     path = tmp_path / "in.jsonl"
     lines = []
@@ -106,14 +107,15 @@ def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path) -> None:
         text = sentences(drawn, drawn.randint(1, 80))
         lines.append("broken\n" if i % 97 == 5 else f'{{"id": "d{i}", "text": "{text}"}}\n')
     path.write_text("".join(lines))
-    wanted, unfinished = killed(lambda out: start(tmp_path, path, out), tmp_path, drawn, KILLS)
+    wanted, unfinished = killed(lambda out: start(tmp_path, path, out), tmp_path, drawn, kills)
     assert len(wanted) > 30
     assert wanted["_dead_letters.jsonl"].count(b"\n") == 31
     assert unfinished
 
 
 @pytest.mark.slow
-def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", amounts(2, 10))
+def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_path: Path, kills: int) -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     pytest.importorskip("pypdfium2", reason="needs pypdfium2: the extra docs")
     from pdf_texts import running_pages
@@ -138,8 +140,8 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
         command = [sys.executable, str(script), "ingest", str(mixed), "-o", str(out), "--resume", "--quiet"]
         return subprocess.Popen([*command, "--shard-size", "0.1", "--threads", "2"], cwd=tmp_path)
 
-    wanted, unfinished = killed(begin, tmp_path, random.Random(17), DOCUMENT_KILLS)
-    assert unfinished >= DOCUMENT_KILLS // 2
+    wanted, unfinished = killed(begin, tmp_path, random.Random(17), kills)
+    assert unfinished >= kills // 2
     letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
     assert {Path(each["source"]).name for each in letters} == {"a page.html.gz", "truncated.pdf", "empty.pdf"}
     found = {name: ds.dataset(tmp_path / "whole" / name).to_table() for name in ("", "_removed")}
@@ -160,26 +162,31 @@ CORPORA: list[dict[str, Any]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", CORPORA)
-def test_killed_at_any_write_it_goes_on_to_the_same_bytes(disk: FailingDisk, options: dict[str, Any]) -> None:
-    for i in range(50):
-        calls = disk.check(Case("ingest", options, "kill", (i + 0.5) / 50, half=i % 2 == 0))
+@pytest.mark.parametrize("kills", amounts(8, 50))
+def test_killed_at_any_write_it_goes_on_to_the_same_bytes(
+    disk: FailingDisk, options: dict[str, Any], kills: int
+) -> None:
+    for i in range(kills):
+        calls = disk.check(Case("ingest", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
     assert calls > 40
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_at_any_write_costs_nothing_but_the_time(disk: FailingDisk) -> None:
+@pytest.mark.parametrize("step", amounts(7, 1))
+def test_a_disk_that_is_full_at_any_write_costs_nothing_but_the_time(disk: FailingDisk, step: int) -> None:
     call, calls = 0, 1
     while call < calls:
         calls = disk.check(Case("ingest", CORPORA[2], "full", (call + 0.5) / calls, half=call % 2 == 0))
-        call += 1
+        call += step
     assert calls > 40
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["broken", "short", "interrupt"])
-def test_a_broken_disk_and_ctrl_c_cost_nothing_but_the_time(disk: FailingDisk, fault: str) -> None:
-    for i in range(20):
-        disk.check(Case("ingest", CORPORA[i % 3], fault, (i + 0.5) / 20))
+@pytest.mark.parametrize("faults", amounts(5, 20))
+def test_a_broken_disk_and_ctrl_c_cost_nothing_but_the_time(disk: FailingDisk, fault: str, faults: int) -> None:
+    for i in range(faults):
+        disk.check(Case("ingest", CORPORA[i % 3], fault, (i + 0.5) / faults))
 
 
 @pytest.mark.slow
@@ -315,7 +322,14 @@ def alive(process: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ending", "words"), [("txt", 24), ("parquet", 24), ("txt", 8), ("parquet", 4)])
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        ("txt", 24),
+        ("parquet", 4),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in (("parquet", 24), ("txt", 8))),
+    ],
+)
 def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) -> None:
     # Sentences of 120 bytes, as in prose, of 45 and of 22: 9 million of them.
     drawn = random.Random(1)

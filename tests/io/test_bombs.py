@@ -114,11 +114,11 @@ def test_compressed_runs(tmp_path: Path, name: str) -> None:
         ("csv", b'id,text\n1,"', 63, b'"\n', b"word "),
         ("csv", b'id,text\n1,"', 63, b'"\n', b'\n""'),
         ("text", b"", 505, b"", b"word "),
-        ("markdown", b"", 505, b"", b"word "),
+        pytest.param("markdown", b"", 505, b"", b"word ", marks=pytest.mark.long),
         ("markdown", b"", 31, b"", b"a\n\n"),
         ("wikiextractor", b'<doc id="1">\n', 63, b"\n</doc>\n", b"word "),
         ("mediawiki", PAGE, 63, PAGE_END, b"word "),
-        ("mediawiki", PAGE, 63, PAGE_END, b"ab\n"),
+        pytest.param("mediawiki", PAGE, 63, PAGE_END, b"ab\n", marks=pytest.mark.long),
         ("mediawiki", PAGE, 63, PAGE_END, b"ab}}"),
     ],
 )
@@ -132,7 +132,13 @@ def test_a_document_just_below_the_limit(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["LZMA2", "LZMA", "ZSTD", "DEFLATE", "DEFLATE64", "BZIP2", "BROTLI"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("LZMA2", "ZSTD", "BZIP2"),
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("LZMA", "DEFLATE", "DEFLATE64", "BROTLI")),
+    ],
+)
 def test_7z_archive_of_runs(tmp_path: Path, method: str) -> None:
     py7zr = pytest.importorskip("py7zr")
     made = {"id": getattr(py7zr.properties, f"FILTER_{method}")}
@@ -330,8 +336,15 @@ def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("codec", ["lz4", "zstd"])
-@pytest.mark.parametrize("form", [pa.ipc.new_stream, pa.ipc.new_file])
+@pytest.mark.parametrize(
+    ("form", "codec"),
+    [
+        (pa.ipc.new_stream, "lz4"),
+        (pa.ipc.new_file, "zstd"),
+        pytest.param(pa.ipc.new_stream, "zstd", marks=pytest.mark.long),
+        pytest.param(pa.ipc.new_file, "lz4", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("place", ["batch", "columns", "dictionary"])
 def test_arrow_batch_that_is_huge(tmp_path: Path, place: str, codec: str, form: Callable) -> None:
     """1.2 GB of runs: they are not unpacked."""

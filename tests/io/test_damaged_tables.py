@@ -447,9 +447,8 @@ def test_arrow_reads_a_local_file_without_python(
 @pytest.mark.parametrize(
     "kind",
     [
-        "string",
         "dictionary",
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("large_string", "string_view", "stream")),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("string", "large_string", "string_view", "stream")),
     ],
 )
 def test_damaged_arrow_files_do_not_end_the_process(tmp_path: Path, kind: str) -> None:

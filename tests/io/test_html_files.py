@@ -136,16 +136,13 @@ def test_pages_of_too_much_work_are_letters_that_name_the_limit(monkeypatch: pyt
 def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     page = b"<title>T</title><h1>One</h1><p>Two <a href='/x'>three</a> words of a page that says something.</p>" * 20
 
-    def documents() -> list[object]:
-        return [
-            html_files.document([Block(page, len(page))], "a.html", pytest.fail, links=links)
-            for links in ("text", "inline")
-        ]
+    def document(links: str) -> object:
+        return html_files.document([Block(page, len(page))], "a.html", pytest.fail, links=links)
 
-    expected = documents()
-    for limit in ("LARGE", "LARGE_NODES", "LARGE_STEPS"):
+    for limit, links in (("LARGE", "text"), ("LARGE_NODES", "inline"), ("LARGE_STEPS", "text")):
+        expected = document(links)
         monkeypatch.setattr(html_guard, limit, 10)
-        assert documents() == expected
+        assert document(links) == expected
         monkeypatch.undo()
 
 

@@ -162,6 +162,7 @@ def test_pages_have_blocks_and_those_of_other_models_none(tmp_path: Path) -> Non
     assert found[1]["blocks"] is None
 
 
+@pytest.mark.slow
 def test_dumps_are_cut_by_structure_and_by_other_methods_as_plain_text_is(data: Path, tmp_path: Path) -> None:
     path = data / "wiki" / "enwiki-sample-pages-articles.xml.bz2"
     (batch,) = open_source(str(path), batch_bytes=1 << 30)

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ METHODS = ("LZMA2", "LZMA", "ZSTD", "DEFLATE", "DEFLATE64", "BZIP2", "BROTLI", "
     ("first", "method"),
     [(first, method) for first in (None, "X86", "ARM") for method in METHODS if not first or method != "COPY"],
 )
-@pytest.mark.parametrize("size", [1 << 18, pytest.param(1 << 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", amounts(1 << 16, 1 << 20))
 def test_every_method_gives_the_file(method: str, first: str | None, size: int) -> None:
     """Of some blocks, of one, of one and a byte, of two that are alike, and of a byte."""
     drawn = random.Random(1)

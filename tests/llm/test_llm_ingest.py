@@ -54,7 +54,7 @@ def flags(server: Server) -> list[str]:
     ("method", "kills"),
     [
         ("autochunker", 2),
-        pytest.param("autochunker", 30, marks=pytest.mark.slow),
+        pytest.param("autochunker", 30, marks=[pytest.mark.slow, pytest.mark.long]),
         pytest.param("proposition", 4, marks=pytest.mark.slow),
     ],
 )

@@ -234,6 +234,7 @@ def test_blocks_are_those_of_markdown_it(text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=10_000, deadline=None)
 @given(MARKDOWN.filter(is_common))
 def test_blocks_are_those_of_markdown_it_often(text: str) -> None:
@@ -274,6 +275,7 @@ def test_files_of_installed_packages() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_all_files_of_installed_packages() -> None:
     check_files(10**9)
 
@@ -303,6 +305,7 @@ def test_native_equals_reference(texts: list[str], threads: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=10_000, deadline=None)
 @given(MARKDOWN)
 def test_native_equals_reference_often(text: str) -> None:

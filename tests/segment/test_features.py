@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 
 import pychunk
 from pychunk._engine import native as _native
@@ -73,7 +74,7 @@ STRUCTURED = [{"method": "structure", "within": within, "size": 12} for within i
 
 @pytest.mark.parametrize("plan", [*PLANS, *STRUCTURED], ids=lambda plan: "-".join(map(str, plan.values())))
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("count", [1, 15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, *amounts(15, 2000)])
 def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int) -> None:
     if engine is reference and count == 2000:
         count = 200  # some 10 ms a document

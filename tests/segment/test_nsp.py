@@ -145,7 +145,7 @@ def test_boundaries_do_not_depend_on_the_batch(
 ) -> None:
     """Real text: documents one by one, by threes and all at once, on one thread and on two."""
     encoder = None if method == "nsp" else request.getfixturevalue("minilm")
-    texts = [text[:700] for text in articles[:8]]
+    texts = [text[:700] for text in articles[:5]]
     whole = pychunk.Segmenter(method, encoder=encoder, threads=2)(texts).table.drop_columns(["document"])
     for size, threads in ((1, 2), (3, 1), (len(texts), 1)):
         segmenter = pychunk.Segmenter(method, encoder=encoder, threads=threads)

@@ -40,16 +40,10 @@ HOSTILE = {
 }
 METHODS = [
     "pic",
-    "semantic",
-    "cluster",
     "fixed",
-    "recursive",
-    "sentence",
-    "paragraph",
-    "page",
-    "nsp",
-    "topic",
     "structure",
+    *(pytest.param(each, marks=pytest.mark.long) for each in ("semantic", "cluster", "recursive", "sentence")),
+    *(pytest.param(each, marks=pytest.mark.long) for each in ("paragraph", "page", "nsp", "topic")),
 ]
 #: The text of the first column, as it is set, and the marks in it.
 TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"

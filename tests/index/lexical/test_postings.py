@@ -1,5 +1,6 @@
 """Terms counted and inverted natively equal those of the analyzer, whatever the texts, the options and the batches."""
 
+import functools
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,21 @@ from pychunk.index.lexical import character_tables, characters
 from pychunk.index.lexical.postings import Postings, PostingsBuilder
 from pychunk.index.lexical.terms import Analyzer, folded, without_diacritics
 
-UNICODE = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-#: Marks, letters that fold or fall apart, Jamo: what joins, moves or goes.
-HARD = [c for c in UNICODE if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c]
-HARD += [chr(point) for point in range(0x1100, 0x1200)]
+
+@functools.cache
+def every_character() -> list[str]:
+    return [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+
+
+@st.deferred
+def HARD() -> st.SearchStrategy[str]:
+    """Marks, letters that fold or fall apart, Jamo: what joins, moves or goes."""
+    found = [
+        c for c in every_character() if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c
+    ]
+    return st.sampled_from(found + [chr(point) for point in range(0x1100, 0x1200)])
+
+
 #: Letters that are counted in pairs, those beside them that are not, marks on them, and borders of words.
 UNSPACED = list("京都大学東ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a\u3000・ａa1_é, \u0301\ufe00\U000e0100ทะเลน้ำཀི་သင်္ខ្ញ๑")
 WORDS = [
@@ -52,7 +64,7 @@ TEXTS = st.lists(
     st.one_of(
         st.text(st.characters(exclude_categories=["Cs"])),
         st.lists(st.sampled_from(WORDS)).map(" ".join),
-        st.lists(st.sampled_from(HARD) | st.sampled_from("ae ο가")).map("".join),
+        st.lists(HARD | st.sampled_from("ae ο가")).map("".join),
         st.lists(st.sampled_from(UNSPACED)).map("".join),
     ),
     max_size=6,
@@ -108,7 +120,7 @@ def test_postings_are_those_of_the_analyzers_terms(
     ("version", "step"), [pytest.param(4, 1, marks=pytest.mark.slow), (4, 5), (3, 7), (2, 11), (1, 13)]
 )
 def test_words_are_made_of_the_characters_that_the_analyzer_has(version: int, step: int) -> None:
-    analyzer, some = Analyzer(version=version), UNICODE[::step]
+    analyzer, some = Analyzer(version=version), every_character()[::step]
     texts = [" ".join(f"x{c}y {c}" for c in some[first : first + 256]) for first in range(0, len(some), 256)]
     assert_equal(built(analyzer, [texts]), [analyzer.terms(text) for text in texts])
 
@@ -126,20 +138,23 @@ AROUND = ["{}", "e{}\u0301\u0323", "\uac00{}", "{}\u1161\u11a8"]
     [pytest.param(each, marks=pytest.mark.slow) for each in [*AROUND, "\u03b1\u0345{}\u0308\u0301"]],
 )
 def test_every_character_is_folded_as_python_does(around: str) -> None:
-    texts = ["\n".join(map(around.format, UNICODE[first : first + 256])) for first in range(0, len(UNICODE), 256)]
+    every = every_character()
+    texts = ["\n".join(map(around.format, every[first : first + 256])) for first in range(0, len(every), 256)]
     assert natively(texts) == [folded(text) for text in texts]
     assert natively(texts, diacritics=True) == [without_diacritics(folded(text)) for text in texts]
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(HARD) | st.sampled_from("ae \u03bf\uac00\u0301\u0345\u093c")).map("".join)))
+@given(st.lists(st.lists(HARD | st.sampled_from("ae \u03bf\uac00\u0301\u0345\u093c")).map("".join)))
 def test_hard_texts_are_folded_as_python_does(texts: list[str]) -> None:
     assert natively(texts) == [folded(text) for text in texts]
     assert natively(texts, diacritics=True) == [without_diacritics(folded(text)) for text in texts]
 
 
 def test_what_joins_has_a_class_that_is_asked_for() -> None:
-    assert all(any(a <= ord(c) <= b for a, b in characters.marks()) for c in UNICODE if unicodedata.combining(c))
+    assert all(
+        any(a <= ord(c) <= b for a, b in characters.marks()) for c in every_character() if unicodedata.combining(c)
+    )
 
 
 def test_the_extensions_tables_are_those_of_the_python_that_it_was_built_with() -> None:

@@ -127,6 +127,7 @@ def test_damage_is_an_error_or_changes_no_hit(whole: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_damages_are_errors_or_change_no_hit(whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "x"))
     check_outcomes(outcomes(folder, 2, 250), 250)
@@ -334,7 +335,9 @@ def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     assert hits(folder, True) == expected
 
 
-@pytest.mark.parametrize("count", [1 << 20, 1 << 36, 1 << 60, (1 << 64) - 1])
+@pytest.mark.parametrize(
+    "count", [1 << 20, (1 << 64) - 1, *(pytest.param(1 << bits, marks=pytest.mark.slow) for bits in (36, 60))]
+)
 def test_a_graph_that_announces_more_than_its_file_holds_is_refused_unread(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
