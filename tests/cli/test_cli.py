@@ -80,7 +80,7 @@ def test_text_files_and_standard_input_are_listed_as_they_are(tmp_path: Path) ->
 def test_the_list_of_commands_is_whole_at_80_columns() -> None:
     listed = invoke(["--help"], terminal_width=80).output.partition("Commands:")[2].strip().splitlines()
     assert listed[0].split()[0] == "segment"
-    assert len(listed) == 12  # one line each
+    assert len(listed) == 13  # one line each
     assert not [line for line in listed if line.endswith("...")]
 
 
