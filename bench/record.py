@@ -2,7 +2,7 @@
 
     record.save(path, "Linear time", {"rows": rows}, packages=["faiss-cpu"])
 
-``python bench/results.py`` makes docs/results.md of the files in bench/results.
+``python bench/results.py`` makes docs/results of the files in bench/results.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Writes docs/results.md from the files in bench/results: every table with its command, commit, versions and machine.
+"""Writes docs/results.md and docs/results from the files in bench/results, a page a folder of bench.
+
+Every table has its command, commit, versions and machine.
 
 python bench/results.py
-python bench/results.py --check      status 1 where the page is not what the files say
+python bench/results.py --check      status 1 where a page is not what the files say
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "results.md"
+DOCS = ROOT / "docs"
+#: Folders of commands that name none.
+FOLDERS = {
+    "pychunk eval": "retrieval",
+    "pytest -m slow tests/ingest": "ingestion",
+    "python -m tests.fuzz": "regression",
+}
 ABOUT = ("title", "about", "command", "commit", "versions", "encoder", "machine", "day")
 MISSING = "not recorded"
 VERSION = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
@@ -26,18 +34,37 @@ SILENT = {"modes", "measures"}
 
 HEAD = """# Results
 
-Every figure that these pages quote, with the command that prints it. The page is written by `python bench/results.py`
-from the files in [bench/results](../bench/results); what a file does not say is "not recorded", and a file of another
-version of pychunk names both. Brackets hold 95 %
-intervals. Where a command names no data, it reads the folder in `PYCHUNK_DATA`.
+Every figure that these pages quote, with the command that prints it, a page a folder of [bench](../bench/README.md).
+The pages are written by `python bench/results.py` from the files in [bench/results](../bench/results); what a file does
+not say is "not recorded", and a file of another version of pychunk names both. Brackets hold 95 % intervals. Where a
+command names no data, it reads the folder in `PYCHUNK_DATA`.
 """
 
 
-def page(files: Iterable[Path]) -> str:
-    """The page that the files make."""
-    found = [(file, json.loads(file.read_text(encoding="utf-8"))) for file in sorted(files)]
-    contents = "\n".join(f"- [{facts['title']}](#{anchor(facts['title'])})" for _, facts in found)
-    return "\n".join([HEAD, contents + "\n", *(section(file, facts) for file, facts in found)])
+def pages(files: Iterable[Path]) -> dict[str, str]:
+    """The pages that the files make, by their paths in docs: the list of all figures, then a page a folder."""
+    folders: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
+    for file in sorted(files):
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        folders.setdefault(folder_of(facts["command"]), []).append((file, facts))
+    made = {"results.md": HEAD}
+    for folder, found in sorted(folders.items()):
+        titles = [(facts["title"], anchor(facts["title"])) for _, facts in found]
+        listed = "\n".join(f"- [{title}](results/{folder}.md#{link})" for title, link in titles)
+        made["results.md"] += f"\n## {folder}\n\n{listed}\n"
+        head = (
+            f"# Results: {folder}\n\n[All results](../results.md); what is measured, by which commands: "
+            f"[bench/{folder}](../../bench/{folder}/README.md).\n"
+        )
+        contents = "\n".join(f"- [{title}](#{link})" for title, link in titles)
+        made[f"results/{folder}.md"] = "\n".join([head, contents + "\n", *(section(*each) for each in found)])
+    return made
+
+
+def folder_of(command: str) -> str:
+    """The folder of bench that a command runs, or belongs to."""
+    named = re.match(r"python bench/(\w+)/", command)
+    return named[1] if named else next(folder for begin, folder in FOLDERS.items() if command.startswith(begin))
 
 
 def anchor(title: str) -> str:
@@ -58,7 +85,7 @@ def section(file: Path, facts: Mapping[str, Any]) -> str:
         *([f"- Measured with pychunk {measured}; this is {VERSION}"] if measured != VERSION else []),
         f"- Encoder: {MISSING if facts.get('encoder') is None else facts['encoder'] or 'none'}",
         f"- Machine: {facts.get('machine') or MISSING}",
-        f"- File: [{file.name}](../bench/results/{file.name})",
+        f"- File: [{file.name}](../../bench/results/{file.name})",
     ]
     figures = {key: value for key, value in facts.items() if key not in ABOUT}
     single = {key: value for key, value in figures.items() if not isinstance(value, (list, dict))}
@@ -129,17 +156,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare; write nothing")
     options = parser.parse_args()
-    text = page(FILES.glob("*.json"))
+    made = pages(FILES.glob("*.json"))
+    there = {path.relative_to(DOCS).as_posix(): path for path in (DOCS / "results.md", *DOCS.glob("results/*.md"))}
     if not options.check:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(text, encoding="utf-8")
+        (DOCS / "results").mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            (DOCS / name).write_text(text, encoding="utf-8")
+        for name in there.keys() - made.keys():
+            there[name].unlink()
         return
-    there = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if there != text:
-        differences = difflib.unified_diff(
-            there.splitlines(), text.splitlines(), "docs/results.md", "bench/results", n=0
-        )
-        print("\n".join([*list(differences)[:20], "docs/results.md is stale: python bench/results.py"]))
+    differences: list[str] = []
+    for name in sorted(made.keys() | there.keys()):
+        old = there[name].read_text(encoding="utf-8") if name in there and there[name].exists() else ""
+        lines = old.splitlines(), made.get(name, "").splitlines()
+        differences += difflib.unified_diff(*lines, f"docs/{name}", "bench/results", n=0)
+    if differences:
+        print("\n".join([*differences[:20], "docs/results is stale: python bench/results.py"]))
         sys.exit(1)
 
 

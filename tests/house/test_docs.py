@@ -12,7 +12,7 @@ import pytest
 from doc_blocks import READ, RUN, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 #: Pages with blocks, and what some of their blocks need besides pychunk and its extras for tests.
 CASES = [
     pytest.param(page, need, id=f"{page.stem}-{need}"[:40])
