@@ -235,7 +235,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default: 0)")
     parser.add_argument("--against", metavar="PYTHON", help="an interpreter whose environment has another pychunk")
     options = parser.parse_args()
-    logging.disable(logging.WARNING)  # what it says of texts in other scripts is no result
     here = {}
     for name, found in lines(options.data, options.seed):
         here[name] = found
@@ -252,4 +251,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # what it says of texts in other scripts is no result
     sys.exit(main())
