@@ -169,7 +169,7 @@ def test_ids_equal_hugging_face_on_every_article(data: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("lowercase", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize("forms", amounts(1, 3))
 def test_every_code_point_equals_hugging_face(lowercase: bool, forms: int) -> None:
     wordpiece, hugging_face = UNCASED if lowercase else CASED_PAIR
