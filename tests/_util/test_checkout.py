@@ -51,6 +51,7 @@ def test_the_readmes_first_example_runs_in_the_checkout_where_its_first_command_
     assert "0 0 " in done.stdout
 
 
+@pytest.mark.slow
 def test_processes_that_are_started_there_find_the_extension_too(checkout: Path) -> None:
     code = """
 if __name__ == "__main__":

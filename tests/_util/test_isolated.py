@@ -10,6 +10,7 @@ from pychunk._util.isolated import KilledError, OutOfMemoryError, Processes
 from pychunk._util.memory import LACK
 
 
+@pytest.mark.slow
 def test_processes_are_bounded_in_time_and_memory() -> None:
     processes = Processes(2, "isolated_work:work", seconds=1.5, memory=4 << 30)
     try:

@@ -37,6 +37,7 @@ def run(script: str, *, timeout: float = 60, **environment: str) -> str:
 # ---- threads ----
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone may become another user")
 def test_a_limit_on_processes_leaves_the_threads_there_are() -> None:
     out = run(f"""
@@ -373,6 +374,7 @@ def test_ctrl_c_ends_clusters_of_a_huge_window() -> None:
     run(INTERRUPTED.format(method="'cluster'", options=options, text="sentence * 20_000", call="__call__", wait=0.5))
 
 
+@pytest.mark.slow
 def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> None:
     run("""
         import signal, pychunk

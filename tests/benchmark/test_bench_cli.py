@@ -111,6 +111,7 @@ def test_the_same_code_in_another_environment_is_no_regression(tmp_path: Path) -
     assert "both interpreters import the same pychunk" in result.stderr.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_the_other_package_is_the_one_timed(tmp_path: Path) -> None:
     """A faster stub, whose chunks are wrong: the workloads come from here, the package from there."""
     other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", FAST))
@@ -162,6 +163,7 @@ def test_a_process_takes_that_package_before_an_editable_install(tmp_path: Path)
         assert process.about["facts"]["package"] == str(PARENT / "pychunk")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are listed in /proc")
 def test_an_interrupt_ends_the_command_and_its_processes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pychunk", "bench", "--only", "latency", "--rounds", "500"]

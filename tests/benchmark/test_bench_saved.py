@@ -53,6 +53,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return path, copies.keep(launch.this_installation(), path)
 
 
+@pytest.mark.slow
 def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
     with copies.unpacked(*copied) as package:
         assert package != PARENT / "pychunk"

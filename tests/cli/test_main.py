@@ -108,6 +108,7 @@ def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_flag_that_a_text_names_exists() -> None:
     """In docstrings, errors and help of the package, in the pages, and in what is written after a command's name."""
     flags = _flags(typer.main.get_command(app))

@@ -222,6 +222,7 @@ def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: s
     check_equal(segmenter, texts, summaries=summaries, page_starts=pages)
 
 
+@pytest.mark.slow
 def test_articles_equal_the_reference(articles: list[str]) -> None:
     for method in ("pic", "semantic", "fixed", "nsp", "topic"):
         segmenter = pychunk.Segmenter(method, encoder="static", max_tokens=100, min_tokens=10)

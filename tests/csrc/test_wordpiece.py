@@ -152,6 +152,7 @@ def test_ids_equal_hugging_face_on_long_text_without_white_space(pair: tuple, se
     check_ids(pair, "".join(parts))
 
 
+@pytest.mark.slow
 def test_ids_equal_hugging_face_on_articles(articles: list[str]) -> None:
     for text in articles[:60]:
         check_ids(UNCASED, text)

@@ -40,6 +40,7 @@ def test_signatures_have_the_defaults() -> None:
     assert WAYS["neighbours"] == WAYS["context:llm"] == {"characters": contexts.characters, "window": contexts.around}
 
 
+@pytest.mark.slow
 def test_no_other_module_writes_a_default_of_a_search() -> None:
     search = defaults.SEARCH
     known = {"k1": defaults.BM25.k1, "weight": search.weight, "blend": search.blend}

@@ -67,6 +67,7 @@ def test_unknown_target_is_an_error() -> None:
 TARGETS = [path.stem for path in (ROOT / "tests" / "fuzz").glob("*.py") if "\ntarget = " in path.read_text()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_inputs_of_a_target_are_checked(name: str) -> None:
     """The row of random inputs searches all of them, in CI; one limits the memory of its process."""
@@ -77,6 +78,7 @@ def test_inputs_of_a_target_are_checked(name: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_target_runs(tmp_path: Path) -> None:
     options = ["--executions", "20", "--minutes", "1", "--seed", "7", "--jobs", "1", "--findings", str(tmp_path)]
     out = fuzz("--only", "urls", *options)

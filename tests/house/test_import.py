@@ -58,6 +58,7 @@ def test_segmenting_strings_does_without_pandas() -> None:
     assert printed(code + "print('pandas' in sys.modules)") == "False"
 
 
+@pytest.mark.slow
 def test_commands_that_answer_in_a_moment_load_neither_pandas_nor_threads_of_numpy() -> None:
     pytest.importorskip("pandas")
     code = "import os, sys; sys.argv = ['/bin/pychunk', *sys.argv[1:]]; import pychunk, pyarrow as pa; pa.array([1]); "
@@ -179,6 +180,7 @@ def left(code: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *options, "-c", own], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_command_ends_as_python_does_without_freeing_what_it_loaded() -> None:
     code = "class Loud:\n    def __del__(self): print('freed')\nkept = Loud()\n"
     code += "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\n"

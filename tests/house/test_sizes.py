@@ -64,6 +64,7 @@ def longer_python(file: Path) -> Iterator[str]:
             yield each
 
 
+@pytest.mark.slow
 def test_nothing_is_longer_without_a_reason() -> None:
     found = {each for file in files(".py") for each in longer_python(file)}
     for file in files(".cc", ".h", ".cu", ".cuh", ".js"):

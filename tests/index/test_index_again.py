@@ -76,6 +76,7 @@ def new_ids(corpus: Corpus) -> list[str]:
     return [name for name, text in corpus.items() if text.strip()]
 
 
+@pytest.mark.slow
 def test_articles_that_change_come_and_go(articles: list[str], tmp_path: Path) -> None:
     texts = [text[:3000] for text in articles[:80]]
     corpus = {f"a{i}": text for i, text in enumerate(texts[:60])}

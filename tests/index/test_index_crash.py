@@ -127,6 +127,7 @@ def run(code: str, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", FULL + code, str(folder)], check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_after_a_full_disk_adding_leaves_what_there_was(tmp_path: Path) -> None:
     run(
         """
@@ -146,6 +147,7 @@ for again in (index, Index.open(sys.argv[1])):
     )
 
 
+@pytest.mark.slow
 def test_after_a_full_disk_saving_again_saves_all(tmp_path: Path) -> None:
     run(
         """

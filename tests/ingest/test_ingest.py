@@ -375,6 +375,7 @@ def test_a_disk_that_fails_keeps_what_is_whole(tmp_path: Path, monkeypatch: pyte
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
     """A limit on the size of files stands for it: the write fails inside the kernel, in a process of its own."""
     path = corpus(tmp_path / "in.parquet", 400)

@@ -296,6 +296,7 @@ def torn():
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_the_middle_of_its_result_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ def ids(found: list[dict]) -> list[str]:
     return [row["id"] for row in found]
 
 
+@pytest.mark.slow
 def test_a_real_dump_gives_its_articles(data: Path) -> None:
     path = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
     found, letters = read(path)
@@ -249,6 +250,7 @@ def test_parallel_is_serial(tmp_path: Path, streams_of_pages: list[bytes]) -> No
     assert whole == b"".join(streams_of_pages)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_batches(tmp_path: Path, streams_of_pages: list[bytes]) -> None:
     broken = [*streams_of_pages[:3], page(1, "x").replace(b"</title>", b""), *streams_of_pages[3:6], FOOT]
     path = write(tmp_path, multistream(broken))

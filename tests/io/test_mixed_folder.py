@@ -132,6 +132,7 @@ def test_without_strict_the_run_is_well_and_counts_what_is_not_read(folder: Path
     assert set(letters(tmp_path / "out")) == set(BROKEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), [("segment", "out.jsonl"), ("index", "out.idx")])
 def test_other_commands_leave_out_what_is_broken_and_name_it(
     folder: Path, tmp_path: Path, command: str, output: str

@@ -397,6 +397,7 @@ def sample(data: Path) -> list[tuple[str, str]]:
     return [(page.findtext("{*}title") or "", page.findtext("{*}revision/{*}text") or "") for page in articles]
 
 
+@pytest.mark.slow
 def test_a_real_dump_keeps_headings_and_no_markup(data: Path) -> None:
     import pychunk
 

@@ -59,6 +59,7 @@ def test_values_are_read_as_typer_reads_them(name: str, text: str, more: list[st
             assert read(parameter, value, context) == expected, (parameter.name, value)
 
 
+@pytest.mark.slow
 def test_a_search_imports_no_library_to_read_its_values(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Cats purr.")
     code = "import sys; from pychunk.cli.main import app; app(sys.argv[1:], standalone_mode=False); "

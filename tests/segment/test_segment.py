@@ -99,6 +99,7 @@ def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, d
             )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_instruction_sets_give_the_same_bits(articles: list[str]) -> None:
     code = (
         "import sys, pyarrow as pa, pyarrow.parquet as pq, hashlib, pychunk\n"

@@ -28,6 +28,7 @@ def test_sections_by_hand() -> None:
     assert made.documents[1] == ""
 
 
+@pytest.mark.slow
 def test_questions_are_drawn_by_seed(articles: list[str]) -> None:
     titles = [f"Article {number}" for number in range(len(articles))]
     every = section_questions(titles, articles)

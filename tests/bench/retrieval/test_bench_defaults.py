@@ -120,6 +120,7 @@ def test_every_candidate_has_every_figure(
     assert all(cell.startswith(("yes: ", "no: ")) for cell in list(saved["what is asked of a default"][0].values())[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_other_packages_are_as_long_or_named(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

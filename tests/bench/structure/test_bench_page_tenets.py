@@ -55,6 +55,7 @@ def loaded(bench, html: str = HTML, marked: str = MARKED):
     return bench.load(row, 0, [noise_model.load()] * 5, {"blocks": 0.0, "noise": 0.0})
 
 
+@pytest.mark.slow
 def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "wcxb").mkdir()
     table = {

@@ -52,6 +52,7 @@ def test_the_best_labels_are_those_of_the_marked_text(bench) -> None:
     assert [text.split()[1 if text.startswith("-") else 0] for text in gone] == ["Home", "Dogs", "Copyright"]
 
 
+@pytest.mark.slow
 def test_a_row_a_threshold_and_one_of_the_best_labels(bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "wcxb").mkdir()
     table = {name: [value] * 3 for name, value in row().items()} | {

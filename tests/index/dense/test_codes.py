@@ -49,6 +49,7 @@ def test_the_best_by_codes_are_those_of_numpy() -> None:
                     assert one.tolist() == expected[2:3]
 
 
+@pytest.mark.slow
 def test_every_instruction_set_finds_the_same() -> None:
     code = """
 import numpy as np

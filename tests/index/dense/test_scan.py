@@ -186,6 +186,7 @@ def test_numbers_that_matter_may_be_the_first_or_the_last(
     assert found(Scan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32),

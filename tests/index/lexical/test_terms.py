@@ -142,6 +142,7 @@ def test_what_is_unspaced_is_counted_by_characters_and_pairs(text: str) -> None:
     assert Analyzer().terms(text) == [term for word in words for term in in_pairs(word)]
 
 
+@pytest.mark.slow
 def test_every_unspaced_letter_is_known() -> None:
     for point in range(0x110000):
         c = chr(point)

@@ -411,6 +411,7 @@ with Index.open(sys.argv[1]) as index:
 """
 
 
+@pytest.mark.slow
 def test_whoever_opens_while_another_saves_sees_a_whole_state(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     Index.create(folder, kind="hnsw").close()

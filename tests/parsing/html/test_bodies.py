@@ -111,6 +111,7 @@ def test_spans_are_those_of_each_element_by_itself(markup: str) -> None:
     assert body_spans(page.facts).tolist() == slow_spans(page)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.data(), st.integers(1, 12))
 def test_odds_are_those_of_the_rule(data: st.DataObject, blocks: int) -> None:

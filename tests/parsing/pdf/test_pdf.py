@@ -75,6 +75,7 @@ def words(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", text.lower()))
 
 
+@pytest.mark.slow
 def test_words_of_leaflets_agree_with_their_text_files(data: Path) -> None:
     found, pages = 0.0, 0
     for file in sorted((data / "unlp2026").rglob("*.pdf")):

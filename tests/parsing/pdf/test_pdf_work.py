@@ -154,6 +154,7 @@ def test_a_hostile_file_is_a_letter_beside_a_good_one(tmp_path: Path) -> None:
     assert "at most 2,000,000,000 are read" in letters[0].reason
 
 
+@pytest.mark.slow
 def test_a_parser_that_takes_its_memory_says_how_much() -> None:
     data = made([Page(content="BT /F1 1 Tf " + "(a)Tj " * 3_500_000)], packed=True)
     isolated = Isolated("pychunk.parsing.pdf.file:read_pdf", seconds=9_000, memory=1 << 30)
