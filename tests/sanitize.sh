@@ -22,6 +22,6 @@ ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++
   PYTHONPATH="$folder/site" "$python" -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
   "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_text.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
   "$root/tests/segment/test_batches.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
-  "$root"/tests/csrc/test_html_*.py "$root/tests/csrc/test_noise_columns.py" "$root/tests/csrc/test_noise_net.py" \
+  "$root"/tests/csrc/parsing/test_{html,noise}_*.py \
   "$root/tests/index/lexical/test_terms.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
   -m "not slow" -k "not hard_documents and not fork and not instruction_set"
