@@ -1,5 +1,5 @@
-// Blocks inside elements that are named for what they hold: pychunk/_engine/reference/parsing/noise_names.py has the same
-// in NumPy.
+// Blocks inside elements that are named for what they hold: pychunk/_engine/reference/parsing/noise_names.py has the
+// same in NumPy.
 #pragma once
 #include <cstdint>
 #include <span>
