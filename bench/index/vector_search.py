@@ -112,7 +112,7 @@ class Comparison:
         print(f"{'':18}" + "".join(f"{title:>10}" for title in titles))
 
     def found(self, search: Search) -> list[set[int]]:
-        """What a search finds of all queries, on every core."""
+        """Return the hits of all queries, searched on every core."""
         faiss.omp_set_num_threads(os.cpu_count() or 1)
         found = search(self.queries)
         faiss.omp_set_num_threads(self.threads)

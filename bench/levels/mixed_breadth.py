@@ -191,7 +191,7 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
 
 
 class Searched(NamedTuple):
-    """What one version of the questions finds: F1 of each range of levels, and what planners are told of a query."""
+    """The outcome of one version of the questions: F1 of each range of levels, and what planners know of a query."""
 
     queries: list[str]
     f1: F64

@@ -1,4 +1,4 @@
-"""What bench/peers/throughput.py runs: pychunk and its peers, each made ready by a function of its own."""
+"""The rows of bench/peers/throughput.py: pychunk and its peers, each made ready by a function of its own."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Corpus:
 
 
 def digest(value: Any) -> str:
-    """Of an Arrow table by its columns' names and values, of anything else by how it is printed."""
+    """Return the digest of a table's names and values, or of how anything else is printed."""
     if hasattr(value, "column_names"):
         value = [(name, value[name].to_pylist()) for name in sorted(value.column_names)]
     return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).hexdigest()[:16]
@@ -217,7 +217,7 @@ def ended(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def other(python: str, options: argparse.Namespace) -> dict[str, str]:
-    """What this file prints in another environment, started where it finds its own pychunk."""
+    """Return what this file prints in another environment, started where that finds its own pychunk."""
     words = [python, str(Path(__file__).resolve()), "--data", str(options.data.resolve()), "--seed", str(options.seed)]
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:

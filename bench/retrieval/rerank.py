@@ -70,7 +70,7 @@ Ranked = tuple[contenders.Encoder, contenders.Chunked, list[list[Hit]], list[lis
 
 
 def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads: int) -> Ranked:
-    """What an encoder finds of every question, at most ``depth`` hits."""
+    """Return the hits of an encoder for every question, at most ``depth``."""
     encoder = contenders.Encoder(name)
     chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
     texts = [each.text for each in data.questions]

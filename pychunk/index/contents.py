@@ -556,7 +556,7 @@ def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
-    """Which rows are removed, as the manifest's file says."""
+    """Return which rows are removed, as the manifest's file says."""
     folder, manifest = store.folder, store.manifest
     if manifest["chunks"] != rows:
         raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))

@@ -188,7 +188,7 @@ def _written(
 
 
 def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
-    """Shards that are not as they were written, which the report names.
+    """Return the shards that are not as they were written, and name them in the report.
 
     Raises:
         ValueError: there are such, and the run is not to be resumed.

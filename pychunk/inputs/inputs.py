@@ -79,7 +79,7 @@ class Inputs:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether a parser's blocks are known."""
+        """Return whether a parser's blocks are known."""
         return self.said.get("blocks") is not None
 
     def checked(self, method: Method, split: Callable[[TextBatch], tuple[Ragged, Ragged]]) -> Inputs:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Walked(NamedTuple):
-    """What a walk over one page gives.
+    """The outcome of a walk over one page.
 
     Attributes:
         text: Markdown of all that the page shows.

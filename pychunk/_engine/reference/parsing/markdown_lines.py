@@ -34,7 +34,7 @@ class Line:
 
 
 class Place(NamedTuple):
-    """Where blocks are looked for.
+    """The place where blocks are looked for.
 
     Attributes:
         indent: columns that a line must be indented by to belong there.

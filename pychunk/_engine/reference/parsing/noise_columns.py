@@ -170,7 +170,7 @@ def noise_columns(
 
 
 def _log(values: F64) -> F64:
-    """Of 1 + values, to the base 2, straight between powers of two: exact."""
+    """Return the logarithm of 1 + values to the base 2, interpolated between powers of two, so that it is exact."""
     part, power = np.frexp(values + 1.0)
     return np.asarray(power - 2 + 2 * part, np.float64)
 

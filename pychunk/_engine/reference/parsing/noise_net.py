@@ -90,7 +90,7 @@ def _running(values: F64) -> F64:
 
 
 class _Near:
-    """Which blocks see each other, of one page."""
+    """Return which blocks of a page see each other."""
 
     def __init__(self, page: Mapping[str, Any], neighbours: Sequence[int], windows: Sequence[int]) -> None:
         count = self.count = len(page["weight"])
