@@ -224,6 +224,15 @@ def completion(text: str, **more: Any) -> bytes:
 GOOD = Sent("HTTP/1.1 200 OK", (), completion("At last."), 1, "", "length")
 
 
+@functools.cache
+def _import_all() -> None:
+    """Ask a good endpoint once: compiling what a call imports takes 9 MB, which is no memory of a reply."""
+    from pychunk.llm import LLM
+
+    with Endpoint((), "key") as endpoint, LLM(endpoint.url, "m", "key", cache=False) as llm:
+        assert llm.ask(QUESTION).text == "At last."
+
+
 class Heard(logging.Handler):
     """Keeps what pychunk logs."""
 
@@ -326,8 +335,7 @@ class Endpoints:
             return
         from pychunk.llm import client, wire
 
-        wire.http_library()  # imported now: its code is no memory of a reply
-
+        _import_all()
         heard = Heard()
         logger = logging.getLogger("pychunk")
         logger.addHandler(heard)
