@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
-import os
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,20 +30,6 @@ class _Late:
 compute: Any = _Late("pyarrow.compute")
 
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-
-
-def _before_fork() -> None:
-    """Arrow imports pandas and numpy.ma at its first arrays, under locks that a child forked meanwhile would wait for.
-
-    So a process with threads makes an array before it forks, of NumPy and with a mask, which takes both: once 0.5 s
-    where nobody has made one, then 2 us. At the import of pychunk, where everybody would pay for it, the import would
-    take twice as long.
-    """
-    if threading.active_count() > 1:
-        pa.array(np.zeros(1), mask=np.zeros(1, np.bool_))
-
-
-os.register_at_fork(before=_before_fork)
 
 
 def flat_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

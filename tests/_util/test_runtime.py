@@ -155,33 +155,80 @@ def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
     )
 
 
+IMPORTS = """
+    import importlib.machinery, os, signal, sys, threading, pyarrow as pa, pychunk
+    begun, forked, outcome = threading.Event(), threading.Event(), []
+    class Slow:
+        def find_spec(self, name, path, target=None):
+            if name == {module!r}:
+                spec = importlib.machinery.PathFinder.find_spec(name, path)
+                load = spec.loader.exec_module
+                def wait_and_load(module):
+                    begun.set()
+                    outcome.append(forked.wait({seconds}))
+                    load(module)
+                spec.loader.exec_module = wait_and_load
+                return spec
+    sys.meta_path.insert(0, Slow())
+    def work():
+        {work}
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(30)
+    child = os.fork()
+    forked.set()
+    if child == 0:
+        signal.alarm(20)
+        {after}
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    thread.join()
+    print(status, outcome)
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_fork_while_a_thread_makes_its_first_table_leaves_a_child_that_works() -> None:
-    """Arrow imports pandas then, and held a lock over it that the child waited for."""
+@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.scripts"])
+def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
+    """Arrow imports pandas at its first array; the child waited for the lock of a module without end."""
     pytest.importorskip("pandas")
-    run("""
-        import os, signal, sys, threading, time, pyarrow as pa, pychunk
-        importing = threading.Event()
-        class Slow:
-            def find_spec(self, name, *_):
-                if name == "pandas":
-                    importing.set()
-                    time.sleep(0.5)
-        sys.meta_path.insert(0, Slow())
+    work = "pychunk.segment(pa.array(['Część żółwia śpi. Źrebię też śpi w stajni.']))"
+    assert run(IMPORTS.format(module=module, seconds=0.5, work=work, after=work)) == "0 [False]\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_does_not_wait_for_other_imports() -> None:
+    """A program may run for as long as one of its modules is imported."""
+    script = IMPORTS.format(module="wave", seconds=30, work="import wave", after="pychunk.segment('A cat. A dog.')")
+    assert run(script) == "0 [True]\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_a_pdf_that_another_thread_reads() -> None:
+    pytest.importorskip("pypdfium2")
+    assert (
+        run("""
+        import os, signal, threading
+        from pychunk.parsing.pdf import file
+        reads = threading.Event()
         def work():
-            pychunk.segment(pa.array(["Cats purr. Dogs bark."]), "sentence")
-        thread = threading.Thread(target=work)
+            with file._LOCK:
+                reads.set()
+                left.wait(0.5)
+        left, thread = threading.Event(), threading.Thread(target=work)
         thread.start()
-        assert importing.wait(30)
+        assert reads.wait(30)
         child = os.fork()
         if child == 0:
             signal.alarm(20)
-            work()
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        thread.join()
-        assert status == 0, status
+            try:
+                file.read_pdf(b"%PDF-1.4 none")
+            except file.PdfError:
+                os._exit(0)
+        print(os.waitpid(child, 0)[1])
     """)
+        == "0\n"
+    )
 
 
 LOCKED = """

@@ -63,8 +63,9 @@ _TITLE, _STOPPED, _LINE = 40, 12, 20
 #: Pages of a document from which turned text that most of them have is a stamp.
 _STAMPED = 3
 _VOCABULARY = Path(__file__).resolve().parents[2] / "models" / "vocab.txt"
-#: PDFium is not thread-safe: one document at a time in a process.
-_LOCK = threading.Lock()
+#: PDFium is not thread-safe: one document at a time in a process, and none while it forks.
+_LOCK = threading.RLock()
+os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 class PdfError(ValueError):
