@@ -43,6 +43,7 @@ def started(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_readmes_first_example_runs_in_the_checkout_where_its_first_command_ran(checkout: Path) -> None:
     example = README.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     done = started(checkout, example + "\nprint(pychunk.__file__, len(some))")
@@ -64,6 +65,7 @@ if __name__ == "__main__":
     assert done.stdout == "['Cats purr.', 'Dogs bark.']\n", done.stderr
 
 
+@pytest.mark.slow
 def test_sources_that_are_newer_than_the_build_are_told(checkout: Path) -> None:
     later = (checkout / BUILT).with_name("install_manifest.txt").stat().st_mtime + 10
     os.utime(checkout / "csrc" / "text" / "text.cc", (later, later))
@@ -74,6 +76,7 @@ def test_sources_that_are_newer_than_the_build_are_told(checkout: Path) -> None:
     assert started(checkout, "import pychunk").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("built", ["nothing", "for another Python"])
 def test_a_checkout_without_a_build_says_how_to_make_one(checkout: Path, built: str) -> None:
     if built == "nothing":

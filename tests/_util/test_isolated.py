@@ -27,6 +27,7 @@ def test_processes_are_bounded_in_time_and_memory() -> None:
         processes.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_processes_share_their_memory(count: int) -> None:
     processes = Processes(count, "isolated_work:work", seconds=60, memory=3 << 30)
@@ -42,6 +43,7 @@ def test_processes_share_their_memory(count: int) -> None:
     assert str(found[4]) == "a damaged file: the process that read it crashed (signal 11)"
 
 
+@pytest.mark.slow
 def test_processes_tell_their_limit_from_lack_of_memory() -> None:
     """PDFium aborts where memory cannot be had; the system kills where there is none."""
     processes = Processes(2, "isolated_work:work", seconds=60, memory=2 << 30)
@@ -66,6 +68,7 @@ processes.close()
 """
 
 
+@pytest.mark.slow
 def test_a_process_below_its_limit_lacks_memory() -> None:
     command, helpers = [sys.executable, "-c", BELOW_ITS_LIMIT], Path(__file__).parents[1] / "helpers"
     done = subprocess.run(command, capture_output=True, text=True, cwd=helpers, timeout=120)

@@ -84,6 +84,7 @@ def test_a_letter_about_a_file_asks_for_more_than_any_takes(tmp_path: Path, monk
         read()
 
 
+@pytest.mark.slow
 def test_only_a_graph_needs_faiss(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_FAISS], capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr == ""

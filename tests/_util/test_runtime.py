@@ -257,6 +257,7 @@ LOCKED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
     "script",
@@ -303,6 +304,7 @@ def test_a_forked_process_has_nothing_to_do_with_its_parents_lock(script: str, t
     run(textwrap.dedent(LOCKED.format(path=str(tmp_path / "lock"))) + textwrap.dedent(script))
 
 
+@pytest.mark.slow
 def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
     run("""
         import threading, time, pychunk
@@ -415,6 +417,7 @@ def test_ctrl_c_ends_a_long_call_at_once(
     run(INTERRUPTED.format(method=repr(method), options=options, text=text, call=call, wait=wait), timeout=120)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_clusters_of_a_huge_window() -> None:
     options = {"max_tokens": 10_000, "threads": 2}
     run(INTERRUPTED.format(method="'cluster'", options=options, text="sentence * 20_000", call="__call__", wait=0.5))
@@ -440,6 +443,7 @@ def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> No
 # ---- Python itself ----
 
 
+@pytest.mark.slow
 def test_free_threaded_python_is_refused() -> None:
     run("""
         import sys

@@ -157,6 +157,7 @@ def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str
             assert found.startswith("of ")
 
 
+@pytest.mark.slow
 def test_hostile_urls_take_time_in_proportion() -> None:
     for text in ("x" * 300_000, "x:/" * 100_000, "::x" * 100_000, "%25" * 100_000, "://@" * 50_000, "?a=&" * 50_000):
         assert hidden(text, "http://me:planted@host/") == text or "://" in text
@@ -226,6 +227,7 @@ def test_nothing_that_ingest_writes_has_a_secret(host: str, name: str, tmp_path:
     assert again.did_nothing, "a new token is no new run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl", "-"])
 def test_nothing_that_segment_writes_has_a_secret(
     host: str, form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -261,6 +263,7 @@ def visited(host: str, name: str, visitor: str = "plantedvisitor") -> str:
     return f"http://{host}/{name}?Visitor-Id={visitor}&page=2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ok.txt", "ok.csv", "short.txt", "broken.txt", "reset.txt", "moved.txt"])
 def test_nothing_that_ingest_writes_has_a_parameter_that_is_hidden_by_name(
     host: str, name: str, tmp_path: Path

@@ -46,6 +46,7 @@ def test_the_texts_are_like_english(texts: dict[str, list[str]]) -> None:
     assert 0.005 < words.count("the") / len(words) < 0.2
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 4))
 @settings(max_examples=20, deadline=None)
 def test_a_seed_writes_the_same_document_again(seed: int, sections: int) -> None:

@@ -46,6 +46,7 @@ def test_exit_statuses(
     assert printed in result.stdout
 
 
+@pytest.mark.slow
 def test_missing_and_new_workloads_are_listed_as_json(tmp_path: Path, base: str) -> None:
     path = tmp_path / "base.json"
     found = json.loads(base)
@@ -60,6 +61,7 @@ def test_missing_and_new_workloads_are_listed_as_json(tmp_path: Path, base: str)
     assert any("another CPU" in note for note in printed["notes"])
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_names_the_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     import dataclasses
 
@@ -120,6 +122,7 @@ def test_the_other_package_is_the_one_timed(tmp_path: Path) -> None:
     assert "the base gives other chunks" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_base_that_lacks_a_method_compares_the_rest(tmp_path: Path) -> None:
     other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", "raise ValueError('unknown method [onnx]')"))
     result = invoke(["bench", "--only", "latency", "--rounds", "1", "--against", str(other)])
@@ -145,6 +148,7 @@ def test_a_process_takes_the_package_that_it_was_given(tmp_path: Path) -> None:
         assert process.about["facts"]["package"] == str(PARENT / "pychunk")
 
 
+@pytest.mark.slow
 def test_a_process_takes_that_package_before_an_editable_install(tmp_path: Path) -> None:
     """Editable installs put a finder of their own before every path."""
     shadow = stub(tmp_path / "shadow", "raise ValueError('the wrong package')")

@@ -63,6 +63,7 @@ def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
     assert not package.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -128,6 +129,7 @@ def test_files_of_any_age_are_copied(tmp_path: Path) -> None:
         assert (found / "__init__.py").read_bytes() == (package / "__init__.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_without_room_for_a_copy_the_figures_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> str:
         raise OSError(28, "No space left on device")

@@ -89,6 +89,7 @@ def test_columns_of_a_file_are_kept_and_say_where_pages_begin(tmp_path: Path) ->
     assert "2 documents, 3 chunks" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_closed_early_ends_quietly(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("One sentence. " * 50_000)
     command = f"{sys.executable} -m pychunk segment {tmp_path}/in.txt -m sentence -o - | head -n 1"
@@ -106,6 +107,7 @@ def test_methods_and_version() -> None:
     assert invoke(["--version"]).output.startswith("pychunk 0.")
 
 
+@pytest.mark.slow
 def test_methods_are_explained_in_lines_of_the_terminals_width() -> None:
     wide = command("methods", COLUMNS="400").stdout.splitlines()
     assert any("PIC's baseline is size=100" in line and line.startswith("Greedy runs") for line in wide)

@@ -24,6 +24,7 @@ def test_a_failed_run_leaves_what_was_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.jsonl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["itself", "link", "hard", "dot", "standard input"])
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
 def test_an_output_that_is_an_input_is_refused(tmp_path: Path, name: str, overwrite: list[str]) -> None:

@@ -26,6 +26,7 @@ def test_the_list_of_commands_is_whole_at_80_columns() -> None:
     assert not [line for line in listed if line.endswith("...")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "place", "found"), [("se", 1, ["segment", "search"]), ("segment --meth", 2, ["--method"])]
 )
@@ -34,6 +35,7 @@ def test_a_shell_completes_commands_and_options(word: str, place: int, found: li
     assert command(**said).stdout.split() == found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_completion_is_that_of_the_shell_that_asks() -> None:
     # which is found among the parents of the process: the colon keeps this one there
@@ -43,6 +45,7 @@ def test_completion_is_that_of_the_shell_that_asks() -> None:
     assert "_PYCHUNK_COMPLETE=complete_bash" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["backend"], ["segment", "-"]])
 def test_an_impossible_instruction_set_is_one_line(arguments: list[str], tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
@@ -89,6 +92,7 @@ for name, without in [each.split() for each in sys.argv[1:]]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_command_loads_what_it_takes() -> None:
     pairs = ["backend index", "search io", "search evaluation", "segment evaluation"]

@@ -169,6 +169,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_any_document_is_tiled_within_its_budget(name: str) -> None:
     text = DEGENERATE[name]
@@ -179,6 +180,7 @@ def test_any_document_is_tiled_within_its_budget(name: str) -> None:
         check_budgets(chunks, own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
@@ -291,6 +293,7 @@ def sections_of(chunks: list[pychunk.Chunk]) -> list[list[pychunk.Chunk]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pic", "semantic", "nsp", "cluster", "sentence", "fixed", "recursive"])
 @settings(max_examples=30, deadline=None)
 @given(text=sectioned(), least=st.integers(1, 40))
@@ -328,6 +331,7 @@ def test_without_atoms_and_floor_every_cut_is_the_methods(texts: list[str], chos
         assert all(start <= chunk.start < end for chunk, (start, end) in zip(chunks, firsts, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fixed", "recursive"])
 @settings(max_examples=80, deadline=None)
 @given(text=sectioned(), size=st.integers(26, 90), unit=st.sampled_from(["tokens", "words", "characters"]))
@@ -347,6 +351,7 @@ def test_balanced_chunks_are_no_more_and_no_longer(method: str, text: str, size:
     assert longest(even) <= longest(plain)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     text=sectioned(),
@@ -389,6 +394,7 @@ def wiki(data: Path) -> list[str]:
     return random.Random(7).sample(batch.column("text").to_pylist(), 150)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fixed", "recursive", "structure"])
 def test_a_size_is_filled_on_wikipedia(method: str, wiki: list[str]) -> None:
     chunked = pychunk.segment(wiki, method, size=512, max_tokens=None)
@@ -408,6 +414,7 @@ def test_a_size_is_filled_on_wikipedia(method: str, wiki: list[str]) -> None:
     assert begun >= 0.3 * headings or method == "fixed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pic", "semantic", "cluster", "nsp"])
 def test_sections_of_wikipedia_begin_with_their_headings(method: str, wiki: list[str]) -> None:
     options = {"encoder": "static"} if method == "nsp" else {}

@@ -82,6 +82,7 @@ PIECES = st.lists(
 SIZES = st.sampled_from([("fixed", 12), ("recursive", 9), ("structure", 15), ("sentence", 0), ("topic", 20)])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(PIECES, SIZES, st.integers(1, 8), st.booleans())
 def test_no_chunk_lies_inside_the_next_and_text_is_kept(

@@ -169,6 +169,7 @@ def cases(draw):
     }
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=250, deadline=None)
 def test_guarantees(case):

@@ -135,6 +135,7 @@ CYRILLIC = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     texts=st.lists(CYRILLIC, max_size=3),
@@ -193,6 +194,7 @@ def test_separators_equal_the_reference(
     check_equal(pychunk.Segmenter("recursive", **options), texts)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, options=OPTIONS, dim=st.sampled_from([1, 7, 32, 33]), seed=st.integers(0, 99), data=st.data())
 def test_vectors_from_elsewhere_equal_the_reference(
@@ -213,6 +215,7 @@ def test_vectors_from_elsewhere_equal_the_reference(
     check_equal(pychunk.Segmenter(**options, **budget), texts, **given_values)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(texts=TEXTS, data=st.data())
 def test_given_summaries_and_pages_equal_the_reference(texts: list[str], data: st.DataObject) -> None:
@@ -297,12 +300,14 @@ def test_sentences_equal_the_reference(pieces: list[str], wrap: str | bool) -> N
     check_sentences("".join(pieces), wrap)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(pieces=st.lists(st.one_of(SCRIPTS, SCRIPTS, LISTED, st.just(" "), st.just(". ")), max_size=40), wrap=WRAPS)
 def test_sentences_of_other_scripts_equal_the_reference(pieces: list[str], wrap: str | bool) -> None:
     check_sentences("".join(pieces), wrap)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     lines=st.lists(st.lists(st.one_of(LISTED, SCRIPTS), min_size=1, max_size=6).map(" ".join), max_size=12), wrap=WRAPS
@@ -362,6 +367,7 @@ def test_every_code_point_is_the_same_to_the_reference(last: int, step: int) -> 
     np.testing.assert_array_equal(found, [each for row in expected for each in row])
 
 
+@pytest.mark.slow
 def test_case_is_the_same_to_the_reference() -> None:
     for first in range(0, 0x3000, 0x400):
         marks = [chr(c) for c in range(first, first + 0x400) if not chr(c).isspace()]

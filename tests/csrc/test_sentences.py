@@ -217,12 +217,14 @@ def test_what_wrap_may_be() -> None:
             pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]  # what is refused
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.text("ab .\n-Aé", max_size=200))
 def test_forced_wraps_leave_no_cut_that_lines_have_not(text: str) -> None:
     assert cuts(text, wrap=True) <= cuts(text, wrap=False) | {0}
 
 
+@pytest.mark.slow
 def test_time_is_linear_in_lines_and_marks() -> None:
     """A hundredfold length takes no thousandfold time: hyphens, semicolons, shads, quotations, initials, brackets."""
     for piece in ("a-\n", "α;", "།", "“好。”他", "क. ", "А. ", "z. ", "no. (", "……", "ab cd-\nef\n", "— A? ", "1 г. "):

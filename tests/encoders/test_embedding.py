@@ -15,6 +15,7 @@ import pychunk
 from pychunk.encoders import registry
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, max_size=6))
 @settings(max_examples=50, deadline=None)
 def test_passages_are_the_vectors_of_chunks_and_queries_those_of_the_encoder(texts: list[str]) -> None:

@@ -114,6 +114,7 @@ class Thing:
     pass
 
 
+@pytest.mark.slow
 def test_few_models_are_kept_and_none_that_is_in_use_is_loaded_twice(tmp_path: Path) -> None:
     held = loaded.loaded(tmp_path, "facts", Thing, "held")
     seen = [weakref.ref(loaded.loaded(tmp_path, "facts", Thing, number)) for number in range(3 * loaded.KEPT)]

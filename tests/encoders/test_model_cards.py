@@ -82,6 +82,7 @@ def evaluate(copy: Path, seed: int) -> dict:
     return json.loads((copy / "nsp" / "pychunk.json").read_text())["notes"]
 
 
+@pytest.mark.slow
 def test_evaluate_writes_the_facts_and_the_card(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nsp, "HELD_OUT_PAIRS", 16)
     before = model_dir.read(copy / "nsp").notes
@@ -94,6 +95,7 @@ def test_evaluate_writes_the_facts_and_the_card(copy: Path, monkeypatch: pytest.
     assert '"whole" are the 100% of them' in card
 
 
+@pytest.mark.slow
 def test_figures_of_other_articles_are_not_written(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nsp, "HELD_OUT_PAIRS", 16)
     before = model_dir.read(copy / "nsp").notes

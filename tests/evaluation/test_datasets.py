@@ -268,6 +268,7 @@ def test_unlp_data(data: Path) -> None:
     assert same >= 0.95 * len(rows)
 
 
+@pytest.mark.slow
 def test_leaflets_as_pdf_have_the_pages_of_their_texts(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     (tmp_path / "own").mkdir()

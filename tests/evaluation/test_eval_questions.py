@@ -219,6 +219,7 @@ def test_places_of_answers_are_held_to() -> None:
     assert values["hits@1"].tolist() == [1] * 6
 
 
+@pytest.mark.slow
 def test_methods_and_encoders_of_ones_own_are_rows_of_the_command(mine: Path) -> None:
     asked = write_questions(mine / "q.jsonl", QUESTIONS)
     write_documents(mine / "documents.jsonl")
@@ -253,6 +254,7 @@ def test_what_is_no_method_is_named(option: str, problem: str, mine: Path) -> No
     assert problem in " ".join(out.output.split())
 
 
+@pytest.mark.slow
 def test_evaluate_gives_the_rows_of_the_command(tmp_path: Path) -> None:
     class Every(pychunk.Method):
         name = "every"

@@ -248,6 +248,7 @@ def test_eval_says_what_is_wrong(tmp_path: Path, arguments: list[str], words: st
     assert words in done.output.replace("\n", "")
 
 
+@pytest.mark.slow
 def test_squad_with_the_recommended_options_finds_what_the_documentation_says(data: Path, encoder: Encoder) -> None:
     """A slice: 300 questions against all articles."""
     squad = datasets.squad(data / "squad" / "dev-v2.0.json", 300)

@@ -58,6 +58,7 @@ def each_peer(request: pytest.FixtureRequest, usable: dict[str, Peer]) -> Peer:
     return usable[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [5, 40.5, 10_000])
 @pytest.mark.parametrize("kind", TEXTS)
 def test_chunks_are_spans_that_lose_nothing(peer: Peer, kind: str, words: float) -> None:
@@ -142,6 +143,7 @@ def test_a_chunk_that_is_nowhere_is_an_error() -> None:
         peers.locate("one two", [("one", None), ("Two", None)], "a peer")
 
 
+@pytest.mark.slow
 def test_importing_the_module_imports_no_peer() -> None:
     packages = ["langchain_text_splitters", "langchain_experimental", "llama_index", "chonkie", "semchunk"]
     code = f"import sys, pychunk.evaluation.peers; print(sorted(set({packages!r}) & set(sys.modules)))"

@@ -210,6 +210,7 @@ def test_an_answer_of_marks_alone_counts_where_there_is_no_other() -> None:
     assert gold.held(1, 0, 0, 9) == ["."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["ar", "de", "en", "hi", "ru", "th", "tr", "zh"])
 @pytest.mark.parametrize("placed", [True, False])
 def test_paragraphs_hold_the_answers_that_people_marked_in_them(

@@ -96,6 +96,7 @@ def test_rows_hold_what_is_said_beside_what_is_counted() -> None:
         judged_rows(llm, ["style"], made, own, ENCODER)
 
 
+@pytest.mark.slow
 def test_retrieval_is_judged_for_each_way_to_find_chunks() -> None:
     own = data(answers=("purr",))
     made = chunked(own)

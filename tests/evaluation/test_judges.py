@@ -293,6 +293,7 @@ class Scripted(LLM):
             yield Reply(self.made[self.asked % len(self.made)])
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.lists(answers, min_size=1, max_size=6), st.lists(st.text(max_size=20), max_size=12), st.integers(0, 3))
 def test_each_chunk_has_a_verdict_or_none_whatever_is_answered(made: list[str], texts: list[str], seed: int) -> None:

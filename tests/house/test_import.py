@@ -22,6 +22,7 @@ def printed(code: str, *options: str, **environment: str) -> str:
     ).stdout.strip()
 
 
+@pytest.mark.slow
 def test_importing_pychunk_loads_what_segmenting_takes_and_nothing_more() -> None:
     loaded = printed("import sys, pychunk; print(*sys.modules)").split()
     own = [name for name in loaded if name.startswith("pychunk.")]
@@ -45,12 +46,14 @@ sys.meta_path.insert(0, Without())
 """
 
 
+@pytest.mark.slow
 def test_segmenting_strings_loads_no_kernels_of_arrow() -> None:
     # At its first array Arrow looks for pandas, which loads all of Arrow.
     code = "import pychunk; pychunk.segment(['A cat. A dog.'] * 3).to_list(); print(*sys.modules)"
     assert "pyarrow.compute" not in printed(WITHOUT_PANDAS + code).split()
 
 
+@pytest.mark.slow
 def test_segmenting_strings_does_without_pandas() -> None:
     # Arrow imports it at the first array that it makes of a list or of NumPy's, which takes .25 s.
     code = "import sys, pychunk; seg = pychunk.Segmenter('cluster', vectors='sentence'); "
@@ -122,11 +125,13 @@ for use in {USES}:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_modules_load_on_first_use() -> None:
     assert printed(FIRST_USES).split() == USES
 
 
+@pytest.mark.slow
 def test_dir_shows_public_names_only() -> None:
     assert dir(pychunk) == sorted([*pychunk.__all__, *MODULES])
     assert printed("import pychunk; print(*dir(pychunk))").split() == dir(pychunk)
@@ -134,6 +139,7 @@ def test_dir_shows_public_names_only() -> None:
         assert getattr(pychunk, name) is not None
 
 
+@pytest.mark.slow
 def test_a_star_brings_the_public_names_and_no_module() -> None:
     code = "import io; old = set(globals()); from pychunk import *; print(*set(globals()) - old - {'old'})"
     names = set(pychunk.__all__)
@@ -190,6 +196,7 @@ def test_a_command_ends_as_python_does_without_freeing_what_it_loaded() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (status or 0, "out\nthread\nend\n", "")
 
 
+@pytest.mark.slow
 def test_what_python_has_to_say_at_its_end_is_left_to_it() -> None:
     assert left("leave('a message'); print('still here')").stdout == "still here\n"
     assert left("sys.setprofile(lambda *_: None); leave(0); print('still here')").stdout == "still here\n"
@@ -210,6 +217,7 @@ except ImportError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="sub-interpreters have a module from Python 3.10 on")
 def test_a_sub_interpreter_is_refused() -> None:
     assert "interpreter" in printed(SUB_INTERPRETER, "-W", "ignore")

@@ -133,6 +133,7 @@ def test_search_equals_every_chunk_scored_one_by_one(tmp_path: Path, vectors: st
                 assert_equal(reference, index, ["Do cats sleep all day?", "the rust star", "zebra"], k, weight)
 
 
+@pytest.mark.slow
 def test_with_removed_and_replaced_documents_filters_and_parts(tmp_path: Path) -> None:
     documents, ids = texts(2, 80), [f"d{i}" for i in range(80)]
     reference = WithDocuments()

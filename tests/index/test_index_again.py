@@ -101,6 +101,7 @@ def test_articles_that_change_come_and_go(articles: list[str], tmp_path: Path) -
 SMALL = st.dictionaries(st.text(max_size=3), st.text(max_size=30), max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(SMALL, min_size=2, max_size=4), st.text(max_size=5))
 def test_any_texts_that_change_come_and_go(

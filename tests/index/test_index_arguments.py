@@ -49,6 +49,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         Index.open(saved_index, encoder=tiny_encoder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -260,6 +260,7 @@ def test_a_folder_with_documents_beside_chunks_holds_documents(tmp_path: Path) -
     assert not index_command._holds_chunks(str(tmp_path / "notes"))
 
 
+@pytest.mark.slow
 def test_verify_names_the_file_that_is_damaged(tmp_path: Path, documents: Path) -> None:
     for name in ("a.idx", "b.idx"):
         run("index", documents, "--column", "text", "-o", tmp_path / name)

@@ -150,6 +150,7 @@ def test_a_wrong_value_is_named_for_an_index_that_is_there_too(tmp_path: Path, d
         assert f"must be one of {said}" in output
 
 
+@pytest.mark.slow
 def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "in.jsonl"
 
@@ -309,6 +310,7 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
         assert f"1 document added, 0 kept, 0 replaced, {int(name == 'other.md')} removed" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, threads: str) -> None:
     path, index = tmp_path / "a.jsonl", tmp_path / "a.idx"

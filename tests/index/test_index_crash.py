@@ -169,6 +169,7 @@ assert after.search("old quagga", k=1, ids=["a"])[0][0].text == "New version 0 o
     )
 
 
+@pytest.mark.slow
 def test_after_a_full_disk_while_parts_are_written_anew_saving_again_saves_all(tmp_path: Path) -> None:
     run(
         """
@@ -251,6 +252,7 @@ def _one_row(path: Path) -> None:
         writer.write_table(table[:1])
 
 
+@pytest.mark.slow
 def test_a_small_disk_that_is_made_larger(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 1500) as enlarge:
         index: Any = Index.create(tmp_path / "disk" / "x")

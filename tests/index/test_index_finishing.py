@@ -30,6 +30,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postings, "_SHARE", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"terms": "ngrams", "ngram": 3}, {"dtype": "float32", "stop_words": ["of"]}])
 def test_the_files_are_the_same_for_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]

@@ -43,6 +43,7 @@ def recall(index: Index, flat: Index, queries: list[str], **options: Any) -> flo
     return float(np.mean(shares))
 
 
+@pytest.mark.slow
 def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_path: Path) -> None:
     flat_folder, table, queries = many
     assert table.num_rows > 3000
@@ -83,6 +84,7 @@ def test_hnsw_goes_on_until_k_chunks_are_found(tmp_path: Path) -> None:
     assert found == [[10, 10], [10, 10]]
 
 
+@pytest.mark.slow
 def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Path) -> None:
     _, table, queries = many
     kept, removed = table.slice(0, 800), table.slice(800, 900)
@@ -105,6 +107,7 @@ def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Pa
     flat.close()
 
 
+@pytest.mark.slow
 def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, tmp_path: Path) -> None:
     _, table, queries = many
     with Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
@@ -128,6 +131,7 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
         assert len(index.search("x", mode="dense", k=5)[0]) == 5
 
 
+@pytest.mark.slow
 def test_codes_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path) -> None:
     flat_folder, table, queries = many
     shutil.copytree(flat_folder, tmp_path / "flat")
@@ -206,6 +210,7 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
         assert len(index.search("x", mode="dense", k=9)[0]) == 9
 
 
+@pytest.mark.slow
 def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
     article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +239,7 @@ def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
             index.close()
 
 
+@pytest.mark.slow
 def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
     articles: list[str], questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +264,7 @@ def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
         index.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_codes_find_nearly_all_through_any_order_of_changes(
     dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -103,6 +103,7 @@ def test_flat_search_of_real_text_is_brute_force(
         assert_equal_to(reference, index, questions, 10, where={"number": 3}, keep=lambda row: row["number"] == 3)
 
 
+@pytest.mark.slow
 def test_bm25_is_that_of_bm25s(article_chunks: pa.Table, questions: list[str], tmp_path: Path) -> None:
     bm25s = pytest.importorskip("bm25s")
     texts = article_chunks["text"].to_pylist()

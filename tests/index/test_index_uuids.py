@@ -39,6 +39,7 @@ def arrow(names: list[uuid.UUID]) -> Any:
     return pa.array([name.bytes for name in names], pa.uuid())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [list, iter, objects, arrow])
 def test_uuids_come_back(given: Any, tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:

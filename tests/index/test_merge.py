@@ -43,6 +43,7 @@ def whole(rows: list[tuple[str, str]]) -> dict[str, str]:
     return {name: "\n\n".join(own) for name, own in texts.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SENTENCES, st.sampled_from(["sentence", "chunk"]))
 def test_merged_chunks_are_those_of_the_joined_text(rows: list[tuple[str, str]], vectors: str) -> None:
@@ -54,6 +55,7 @@ def test_merged_chunks_are_those_of_the_joined_text(rows: list[tuple[str, str]],
         assert found[name].to_pylist() == expected[name].to_pylist(), name
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.sampled_from(["paragraph", "sentence"]))
 def test_merged_chunks_lie_in_the_joined_text(rows: list[tuple[str, str]], method: str) -> None:

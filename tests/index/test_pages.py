@@ -63,6 +63,7 @@ def test_every_character_of_a_chunk_knows_its_page(
         assert (chunk.page, chunk.page_end) == pages_of(chunk.page, chunk.page_breaks, chunk.start, chunk.end)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.data(), DOCUMENTS, st.sampled_from(METHODS[:3]), st.sampled_from(["words", "ngrams"]))
 def test_the_page_of_a_hit_is_that_of_its_best_sentence(
@@ -144,6 +145,7 @@ def run(*arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_says_the_file_and_the_page(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     files = files_of(tmp_path / "pdf")
@@ -157,6 +159,7 @@ def test_the_command_says_the_file_and_the_page(tmp_path: Path) -> None:
         assert one.table.drop_columns(["id", "chunk_id"]) == other.table.drop_columns(["id", "chunk_id"])
 
 
+@pytest.mark.slow
 def test_sub_page_chunks_of_a_pdf_have_the_page_of_each_sentence(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     files = files_of(tmp_path / "pdf")

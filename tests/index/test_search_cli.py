@@ -44,6 +44,7 @@ def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) ->
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", message)
 
 
+@pytest.mark.slow
 def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
     """Arrow imports it at the first array that is made of a list, which takes 0.2 s."""
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
@@ -53,6 +54,7 @@ def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     code = "import atexit, runpy, sys; sys.argv = ['pychunk', 'search', *sys.argv[1:]]; "

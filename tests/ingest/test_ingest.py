@@ -67,6 +67,7 @@ def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypa
     assert followed == [0] + [0, 1, 0] * report.shards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
 def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str) -> None:
     path = corpus(tmp_path / "in.parquet")

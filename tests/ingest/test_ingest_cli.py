@@ -188,6 +188,7 @@ def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
     assert "more than once" not in invoke(["ingest", str(path), "-o", str(tmp_path / "out2")]).output
 
 
+@pytest.mark.slow
 def test_the_sample_of_wikipedia_has_a_title_for_each_article(data: Path, tmp_path: Path) -> None:
     dump = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
     out = tmp_path / "chunks"

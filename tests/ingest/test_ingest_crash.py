@@ -365,6 +365,7 @@ def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) ->
     assert end > 0.999 * len(text)
 
 
+@pytest.mark.slow
 def test_a_small_disk_that_is_made_larger(tmp_path: Path) -> None:
     drawn = random.Random(3)
     path = tmp_path / "in.jsonl"

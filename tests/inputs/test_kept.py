@@ -60,6 +60,7 @@ def test_a_folder(folder: Path, tmp_path: Path) -> None:
     assert chunks(tmp_path / "out.parquet")[0] == TITLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", list(permutations(["a.csv", "b.txt", "e.tsv", "g.parquet"])), ids="-".join)
 def test_files_in_any_order(folder: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
     paths = [folder / name for name in names]

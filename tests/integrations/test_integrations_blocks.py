@@ -47,6 +47,7 @@ def expected(table: pa.Table, method: str, ids: str | None, **options: Any) -> l
     return [{**row, "document": number(str(keys[row["document"]])), "n": row["document"]} for row in rows]
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, CUTS, st.integers(1, 60), st.booleans(), st.sampled_from(["pic", "sentence", "recursive"]))
 @settings(deadline=None)
 def test_any_blocks_give_the_rows_of_segment(
@@ -66,6 +67,7 @@ def test_any_blocks_give_the_rows_of_segment(
     assert out.to_pylist() == expected(table, method, ids, on_error="skip", vectors="chunk")
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, CUTS)
 @settings(deadline=None)
 def test_rows_that_are_not_text_can_be_rows(texts: list[str | None], cuts: list[int]) -> None:
@@ -210,6 +212,7 @@ def test_a_batch_without_documents_has_the_columns_of_others() -> None:
     assert none.table.schema.field("vector") == one.table.schema.field("vector")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "package"), [("ray", "ray"), ("spark", "pyspark")])
 def test_a_missing_package_is_named_with_the_command(module: str, package: str, tmp_path: Path) -> None:
     code = (

@@ -289,6 +289,7 @@ def test_chunking_evaluation_finds_every_chunk(text: str) -> None:
         assert piece.strip() == piece != ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "package", "command"),
     [

@@ -168,6 +168,7 @@ def test_7z_archive_with_the_largest_dictionary(tmp_path: Path) -> None:
     assert (found["rows"], found["letters"]) == (0, ["bytes outside pages"])
 
 
+@pytest.mark.slow
 def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
     py7zr = pytest.importorskip("py7zr")
     path = tmp_path / "a.xml.7z"
@@ -251,6 +252,7 @@ DICTIONARIES: list[tuple[dict, bytes, bytes, int]] = [
 ]
 
 
+@pytest.mark.slow
 def test_7z_archives_that_announce_a_dictionary(tmp_path: Path) -> None:
     py7zr = pytest.importorskip("py7zr")
     paths = []
@@ -303,6 +305,7 @@ def test_parquet_page_that_is_huge(tmp_path: Path, encoded: bool) -> None:
     assert "write smaller pages" in found["letters"][0]
 
 
+@pytest.mark.slow
 def test_arrow_buffers_that_announce_more(tmp_path: Path) -> None:
     made = pa.table({"text": ["word word"] * 1000})
     magics = {"lz4": b"\x04\x22\x4d\x18", "zstd": b"\x28\xb5\x2f\xfd"}

@@ -214,6 +214,7 @@ def blocks_of(data: bytes, size: int) -> list[Block]:
 FIELDS = st.lists(st.sampled_from(["a", "é", '"', ",", "\n", "\r", " ", "x" * 40]), max_size=6).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(FIELDS, FIELDS), max_size=12), st.integers(1, 60), st.integers(1, 200), st.booleans())
 def test_what_python_writes_is_read_wherever_blocks_end(
@@ -249,6 +250,7 @@ def test_a_row_that_is_too_long_takes_no_other_along(monkeypatch: pytest.MonkeyP
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ['"\n', '" \n', '""more"\n', ""])
 def test_a_quoted_field_that_is_too_long_is_left_out_to_its_end(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     monkeypatch.setattr(csv_files, "MAX_ROW_BYTES", 300)
@@ -312,6 +314,7 @@ def test_chunks_in_csv_go_into_an_index(tmp_path: Path) -> None:
 PIECES = ['"', '""', ",", "\n", "\r\n", "\r", "a", " ", "b\nc,", ',"', '",', '"\n', "1,x\n", "é"]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.integers(1, 20), st.integers(1, 60))
 def test_stray_quotes_are_the_same_wherever_blocks_end(body: str, block: int, part: int) -> None:

@@ -161,6 +161,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_memory_that_is_not_the_files_own_is_not_read(tmp_path: Path) -> None:
     paths = []
     for stream_ in (False, True):
@@ -311,6 +312,7 @@ print(letters[0].reason)
 """
 
 
+@pytest.mark.slow
 def test_levels_that_do_not_go_with_the_schema_do_not_end_the_process(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(table(), path)
@@ -390,6 +392,7 @@ def test_the_first_page_is_looked_at_if_the_footer_gives_its_column_no_length() 
     assert (page.plain, page.stored, page.end) == (2_000_000_000, 10, len(head) + 10)
 
 
+@pytest.mark.slow
 def test_a_damaged_footer_is_a_value_error(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(table(), path, row_group_size=7)

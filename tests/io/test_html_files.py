@@ -133,6 +133,7 @@ def test_pages_of_too_much_work_are_letters_that_name_the_limit(monkeypatch: pyt
     )
 
 
+@pytest.mark.slow
 def test_a_large_page_is_read_by_a_process_of_its_own_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     page = b"<title>T</title><h1>One</h1><p>Two <a href='/x'>three</a> words of a page that says something.</p>" * 20
 

@@ -126,6 +126,7 @@ def test_a_line_is_what_python_says_it_is(line: bytes, end: bytes) -> None:
     agree(line + b"\n" + b'{"text": "after"}' + end)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_damaged_lines_are_what_python_says_they_are(data: st.DataObject) -> None:
@@ -145,6 +146,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from([*KEYS, "x", ""]), values), max_size=5), st.booleans())
 def test_what_python_writes_is_read(objects: list[dict], ascii_only: bool) -> None:
@@ -157,6 +159,7 @@ def blocks_of(data: bytes, size: int) -> Iterator[Block]:
     return (Block(data[i : i + size], i) for i in range(0, len(data), size))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:f, from line")  # of keys that no row has
 @settings(max_examples=150, deadline=None)
 @given(
@@ -338,6 +341,7 @@ def test_a_gap_in_what_is_decompressed_takes_no_whole_line_along() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_pyarrow_would_crash_on_does_not_end_the_process(tmp_path: Path) -> None:
     one, deep = '{"text": "One."}', '{"text": "Two.", "x": ' + "[" * 10_000 + "]" * 10_000 + "}"
     code = "import sys; from pychunk.ingest import ingest\n"

@@ -81,6 +81,7 @@ def test_a_real_dump_gives_its_articles(data: Path) -> None:
     assert sum(row["redirect"] is not None for row in everything) == 100
 
 
+@pytest.mark.slow
 def test_pages_are_those_of_an_xml_parser(data: Path) -> None:
     from xml.etree import ElementTree
 
@@ -119,6 +120,7 @@ def test_kept_pages_columns_and_namespaces_of_the_dump(tmp_path: Path) -> None:
     assert ids(read(path, namespaces=None, redirects=True)[0]) == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_templates_that_are_left_out_inside_sentences_are_counted(tmp_path: Path) -> None:
     body = [
         page(
@@ -195,6 +197,7 @@ def test_old_dumps_without_ns_and_redirect_flags(tmp_path: Path) -> None:
     assert ids(read(path)[0]) == ["1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["xml", "xml.gz", "xml.bz2", "xml.zst", "xml-p1p9.bz2"])
 def test_every_compression(tmp_path: Path, ending: str) -> None:
     plain = HEAD + b"".join(page(i, words(i, 50)) for i in range(300)) + FOOT
@@ -232,6 +235,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bzip2, "_LONG", 120_000)
 
 
+@pytest.mark.slow
 def test_parallel_is_serial(tmp_path: Path, streams_of_pages: list[bytes]) -> None:
     path = write(tmp_path, multistream(streams_of_pages))
     found = {}
@@ -302,6 +306,7 @@ def test_what_only_looks_like_a_stream_start_is_not_one(
     assert (b"".join(block.data for block in found), letters) == (b"".join(streams_of_pages[:6]), [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.55, 0.999])
 @pytest.mark.parametrize("single", [True, False])
 def test_a_truncated_file_gives_all_complete_pages(
@@ -320,6 +325,7 @@ def test_a_truncated_file_gives_all_complete_pages(
     assert any("cut off" in letter.reason for letter in letters)
 
 
+@pytest.mark.slow
 def test_a_block_is_yielded_in_parts_and_only_after_its_checksum() -> None:
     run = bz2.compress(b"a" * 40_000_000)  # one block, of 40 bytes
     found, letters = blocks_of(run * 3)
@@ -339,6 +345,7 @@ def test_a_truncated_gzip_file(tmp_path: Path, streams_of_pages: list[bytes]) ->
     assert "cut off" in letters[0].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["garbage between", "bits flipped", "zeros", "stream cut"])
 def test_damage_in_the_middle_costs_what_it_hit(tmp_path: Path, streams_of_pages: list[bytes], damage: str) -> None:
     packed = [bz2.compress(part) for part in streams_of_pages]
@@ -429,6 +436,7 @@ def test_a_dump_in_utf_16_is_read(tmp_path: Path, encoding: str, name: str) -> N
 DEEP = 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

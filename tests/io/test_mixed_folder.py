@@ -103,6 +103,7 @@ def letters(out: Path) -> dict[str, str]:
     return {line["source"].removeprefix("in/"): line["reason"] for line in lines}
 
 
+@pytest.mark.slow
 def test_each_file_is_read_or_a_letter(folder: Path, tmp_path: Path) -> None:
     done = run(tmp_path, "ingest", "in", "--column", "text", "-o", "out", "--strict")
     assert done.returncode == 1, done.stderr
@@ -125,6 +126,7 @@ def test_each_file_is_read_or_a_letter(folder: Path, tmp_path: Path) -> None:
     assert sorted(manifest["source"]["ignored"]) == sorted(f"in/{name}" for name in UNREAD)
 
 
+@pytest.mark.slow
 def test_without_strict_the_run_is_well_and_counts_what_is_not_read(folder: Path, tmp_path: Path) -> None:
     done = run(tmp_path, "ingest", "in", "--column", "text", "-o", "out")
     assert done.returncode == 0, done.stderr

@@ -36,6 +36,7 @@ def folder_of(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_is_read_with_its_columns_and_broken_files_are_letters(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     letters: list[DeadLetter] = []
@@ -69,6 +70,7 @@ def test_a_folder_is_read_with_its_columns_and_broken_files_are_letters(tmp_path
         assert len(next(open_source(folder / "c.pdf").batches())) == 1
 
 
+@pytest.mark.slow
 def test_a_pdf_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     (tmp_path / "report").write_bytes(made([headed()]))
     assert open_source(tmp_path / "report").kind == "pdf"
@@ -86,6 +88,7 @@ def test_chunks_know_their_pages(tmp_path: Path) -> None:
         assert chunks["page"].to_pylist() == [1, 3]
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_of(tmp_path)
     monkeypatch.chdir(tmp_path)

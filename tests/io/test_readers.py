@@ -231,6 +231,7 @@ def test_wikiextractor_output_with_breaks(tmp_path: Path) -> None:
     assert [reason[:13] for reason in reasons] == ["the document ", "text outside ", "invalid UTF-8", "the document "]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "documents", "letters"),
     [
@@ -327,6 +328,7 @@ def test_a_file_that_goes_away_is_a_letter(tmp_path: Path) -> None:
     assert letters[0].source == str(tmp_path / "b.txt")
 
 
+@pytest.mark.slow
 def test_parquet_from_standard_input(tmp_path: Path) -> None:
     path = write(tmp_path / "in.parquet", pa.table({"text": TEXTS}))
     code = "from pychunk.io import open_source; "
@@ -338,6 +340,7 @@ def test_parquet_from_standard_input(tmp_path: Path) -> None:
     assert ast.literal_eval(done.stdout.decode()) == TEXTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.arrow"])
 def test_batches_are_bounded_and_the_same_each_time(tmp_path: Path, name: str) -> None:
     made = [f"{i} " * (i % 700) for i in range(2000)] + ["long " * 50_000, "end"]

@@ -65,6 +65,7 @@ def test_a_dump_gives_the_articles_of_the_plain_file(tmp_path: Path, archive: Pa
     assert found[-1].bytes_read <= source.total_bytes == archive.stat().st_size
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(data=st.binary(max_size=5000).flatmap(lambda part: st.integers(1, 900).map(lambda times: part * times)))
 def test_any_bytes_come_back(data: bytes) -> None:
@@ -73,6 +74,7 @@ def test_any_bytes_come_back(data: bytes) -> None:
     assert all(len(block.data) <= 1 << 16 for block in found)
 
 
+@pytest.mark.slow
 def test_no_more_is_read_than_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.7z"
     path.write_bytes(packed({"a": random.Random(0).randbytes(2 << 20)}))
@@ -88,6 +90,7 @@ def test_no_more_is_read_than_is_asked_for(tmp_path: Path) -> None:
 METHODS = ("LZMA2", "LZMA", "ZSTD", "DEFLATE", "DEFLATE64", "BZIP2", "BROTLI", "COPY")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "method"),
     [(first, method) for first in (None, "X86", "ARM") for method in METHODS if not first or method != "COPY"],
@@ -157,6 +160,7 @@ def test_what_cannot_be_unpacked_is_told(data: bytes, reason: str) -> None:
     assert found[-1].gap
 
 
+@pytest.mark.slow
 def test_a_letter_names_about_the_place_of_the_damage() -> None:
     drawn = random.Random(0).randbytes(5 << 19)
     data = packed({"a": drawn})
@@ -167,6 +171,7 @@ def test_a_letter_names_about_the_place_of_the_damage() -> None:
     assert found[-1].bytes_read >= found[-2].bytes_read
 
 
+@pytest.mark.slow
 def test_of_two_compressions_one_is_read(tmp_path: Path) -> None:
     (tmp_path / "dump.xml.7z").write_bytes(packed({"dump.xml": dump()}))
     (tmp_path / "dump.xml.bz2").write_bytes(bz2.compress(dump()))

@@ -304,6 +304,7 @@ PIECES = ["{{", "}}", "{{{", "[[", "]]", "|", "=", "\n==", "==\n", "\n{|", "\n|}
           "</poem>", "\x06p", "\u2003"]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_any_markup_is_taken(text: str) -> None:
@@ -329,12 +330,14 @@ def balanced() -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(balanced())
 def test_balanced_markup_leaves_nothing(text: str) -> None:
     assert not MARKUP.search(clean(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["{{", "[[", "{{a|", "[[a|", "<ref>", "<!--", "<math>", "{{}}", "]]", "}}", "\n==a==", "\n{|",
@@ -350,6 +353,7 @@ def test_time_grows_with_length_alone(unit: str) -> None:
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "run", "after"),
     [
@@ -378,6 +382,7 @@ def test_long_runs_take_no_long_time(before: str, run: str, after: str) -> None:
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.slow
 def test_short_lines_of_a_paragraph_take_time_in_proportion() -> None:
     begun = time.process_time()
     text = clean("ab\n" * 1_400_000)

@@ -94,6 +94,7 @@ def test_nodes_are_those_of_the_slow_twin(texts: list[str], levels: list) -> Non
     assert sorted(got, key=str) == sorted(wanted, key=str)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, levels=LEVELS)
 def test_nothing_depends_on_the_batch_or_threads(texts: list[str], levels: list) -> None:
@@ -126,6 +127,7 @@ def test_a_nodes_vector_is_that_of_a_chunk_of_its_sentences(texts: list[str], le
             np.testing.assert_allclose(chunks.vectors, found.vectors(level), atol=2e-7)  # of one sentence: its own
 
 
+@pytest.mark.slow
 def test_groups_are_the_methods_chunks(articles: list[str]) -> None:
     for method in ("topic", "semantic", "structure"):
         found = pychunk.segment(articles[:60], method, levels=["group", "document"], vectors="sentence")

@@ -15,6 +15,7 @@ import pychunk
 from pychunk import Hierarchy
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, levels=LEVELS, order=st.randoms(use_true_random=False), vectors=st.sampled_from([None, "chunk"]))
 def test_arrow_and_back(texts: list[str], levels: list, order, vectors: str | None) -> None:

@@ -42,6 +42,7 @@ def test_the_head_of_a_document_stands_beside_each_of_its_chunks_which_stay_what
     assert pychunk.segment([], augment="head").table.schema.field("context").type == pa.large_string()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab é。.\n\t中"), max_size=60), max_size=4), st.integers(1, 40))
 def test_a_head_is_of_the_text_alone_however_it_is_cut(texts: list[str], characters: int) -> None:

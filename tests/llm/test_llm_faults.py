@@ -208,6 +208,7 @@ def test_a_dry_run_predicts(name: str) -> None:
     assert (told.asked, told.fell_back) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["autochunker", "llm_semantic"])
 def test_a_dry_run_counts_as_the_endpoint_did(method: str, tmp_path: Any) -> None:
     texts = [

@@ -201,6 +201,7 @@ def test_a_reply_that_goes_on_ends_at_the_limit(packed: bool, monkeypatch: pytes
     assert sent[0] < 64 << 20, "buffers of the sockets hold some megabytes"
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_unpacked_to_the_limit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 

@@ -106,6 +106,7 @@ def test_a_killed_ingest_goes_on_and_asks_nothing_twice(
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["autochunker", "proposition"])
 def test_max_cost_ends_an_ingest_that_goes_on(tmp_path: Path, method: str) -> None:
     source, out = corpus(tmp_path, 60), tmp_path / "out"
@@ -129,6 +130,7 @@ def test_max_cost_ends_an_ingest_that_goes_on(tmp_path: Path, method: str) -> No
     assert content(out) == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_cache_ends_an_ingest_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +180,7 @@ def test_no_endpoint_is_said_before_anything_is_written(tmp_path: Path) -> None:
         assert not list((tmp_path / "out").glob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing_and_predicts(tmp_path: Path) -> None:
     source = corpus(tmp_path, 40)
     with Server() as server:

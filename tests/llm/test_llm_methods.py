@@ -129,6 +129,7 @@ def test_windows_are_joined_where_both_agree() -> None:
         assert [chunk.text.count("Sentence") for chunk in chunks] == [5] * 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("fault", [*ANSWER, *(each for each in CONNECTION if not each.startswith(("429-", "hang")))])
 def test_one_fault_is_repaired_or_asked_again(method: str, fault: str) -> None:
@@ -145,6 +146,7 @@ def test_one_fault_is_repaired_or_asked_again(method: str, fault: str) -> None:
             assert chunks.texts == good.texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("fault", ["length", "refusal", "unknown", "words", "empty", "500"])
 def test_the_fallback_cuts_what_the_model_never_answers(method: str, fault: str) -> None:

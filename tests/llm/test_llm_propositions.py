@@ -202,6 +202,7 @@ def test_whatever_a_model_answers_chunks_are_what_they_are(
         each.encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ANSWERS, st.integers(1, 6))
 def test_an_answer_is_read_or_refused(text: str, count: int) -> None:

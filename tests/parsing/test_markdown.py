@@ -226,6 +226,7 @@ def is_common(text: str) -> bool:
     return ADDED.search(text.removeprefix("\ufeff")) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(MARKDOWN.filter(is_common))
 def test_blocks_are_those_of_markdown_it(text: str) -> None:
@@ -270,6 +271,7 @@ def check_files(most: int) -> None:
         assert rows(text) == named(reference.blocks(text)), file
 
 
+@pytest.mark.slow
 def test_files_of_installed_packages() -> None:
     check_files(1_000_000)
 

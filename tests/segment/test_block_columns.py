@@ -48,6 +48,7 @@ def equal(a: Blocks, b: Blocks) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, st.booleans(), st.booleans())
 def test_blocks_come_back(documents: list, known: bool, paged: bool) -> None:
     blocks = Blocks.of(documents)
@@ -62,6 +63,7 @@ def test_blocks_come_back(documents: list, known: bool, paged: bool) -> None:
     assert equal(blocks, blocks_from_arrow(chunked))
 
 
+@pytest.mark.slow
 @given(DOCUMENTS, st.data())
 def test_slices(documents: list, data: st.DataObject) -> None:
     begin = data.draw(st.integers(0, len(documents)))

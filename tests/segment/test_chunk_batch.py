@@ -292,6 +292,7 @@ def test_the_repr_of_a_batch_says_counts_and_method(chunks: ChunkBatch) -> None:
     )
 
 
+@pytest.mark.slow
 def test_writing_is_loaded_when_it_is_asked_for() -> None:
     code = "import sys, pychunk; pychunk.segment('A b. C d.').to_list(); print('pychunk.io' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

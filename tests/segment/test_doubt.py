@@ -30,6 +30,7 @@ def test_thresholds_of_pic_part_relevant_scores_from_others(documents: list[list
             assert abs(float(score) - threshold) < 1e-9 or (score > threshold) == bool(label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [("value", 0.2), ("percentile", 20.0), ("std", 1.0), ("iqr", 1.5)])
 @given(documents=DOCUMENTS)
 def test_thresholds_of_semantic_part_cuts_from_the_rest(kind: tuple[str, float], documents: list[list[float]]) -> None:

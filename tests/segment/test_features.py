@@ -72,6 +72,7 @@ def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 STRUCTURED = [{"method": "structure", "within": within, "size": 12} for within in ("size", "topic", "semantic")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", [*PLANS, *STRUCTURED], ids=lambda plan: "-".join(map(str, plan.values())))
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("count", [1, *amounts(15, 2000)])
@@ -119,6 +120,7 @@ def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | N
     assert len(set(flags.values.tolist())) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
     if plan["method"] == "fixed":
@@ -258,6 +260,7 @@ def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:
     assert _native.method_traits() == {name: method.traits for name, method in native.items()}
 
 
+@pytest.mark.slow
 def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of(60)
     size = sum(len(text.encode()) for text in texts)

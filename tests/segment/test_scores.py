@@ -29,6 +29,7 @@ CURVES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options"), CURVES, ids=str)
 @settings(max_examples=25, deadline=None)
 @given(texts=st.lists(SENTENCES, max_size=3))

@@ -337,6 +337,7 @@ def test_merged_chunks_take_the_kind_that_holds_more_tokens() -> None:
     assert out.table["score"].to_pylist()[2] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None:
     text = "One two three four five six. " * 3
     ladder = ["\n\n", "\n", " ", ""]
@@ -357,6 +358,7 @@ def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None
                 assert after.overlap == max(0, before.end - after.start) <= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "method", "options"),
     [
@@ -489,6 +491,7 @@ def test_metadata_and_exports() -> None:
     assert out.metadata["encoder"].startswith("pychunk-static")
 
 
+@pytest.mark.slow
 def test_memory_used_again_does_not_touch_earlier_results() -> None:
     texts = [f"Sentence {i} of a long document, number {j}. " * 20 for j in range(40) for i in range(200)]
     first = pychunk.segment(texts, "sentence")  # 7 MB of text: blocks that are kept for the next call

@@ -155,6 +155,7 @@ def test_a_method_in_python_has_its_own_curve_and_threshold() -> None:
     assert len(data["documents"][0]["layers"][0]["s"]) == 1 + sum(v < 0.3 for v in curve["v"][:-1])
 
 
+@pytest.mark.slow
 def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path: Path) -> None:
     chunks = pychunk.segment(["One. Two.", "Three."], "sentence")
     assert chunks.origin is not None
@@ -177,6 +178,7 @@ def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path
     assert pychunk.segment(large, "semantic").view(texts=[large]).html.count('"curve":') == 1
 
 
+@pytest.mark.slow
 def test_chunks_keep_neither_models_nor_large_buffers() -> None:
     seg = pychunk.Segmenter("semantic", threshold=0.3)
     many = pa.array(["Cats purr. Dogs bark. " * 100] * 10_000, pa.large_string())

@@ -16,6 +16,7 @@ if not BENCH.is_dir():
     pytest.skip("the benches are in the repository alone", allow_module_level=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_faiss_thread")
 def test_every_way_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.index import index_approximate

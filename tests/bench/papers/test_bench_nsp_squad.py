@@ -42,6 +42,7 @@ def found(
     return json.loads(save.read_text()), page.read_text(), capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_table_is_complete(found: tuple[dict, str, str], tiny_pairs: Path) -> None:
     saved, page, printed = found
     own = f"nsp, {tiny_pairs.name}"

@@ -82,6 +82,7 @@ def intervals_in(value: object) -> list[dict[str, float]]:
     return [each for cell in value for each in intervals_in(cell)] if isinstance(value, list) else []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_candidate_has_every_figure(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

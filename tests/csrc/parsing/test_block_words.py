@@ -34,6 +34,7 @@ def check(bodies: list[str]) -> None:
         assert found.tolist() == slow.tolist()
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(_PIECES, max_size=50).map(lambda pieces: "".join(pieces).lower()), max_size=5))
 @settings(max_examples=200)
 def test_words_are_those_of_the_reference(bodies: list[str]) -> None:

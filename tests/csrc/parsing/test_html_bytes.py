@@ -55,6 +55,7 @@ def depth(page: str) -> int:
     return most
 
 
+@pytest.mark.slow
 @given(_MARKUP)
 @settings(max_examples=300)
 def test_no_pattern_nests_deeper_than_it_is_counted(pattern: str) -> None:
@@ -180,6 +181,7 @@ def plain(page: bytes, key: bytes) -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 @given(_JSON)
 @settings(max_examples=400)
 def test_keys_and_their_values_are_those_of_plain_patterns(page: bytes) -> None:

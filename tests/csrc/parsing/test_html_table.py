@@ -41,6 +41,7 @@ def test_cells_stand_in_a_grid(page: str, rows: list[str]) -> None:
     assert check(page)
 
 
+@pytest.mark.slow
 def test_cells_that_span_many_rows_are_repeated_within_bounds() -> None:
     page = f"<table><tr><td rowspan=0>{'x' * 900}<td>a" + "<tr><td>b" * 20_000 + "</table>"
     text = html.parse_html(page).text

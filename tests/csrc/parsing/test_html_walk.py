@@ -365,6 +365,7 @@ def test_odd_pages_are_walked_natively_and_alike(page: str) -> None:
     assert check(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("share", amounts(3, 1))
 def test_hostile_pages_are_walked_natively_and_alike(name: str, share: int) -> None:
@@ -433,6 +434,7 @@ def test_the_reference_reads_the_same_page(monkeypatch: pytest.MonkeyPatch) -> N
     assert fast.facts.depth.tolist() == slow.facts.depth.tolist()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_walk() -> None:
     part = '<div class="c x"><p>Some text <b>in</b> a page with <a href="#">links</a>.</p></div>\n'
     page = np.frombuffer(("<html>" + part * 1_000_000 + "</html>").encode(), np.uint8)

@@ -129,6 +129,7 @@ def test_texts_of_headings_equal_the_twin(begin: str, inside: str, end: str) -> 
     assert markdown.heading_text(line, LINKED) == heading_text(line, link_labels(LINKED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["`" * 3 + " ``", "<a '", "<b>", "](a(", "![", "[a][", "*a_", "<!--", "__a", "&a", "{/*", "[^", "**a "]
 )

@@ -73,6 +73,7 @@ def check(markup: str | bytes) -> None:
     assert slow.copy.tolist() == [numbers.setdefault(page.text[start:end], len(numbers)) for start, end in spans]
 
 
+@pytest.mark.slow
 @given(st.lists(_PIECES, max_size=60).map("".join))
 @settings(max_examples=150, deadline=None)  # the first page loads the model
 def test_features_and_sums_are_those_of_numpy(markup: str) -> None:

@@ -76,6 +76,7 @@ def test_a_scan_is_brute_force(
     assert scan.found(allowed) == len(reference.top(rows, offsets, queries[0], 10**12, allowed)[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32),
@@ -111,6 +112,7 @@ def test_a_scan_with_scores_beside_finds_the_best_sums(
             assert [each[place][there].tolist() for each in (scores, chunks, best)] == wanted[number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 5, 40])
 def test_many_rows_with_scores_beside(asked: int) -> None:
     rows, offsets = made(7, [3, 0, 5, 1, 30, 2] * 1500, 64, "int8", 0.01)
@@ -133,6 +135,7 @@ def test_products_are_those_of_dot() -> None:
         assert reference.products(rows, query).tolist() == [reference_vectors.dot(row, query) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
     rows, offsets = made(5, [3, 0, 5, 1, 300, 2] * 60, 64, dtype, 0.2)
@@ -147,6 +150,7 @@ def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
     assert found(without, queries[:5], 20) == expected(rows, each, queries[:5], 20)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([32, 256, 1024]), st.sampled_from([1, 2, 5, 21]), st.booleans())
 def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked: int, spiky: bool) -> None:
@@ -165,6 +169,7 @@ def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked:
         assert [found(scan, query[None], count)[0] for query in queries] == wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     st.integers(0, 2**32),
@@ -250,6 +255,7 @@ def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
         assert [each.tolist() for each in own] == [each.tolist() for each in wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [96, 128, 256])
 def test_heads_of_odd_rows_hide_none(dim: int) -> None:
     rng = np.random.default_rng(dim)

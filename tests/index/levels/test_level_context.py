@@ -37,6 +37,7 @@ def section_of(rows: list[dict[str, Any]], hit: Any) -> dict[str, Any]:
     return holding[0] if holding else {"start": hit.start, "end": hit.end}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", RANGES)
 @pytest.mark.parametrize("fusion", ["levels", "score"])
 def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(

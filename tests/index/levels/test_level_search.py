@@ -70,6 +70,7 @@ def index_of(folder, texts: list[str], levels: list) -> tuple[pychunk.Index, Hie
     return index, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dense", "hybrid", "sparse"])
 def test_search_within_levels_equals_brute_force(articles: list[str], tmp_path, mode: str) -> None:
     pytest.importorskip("faiss")

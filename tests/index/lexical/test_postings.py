@@ -144,6 +144,7 @@ def test_every_character_is_folded_as_python_does(around: str) -> None:
     assert natively(texts, diacritics=True) == [without_diacritics(folded(text)) for text in texts]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(HARD | st.sampled_from("ae \u03bf\uac00\u0301\u0345\u093c")).map("".join)))
 def test_hard_texts_are_folded_as_python_does(texts: list[str]) -> None:
@@ -351,6 +352,7 @@ def test_best_rows_are_those_of_a_sort(
         assert (found[0][begin:end].tolist(), found[1][begin:end].tolist()) == (own[rows].tolist(), rows.tolist())
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, 2**32),

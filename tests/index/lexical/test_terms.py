@@ -29,6 +29,7 @@ from pychunk.index.store.store import Store
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "query"),
     [
@@ -132,6 +133,7 @@ def in_pairs(word: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(st.characters(exclude_categories=["Cs"]))
@@ -150,6 +152,7 @@ def test_every_unspaced_letter_is_known() -> None:
             assert Analyzer().terms(c * 2) == ([c, c * 2, c] if is_named(c) else [c * 2]), c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", ["words", "ngrams", "auto"])
 @pytest.mark.parametrize(
     ("text", "query"),
@@ -288,6 +291,7 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
             Analyzer(**{name: "yes"})
 
 
+@pytest.mark.slow
 def test_a_long_query_takes_time_in_proportion(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(40_000)]
     with Index.create(tmp_path / "x") as index:

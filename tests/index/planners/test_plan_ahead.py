@@ -80,6 +80,7 @@ def planned(query: str, metadata: Any) -> tuple[str, str]:
     return pairs[int(1000 * metadata.fine.score.sum()) % 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"k": 40}, {"fusion": "score"}, {"where": {"document": [1, 2, 3, 4, 5]}}])
 def test_plan_and_search_find_what_both_find_apart(
     index: pychunk.Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -154,6 +155,7 @@ def test_best_sentences_of_nodes_are_those_of_all(index: pychunk.Index) -> None:
                 np.testing.assert_array_equal(found, np.array(wanted, np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_a_scan_goes_on_from_what_is_known(dtype: str) -> None:
     drawn = np.random.default_rng(4)

@@ -151,6 +151,7 @@ def test_three_good_hits_are_before_the_best_alone() -> None:
     assert found[0].hit.score == 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: int, tmp_path: Path) -> None:
     names = [f"filler{n}" for n in range(30)]

@@ -186,6 +186,7 @@ def test_any_condition_does_what_it_says(tree: Any) -> None:
         assert at({tree[0]: {tree[1]: tree[2]}}) == wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(max_size=40)

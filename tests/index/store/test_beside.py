@@ -55,6 +55,7 @@ def test_words_of_the_context_find_a_chunk_which_shows_its_document_alone(
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     st.lists(st.tuples(st.text("ab ", max_size=5), st.text("abcü。 ", min_size=1, max_size=9)), min_size=1, max_size=5)

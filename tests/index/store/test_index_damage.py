@@ -121,6 +121,7 @@ def check_outcomes(found: list[list[str]], count: int) -> None:
     assert sum(own[3] == "named" for own in compared) > count  # the damage is such
 
 
+@pytest.mark.slow
 def test_damage_is_an_error_or_changes_no_hit(whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "x"))
     check_outcomes(outcomes(folder, 1, FEW), FEW)
@@ -179,6 +180,7 @@ def no_text(data: bytes) -> bytes:
     return data.replace(b"purr", b"p\xff\xfer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "put"),
     [
@@ -214,6 +216,7 @@ def test_hostile_numbers_with_right_checksums_are_refused(
         hits(folder, verify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "use"),
     [
@@ -304,6 +307,7 @@ def test_a_part_without_what_a_hit_needs_is_refused(lacks: str, why: str, whole:
             hits(folder, verify)
 
 
+@pytest.mark.slow
 def test_a_hostile_graph_is_refused(tmp_path: Path) -> None:
     faiss = pytest.importorskip("faiss")
     folder = made(tmp_path / "x", "hnsw")
@@ -364,6 +368,7 @@ def test_a_graph_that_announces_more_than_its_file_holds_is_refused_unread(
         begin += 8 + size * width
 
 
+@pytest.mark.slow
 def test_other_forms_of_faiss_are_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     faiss = pytest.importorskip("faiss")
     folder = made(tmp_path / "x", "hnsw")
@@ -399,6 +404,7 @@ def test_a_compressed_table_is_refused_unread(codec: str, file: str, whole: Path
             hits(folder, verify)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "value"),
     [

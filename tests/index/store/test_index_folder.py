@@ -231,6 +231,7 @@ def test_an_approximate_index_does_not_grow_from_a_damaged_file(saved_index: Pat
     assert len(Index.open(saved_index)) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saved_index", ["pq"], indirect=True)
 def test_a_search_names_codes_that_are_damaged_or_finds_all_without_them(saved_index: Path) -> None:
     # Nobody looked at checksums. Codes say which rows are scored, here all: a wrong one changes no hit.
@@ -368,6 +369,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flat", "hnsw"])
 def test_a_reader_answers_as_when_it_opened_until_it_refreshes(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "x"

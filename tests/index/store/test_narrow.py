@@ -116,6 +116,7 @@ def test_a_table_has_the_types_that_were_added_and_half_of_the_bytes(
     assert (sizes, stored["start"].nbytes, stored.schema.field("year").type) == (8 * 5, 4 * 5, pa.int64())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_documents_of_two_thousand_million_characters(
     order: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

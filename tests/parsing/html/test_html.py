@@ -291,6 +291,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_take_linear_time(name: str) -> None:
     page, word = HOSTILE[name]
@@ -354,6 +355,7 @@ def test_a_page_is_large_by_its_bytes_its_nodes_or_its_steps() -> None:
     assert not work_of(b"<p>x</p>" * 40_000).is_large
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["<h1>A</h1><p>b <a href=/c>d</a><img alt='e f g'>", "<div>h" * 2000, "<p>река\0"])
 def test_a_page_is_the_same_if_a_process_of_its_own_reads_it(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = page.encode("cp1251")
@@ -407,6 +409,7 @@ def test_twice_the_page_takes_twice_the_time() -> None:
     assert whole <= 3 * half  # 4 where time grows with the square
 
 
+@pytest.mark.slow
 def test_without_selectolax_the_command_is_named() -> None:
     code = (
         "import sys; sys.modules['selectolax'] = None; sys.modules['selectolax.lexbor'] = None\n"

@@ -123,6 +123,7 @@ _PIECES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(_PIECES, max_size=30).map("".join))
 def test_blocks_are_told_what_a_walk_to_the_root_tells(markup: str) -> None:

@@ -78,6 +78,7 @@ def told(command: str, out: Path) -> str:
     return "\n".join(pq.read_table(out)["text"].to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["segment", "view", "index", "ingest"])
 def test_every_command_takes_it(command: str, page: Path, tmp_path: Path) -> None:
     if command == "index":

@@ -51,6 +51,7 @@ def test_a_table_is_one_block_with_a_line_a_row() -> None:
     assert found[3][3] == " ".join(after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", [True, False])
 @pytest.mark.parametrize("heads", [True, False])
 def test_a_table_that_goes_on_over_pages_is_one(tmp_path: Path, repeated: bool, heads: bool) -> None:

@@ -71,6 +71,7 @@ def test_a_paragraph_that_goes_on_over_pages_is_one_block(heads: bool) -> None:
     assert [re.match(r"\w+", pdf.text[at:]).group() for at in pdf.page_starts.tolist()] == begins
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heads", [True, False])
 def test_chunks_know_the_pages_of_a_paragraph_that_goes_on(tmp_path: Path, heads: bool) -> None:
     sentences = [f"Sentence {number} says where the fox went in the evening." for number in range(60)]

@@ -41,6 +41,7 @@ def test_pages_of_images_are_noted_and_the_others_read() -> None:
     assert len(pdf.page_starts) == 3
 
 
+@pytest.mark.slow
 def test_mutations_never_crash_nor_hang() -> None:
     drawn = random.Random(12)
     samples = [

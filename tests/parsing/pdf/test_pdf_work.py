@@ -144,6 +144,7 @@ def broken(data: bytes) -> str:
     return str(told.value)
 
 
+@pytest.mark.slow
 def test_a_hostile_file_is_a_letter_beside_a_good_one(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(nested(12, 10))
     (tmp_path / "b.pdf").write_bytes(made([Page().put(50, 50, "Good words.")]))
