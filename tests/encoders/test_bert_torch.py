@@ -257,6 +257,7 @@ def test_the_shipped_next_sentence_model_equals_onnx_runtime() -> None:
 
 
 @pytest.mark.slow  # torch.compile calls a C++ compiler
+@pytest.mark.long
 def test_compiled_layers_compute_the_same_for_all_shapes_at_once(tmp_path: Path) -> None:
     from torch._dynamo.utils import counters
 

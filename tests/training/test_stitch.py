@@ -287,7 +287,7 @@ def test_settings_that_cannot_be_read(text: str, told: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_hints_and_imitation_learn_what_rollouts_alone_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_goes_on_to_the_same_curve(tmp_path: Path) -> None:
     few = ["--steps", "8", "--every", "2", "--held-out", "8", "--seed", "5"]
     arguments = [sys.executable, "-m", "pychunk", "train", "stitch", "--tiny", *few, "--work", str(tmp_path)]
     killed = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -303,6 +303,10 @@ def test_hints_and_imitation_learn_what_rollouts_alone_do_not(tmp_path: Path, mo
     facts = json.loads((checkpoint.parent / "stitch.json").read_text(encoding="utf-8"))
     assert facts["curve"] == whole.curve
 
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_hints_and_imitation_learn_what_rollouts_alone_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tiny_task.HOPS, True, 4)  # in a quarter of the time
     hard = {}
     for method in ("stitch", "grpo"):

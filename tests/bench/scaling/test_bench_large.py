@@ -51,6 +51,7 @@ def test_what_passes_a_limit_is_named(large: ModuleType) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_large_documents_keep_their_limits() -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     # Beside other work a run of twice the size took 2.29 times as long, at times more.
