@@ -1,7 +1,7 @@
 """A server that speaks the protocol of chat completions, for tests: scripted answers, faults, counts of questions.
 
-    python -m tests.llm_server --script good --port 8099
-    python -m tests.llm_server --script slow,429 --delay 0.2
+    python -m tests.helpers.llm_server --script good --port 8099
+    python -m tests.helpers.llm_server --script slow,429 --delay 0.2
 
 Scripts go together: ``liar,500``. Faults of the connection hit the first attempt at each question, so that the next one
 is answered; with ``always`` in the script they hit every one. Faults of the answer hit the first question about a
