@@ -5,7 +5,7 @@ answered is in the cache: a run that was stopped goes on from there.
 
     python bench/papers/pic_answers.py table2 --data ../shared/data --encoder minilm --dry-run
     PYCHUNK_LLM_URL=... PYCHUNK_LLM_MODEL=... PYCHUNK_LLM_KEY=... python bench/papers/pic_answers.py table2 --data ...
-    python -m tests.helpers.llm_server --squad ../shared/data/squad/dev-v2.0.json &  # no model: it answers what it is shown
+    python -m tests.helpers.llm_server --squad ../shared/data/squad/dev-v2.0.json &  # answers what it is shown
 
 ``table2``: ways to cut. ``table3``: where PIC's summary comes from, the half about answers. ``table4``: real questions
 as summaries (RIC). ``figure2a``: PIC's threshold. As in the paper PIC's summaries are a model's, chunks are found by

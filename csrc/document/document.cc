@@ -318,19 +318,30 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
     if (shared.build(*inputs_->tokenizer, text_, starts, size, counts, out.low, out.high)) out.shared = &shared;
     return;
   }
+  if (unit == Unit::kCharacters) {
+    measure_characters(starts, out);
+    return;
+  }
   int64_t words = 0;
   for (size_t p = 0; p < starts.size(); ++p) {
     const int64_t begin = starts[p], end = p + 1 < starts.size() ? starts[p + 1] : size;
-    if (unit == Unit::kCharacters) {
-      const Trimmed inside = trim(text_, begin, end);
-      out.low.push_back(characters_before(inside.begin));
-      out.high.push_back(characters_before(inside.end));
-      continue;
-    }
     out.low.push_back(words);
     words += count_words(text_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
     out.high.push_back(words);
   }
+}
+
+void Document::measure_characters(std::span<const int64_t> starts, Lengths& out) {
+  const auto size = static_cast<int64_t>(text_.size());
+  out.low.resize(starts.size()), out.high.resize(starts.size());
+  // A part of white space alone adds nothing to a run that it begins or ends.
+  for (size_t p = 0; p < starts.size(); ++p) {
+    const Trimmed inside = trim(text_, starts[p], p + 1 < starts.size() ? starts[p + 1] : size);
+    out.low[p] = inside.empty() ? -1 : characters_before(inside.begin);
+    out.high[p] = !inside.empty() ? characters_before(inside.end) : p > 0 ? out.high[p - 1] : 0;
+  }
+  int64_t next = characters_before(size);
+  for (size_t p = starts.size(); p-- > 0;) next = out.low[p] = out.low[p] < 0 ? next : out.low[p];
 }
 
 Rows Document::table_vectors() {

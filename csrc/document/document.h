@@ -73,6 +73,7 @@ class Document : private RowMaker {
   // tokens read); `shared` is kept where the lengths need it.
   void measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts, SharedWords& shared,
                      Lengths& out);
+  void measure_characters(std::span<const int64_t> starts, Lengths& out);
   Rows vectors();        // one row a sentence
   Rows table_vectors();  // those that the table holds
   // How much sentence s + 1 belongs to sentence s: probabilities (nsp, topic), else adjacent cosines; empty where the

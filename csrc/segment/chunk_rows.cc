@@ -123,6 +123,7 @@ class RowWriter {
     for (int64_t s = span.own_first; s < span.last; ++s) {
       bool whole = false;
       const Trimmed part = part_of(s, inside, whole);
+      if (part.empty()) continue;
       const int64_t weight = inputs_.counts_tokens() ? tokens_of(s, part, whole) : part.end - part.begin;
       const int8_t label = chunking_.grouping.labels[static_cast<size_t>(s)];
       balance += label > 0 ? weight : label == 0 ? -weight : 0;

@@ -6,18 +6,36 @@ import html
 import json
 import re
 from functools import lru_cache
-from urllib.parse import unquote
+
+#: One octet or several as a URL encodes them.
+_ENCODED = re.compile("((?:%[0-9a-fA-F]{2})+)")
 
 
 @lru_cache(4096)
 def spellings(secret: str) -> re.Pattern[str]:
     """Return the pattern of a secret as it is, decoded, encoded, escaped, and all of that in part.
 
-    >>> found = spellings("a'b%2Bc")
-    >>> all(map(found.fullmatch, ["a'b%2Bc", "a'b+c", "a%27b%252bc", "a&#x27;b+c", "a'b c"]))
+    >>> found = spellings("a'b%2Bc%61")
+    >>> all(map(found.fullmatch, ["a'b%2Bc%61", "a'b+ca", "a%27b%252bc%61", "a&#x27;b+c%61", "a'b ca"]))
     True
     """
-    return re.compile("|".join("".join(map(_form, each)) for each in dict.fromkeys((secret, unquote(secret)))))
+    parts = _ENCODED.split(secret)
+    decoded = "".join(_decoded(part) if at % 2 else "".join(map(_form, part)) for at, part in enumerate(parts))
+    return re.compile("|".join(dict.fromkeys((decoded, "".join(map(_form, secret))))))
+
+
+def _decoded(encoded: str) -> str:
+    """Return the pattern of characters that a URL encodes: each as it stands there, or as what it means."""
+    pattern = ""
+    for each in bytes.fromhex(encoded.replace("%", "")).decode(errors="surrogateescape"):
+        octets = each.encode(errors="surrogateescape")
+        means = "\ufffd" if "\udc80" <= each <= "\udcff" else each  # which no text is, decodes so
+        pattern += f"(?:{_octets(octets)}|{_form(means)})"
+    return pattern
+
+
+def _octets(octets: bytes) -> str:
+    return "".join(f"%(?:25)*(?i:{octet:02x})" for octet in octets)
 
 
 def _form(character: str) -> str:
@@ -29,5 +47,5 @@ def _form(character: str) -> str:
         said = {each, f"\\{each}", f"\\u{ord(each):04x}", html.escape(each), repr(octets)[2:-1]}
         said |= {how(each)[1:-1] for how in (repr, ascii, json.dumps)}
         ways += map(re.escape, sorted(said, key=len, reverse=True))
-        ways.append("".join(f"%(?:25)*(?i:{octet:02x})" for octet in octets))
+        ways.append(_octets(octets))
     return f"(?:{'|'.join(ways)})"

@@ -215,7 +215,12 @@ class Index:
         wanted = facts["name"] if encoder is None else encoder
         made = None
         if wanted is not None:
-            made = registry.vector_encoder(wanted, placement)
+            try:
+                made = registry.vector_encoder(wanted, placement)
+            except ValueError as error:
+                if encoder is not None:
+                    raise
+                raise ValueError(f"{store.folder} names an encoder that cannot be loaded: {error}") from None
             if made.fingerprint != facts["fingerprint"]:
                 raise ValueError(
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "

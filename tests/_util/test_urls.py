@@ -146,7 +146,9 @@ def test_every_documented_parameter_goes() -> None:
             ],
         ),
         ("planted%FF", ["planted%FF"]),
+        ("planted%FF", ["planted\ufffd", "planted%ff"]),
         ("%70lanted", ["planted", "%70lanted"]),
+        ("%24%61planted%21", ["$%61planted!", "%24aplanted%2521", "$aplanted!"]),  # decoded in part
     ],
 )
 def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str]) -> None:
@@ -155,6 +157,11 @@ def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str
             found = hidden(f"of {each}.", url)
             assert "lanted" not in found
             assert found.startswith("of ")
+
+
+def test_messages_hide_what_fsspec_takes_for_a_part_of_a_url() -> None:
+    url = "http://h/a;token=,::planted!/b?next=https://o/p"
+    assert hidden("Protocol not known: planted!/b?next=https", url) == "Protocol not known: [hidden]/b?next=https"
 
 
 @pytest.mark.slow

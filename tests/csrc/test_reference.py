@@ -163,6 +163,22 @@ def test_a_given_sentence_may_begin_with_the_white_space_behind_a_piece() -> Non
     assert cuts[2] == ("VID-19", "score")
 
 
+def test_a_given_sentence_of_white_space_counts_for_nothing() -> None:
+    text = "E.g. me@example.org. "
+    made = pychunk.Segmenter("fixed", size=20, unit="characters")
+    spans = [[(0, 5), (5, 11), (11, 20), (20, 21)]]
+    check_equal(made, [text], sentence_spans=spans)
+    assert [chunk.text for chunk in made([text], sentence_spans=spans)] == [text.strip()]
+    blank = [[(0, 3), (3, 5), (5, 9)]]
+    check_equal(pychunk.Segmenter("fixed", size=4, unit="characters"), ["One  two."], sentence_spans=blank)
+
+    text, spans = "aa bb cc.[1] r.e.", [[(0, 12), (12, 13), (13, 17)]]
+    labelled = pychunk.Segmenter("pic", max_tokens=3)
+    check_equal(labelled, [text], sentence_spans=spans)
+    kinds = {chunk.text: chunk.kind for chunk in labelled([text], sentence_spans=spans)}
+    assert kinds["[1]"] == kinds["aa bb"] == "relevant"
+
+
 @pytest.mark.parametrize("spans", [[(0, 4), (5, 7), (8, 21)], [(0, 4), (8, 21), (22, 25)]])
 def test_lines_without_a_sentence_in_them_equal_the_reference(spans: list[tuple[int, int]]) -> None:
     text = "Cats\n \x0b\nThe cats sat.\n\u202f\n\n"

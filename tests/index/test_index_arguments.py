@@ -1,5 +1,6 @@
 """What an index refuses, it names, with what was expected and what came."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,16 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         assert len(index) == 5
     with pytest.raises(ValueError, match=r"holds vectors of encoder 'static'.*open with the encoder that made them"):
         Index.open(saved_index, encoder=tiny_encoder)
+
+
+def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_encoder: Path) -> None:
+    moved = tmp_path / "encoder"
+    shutil.copytree(tiny_encoder, moved)
+    with Index.create(tmp_path / "x", encoder=moved) as index:
+        index.add(pychunk.segment("A cat.", "sentence", vectors="sentence", encoder=moved))
+    shutil.rmtree(moved)
+    with pytest.raises(ValueError, match=r"/x names an encoder that cannot be loaded: unknown encoder .*/encoder'"):
+        Index.open(tmp_path / "x")
 
 
 @pytest.mark.slow
