@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 #: The last commit that is not held to this.
 BASE = "7e533a1"
-SUBJECT = re.compile(r"[a-z][a-z0-9_/.-]*: (?P<verb>[a-z]+)\b.*[^.]")
+SUBJECT = re.compile(r"[a-z][a-z0-9_/.-]*(, [a-z][a-z0-9_/.-]*)*: (?P<verb>[a-z]+)\b.*[^.]")
 #: First words that end like no imperative and are one.
 VERBS = {
     "address",
@@ -74,6 +74,7 @@ def test_subjects_name_an_area_and_what_the_commit_does() -> None:
     [
         ("index: skip unchanged files by digest", ""),
         ("csrc/text: embed a table of characters", ""),
+        ("csrc, urls: mend what random inputs found", ""),
         ("Index: skip unchanged files", 'no "area: imperative" without a full stop'),
         ("skip unchanged files", 'no "area: imperative" without a full stop'),
         ("index: skip unchanged files.", 'no "area: imperative" without a full stop'),
