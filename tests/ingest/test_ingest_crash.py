@@ -62,17 +62,16 @@ def start(folder: Path, path: Path, out: Path, workers: int = 1) -> "subprocess.
 
 def killed(
     begin: Callable[[Path], "subprocess.Popen[bytes]"], folder: Path, drawn: random.Random, kills: int
-) -> tuple[dict[str, bytes], int]:
-    """Kills runs at random moments, so many times, and goes on with each until it is through, to the same bytes.
+) -> dict[str, bytes]:
+    """Kill runs at random moments of their work, and go on with each until it is through, to the same bytes.
 
-    ``begin`` starts one in a process that writes to the folder that it is given. Returns what an undisturbed run wrote,
-    and how many kills found a run at work.
+    ``begin`` starts one in a process that writes to the folder that it is given. Returns what an undisturbed run wrote.
     """
     begun = time.monotonic()
     assert begin(folder / "whole").wait() == 0
     period = time.monotonic() - begun
     wanted = contents(folder / "whole")
-    done = unfinished = turn = 0
+    done = turn = 0
     while done < kills:
         turn += 1
         out = folder / f"out{turn}"  # a new one each time: one that is through is done before it can be killed
@@ -81,20 +80,20 @@ def killed(
             try:
                 child.wait(drawn.uniform(0.3, 1.0) * period if done < kills else None)
             except subprocess.TimeoutExpired:
+                while child.poll() is None and not out.exists():  # it still loads
+                    time.sleep(0.005)
                 child.send_signal(signal.SIGKILL)
                 child.wait()
-                done += 1
-                if out.exists():
-                    held = contents(out)
-                    unfinished += b'"complete": true' not in held.get("_manifest.json", b"")
-                    for name in held:
-                        if Path(name).name.startswith("part"):  # what has a name is whole
-                            assert held[name] == wanted[name]
+                held = contents(out)
+                done += b'"complete": true' not in held.get("_manifest.json", b"")
+                for name in held:
+                    if Path(name).name.startswith("part"):  # what has a name is whole
+                        assert held[name] == wanted[name]
                 continue
             assert child.returncode == 0
             break
         assert contents(out) == wanted
-    return wanted, unfinished
+    return wanted
 
 
 @pytest.mark.slow
@@ -107,10 +106,9 @@ def test_killed_at_some_moments_the_bytes_are_the_same(tmp_path: Path, kills: in
         text = sentences(drawn, drawn.randint(1, 80))
         lines.append("broken\n" if i % 97 == 5 else f'{{"id": "d{i}", "text": "{text}"}}\n')
     path.write_text("".join(lines))
-    wanted, unfinished = killed(lambda out: start(tmp_path, path, out), tmp_path, drawn, kills)
+    wanted = killed(lambda out: start(tmp_path, path, out), tmp_path, drawn, kills)
     assert len(wanted) > 30
     assert wanted["_dead_letters.jsonl"].count(b"\n") == 31
-    assert unfinished
 
 
 @pytest.mark.slow
@@ -140,8 +138,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
         command = [sys.executable, str(script), "ingest", str(mixed), "-o", str(out), "--resume", "--quiet"]
         return subprocess.Popen([*command, "--shard-size", "0.1", "--threads", "2"], cwd=tmp_path)
 
-    wanted, unfinished = killed(begin, tmp_path, random.Random(17), kills)
-    assert unfinished >= kills // 2
+    wanted = killed(begin, tmp_path, random.Random(17), kills)
     letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
     assert {Path(each["source"]).name for each in letters} == {"a page.html.gz", "truncated.pdf", "empty.pdf"}
     found = {name: ds.dataset(tmp_path / "whole" / name).to_table() for name in ("", "_removed")}
