@@ -24,4 +24,5 @@ ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++
   "$root/tests/segment/test_batches.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
   "$root"/tests/csrc/parsing/test_{html,noise}_*.py \
   "$root/tests/index/lexical/test_terms.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
-  -m "not slow" -k "not hard_documents and not fork and not instruction_set"
+  -m "not long" \
+  -k "not hard_documents and not fork and not instruction_set and not every_c and not real_pages and not articles and not large_doc"
