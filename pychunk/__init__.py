@@ -40,7 +40,7 @@ try:
     from ._engine.data.ragged import Ragged
     from ._engine.engine import backend
     from ._engine.native import version as __version__
-    from ._util import forks as _forks  # noqa: F401
+    from ._util import forks as _forks  # noqa: F401  # it sets what a fork waits for
     from ._util.lazy import on_demand as _on_demand
     from .chunks.batch import Chunk, ChunkBatch
     from .functions import segment, sentences

@@ -7,7 +7,7 @@ import json
 import re
 from functools import lru_cache
 
-#: One octet or several as a URL encodes them.
+#: Octets that a URL encodes.
 _ENCODED = re.compile("((?:%[0-9a-fA-F]{2})+)")
 
 
@@ -25,11 +25,11 @@ def spellings(secret: str) -> re.Pattern[str]:
 
 
 def _decoded(encoded: str) -> str:
-    """Return the pattern of characters that a URL encodes: each as it stands there, or as what it means."""
+    """Return the pattern of characters that a URL encodes, each encoded or decoded."""
     pattern = ""
     for each in bytes.fromhex(encoded.replace("%", "")).decode(errors="surrogateescape"):
         octets = each.encode(errors="surrogateescape")
-        means = "\ufffd" if "\udc80" <= each <= "\udcff" else each  # which no text is, decodes so
+        means = "\ufffd" if "\udc80" <= each <= "\udcff" else each  # unquote() makes this of octets that are not UTF-8
         pattern += f"(?:{_octets(octets)}|{_form(means)})"
     return pattern
 

@@ -140,7 +140,8 @@ def without_secrets(url: str, hides: frozenset[str] = frozenset()) -> str:
 def hidden(text: str, *paths: str) -> str:
     """Return a message without the secrets of the URLs in it, and without those of paths."""
     secrets = {each for path in paths if "://" in path for each in _parted(address_of(path), hides_of(path))[1]}
-    secrets |= {part for each in secrets for part in each.split("::")}  # at which fsspec parts a URL, wherever that is
+    # fsspec splits a URL at every "::", so it may report a part of a secret.
+    secrets |= {part for each in secrets for part in each.split("::")}
     # First, as a secret may hold what ends a URL in a text; the longest before those that are a part of it.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:

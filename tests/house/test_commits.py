@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The last commit that is not held to this.
+#: Commits after this one follow the rule.
 BASE = "7e533a1"
 SUBJECT = re.compile(r"[a-z][a-z0-9_/.-]*(, [a-z][a-z0-9_/.-]*)*: (?P<verb>[a-z]+)\b.*[^.]")
 #: First words that end like no imperative and are one.

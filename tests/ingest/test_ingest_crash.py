@@ -80,7 +80,7 @@ def killed(
             try:
                 child.wait(drawn.uniform(0.3, 1.0) * period if done < kills else None)
             except subprocess.TimeoutExpired:
-                while child.poll() is None and not out.exists():  # it still loads
+                while child.poll() is None and not out.exists():  # a kill before the work would show nothing
                     time.sleep(0.005)
                 child.send_signal(signal.SIGKILL)
                 child.wait()
