@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pychunk
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))  # for training/, which is not installed
@@ -66,7 +66,7 @@ def save(
 
 def shipped() -> str:
     """The fingerprint of the static table, by which pychunk cuts where nothing else is named."""
-    return static.load().fingerprint
+    return static_encoder.load().fingerprint
 
 
 def started_by() -> str:

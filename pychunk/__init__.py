@@ -32,7 +32,7 @@ _is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "p
 
 try:
     if _is_command and _words[1] in _QUICK:  # run again and again, with little to do each time
-        from ._util.quick_start import load_numpy_and_arrow as _load
+        from ._util.startup import load_numpy_and_arrow as _load
 
         _load()
     from ._engine.data.cuts import Cuts
@@ -41,9 +41,9 @@ try:
     from ._engine.engine import backend
     from ._engine.native import version as __version__
     from ._util import forks as _forks  # noqa: F401  # it sets what a fork waits for
-    from ._util.lazy import on_demand as _on_demand
+    from ._util.lazy_imports import on_demand as _on_demand
+    from .api import segment, sentences
     from .chunks.batch import Chunk, ChunkBatch
-    from .functions import segment, sentences
     from .inputs import RowError, TextBatch
     from .methods.base import Method
     from .segmenter import Segmenter

@@ -10,7 +10,7 @@ def main() -> None:
     with contextlib.suppress(OSError):  # else the end of a thread loads it, and without memory ends the process, too
         ctypes.CDLL("libgcc_s.so.1")
     try:
-        from ._util.quick_start import leave
+        from ._util.startup import leave
         from .cli.main import app
     except KeyboardInterrupt:
         sys.exit(130)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .index.search.assembly import Assembled, Part, assemble
-from .index.search.paging import pages_text
-from .index.search.rewrite import Choice, choices
-from .llm.answers import LETTERS, Answerer, Asked, Said
+from .index.search.assembly import AssembledText, Part, assemble
+from .index.search.hit_pages import pages_text
+from .index.search.query_rewriting import Choice, choices
+from .llm.cited_answers import LETTERS, Answerer, CitedAnswer, CitedQuestion
 
 if TYPE_CHECKING:
     from .index.index import Index
@@ -167,11 +167,11 @@ def _answers(
     assembled = [assemble(own, words) for own in hits]
     rows = [row for row, each in enumerate(assembled) if each.parts]
     before = ask.llm.account.copy()
-    said = ask([Asked(texts[row], _lines(assembled[row]), given[row]) for row in rows])
+    said = ask([CitedQuestion(texts[row], _lines(assembled[row]), given[row]) for row in rows])
     known = dict(zip(rows, said, strict=True))
     out = []
     for row, text in enumerate(texts):
-        one = known.get(row, Said(fault="nothing was found"))
+        one = known.get(row, CitedAnswer(fault="nothing was found"))
         if strict and one.fault and not ask.llm.dry_run:
             raise RuntimeError(f"the stage answer failed for question {row} ({text!r:.80}): {one.fault}")
         parts = assembled[row].parts
@@ -208,7 +208,7 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
     return texts, given
 
 
-def _lines(assembled: Assembled) -> list[str]:
+def _lines(assembled: AssembledText) -> list[str]:
     """Each part of the text, so that pages that follow each other are sources of their own: document and page in
     brackets, then the text."""
     lines = []

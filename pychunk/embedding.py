@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ._util.progress import Progress
+from .api import segment
 from .encoders import registry
-from .encoders.running.placement import Placement
-from .functions import segment
+from .encoders.runtime.placement import Placement
 from .inputs import TextBatch
 
 TASKS = ("passage", "query")

@@ -22,29 +22,29 @@ from ._engine.data.plan import Plan
 from ._engine.data.ragged import Ragged
 from ._engine.data.request import Request
 from ._engine.engine import backend_name, engine
-from ._util.lazy import by_name
+from ._util.lazy_imports import by_name
+from ._util.pipeline import Pipeline
 from ._util.progress import Progress, reporter, share_of
-from ._util.staged import Staged
 from .chunks.batch import ChunkBatch
-from .chunks.collector import Gathered
-from .chunks.provenance import Origin
+from .chunks.collector import ChunkCollector
+from .chunks.provenance import BatchProvenance
 from .defaults import CHUNKS
-from .encoders.running.placement import Placement
-from .features.models import Models
-from .features.sentences import with_sentences
+from .encoders.runtime.placement import Placement
+from .features.model_features import Models
+from .features.sentence_features import with_sentences
 from .inputs.arguments import split_all
 from .inputs.inputs import CALL_BYTES, Inputs
-from .methods import Method, default, make_method, option_names
-from .methods.asked import Asked
+from .methods import Method, default_method, make_method, option_names
 from .methods.base import check_flag, check_whole
+from .methods.llm_base import LLMMethod
 from .methods.proposition import Proposition
-from .options import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
+from .option_checks import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .augmentation.augment import How, Way
-    from .inputs.document_columns import Said
+    from .augmentation.augment import ContextSource, How
+    from .inputs.document_columns import DocumentColumns
     from .llm import LLM
 
 logger = logging.getLogger("pychunk")
@@ -149,11 +149,11 @@ class Segmenter:
             **({} if augment is None else {"augment": augment}),
             **options,
         }
-        usual = method is None and default.method_for(options, encoder) == default.METHOD
+        usual = method is None and default_method.method_for(options, encoder) == default_method.METHOD
         if method is None:
-            method = default.method_for(options, encoder)
+            method = default_method.method_for(options, encoder)
         if usual:
-            options = {**default.OPTIONS, **options}
+            options = {**default_method.OPTIONS, **options}
         self.method = make_method(method, options, common=tuple(COMMON))
         self.plan = self._plan(options["size"] if usual else None)
         placement = Placement.of(runtime, device, precision)
@@ -165,7 +165,7 @@ class Segmenter:
         self.on_error = on_error
         #: The client that its method asks, or what makes contexts; None where neither asks a model.
         self.llm: LLM | None = None
-        self.ways: tuple[Way, ...] = ()
+        self.ways: tuple[ContextSource, ...] = ()
         self._add_models(augment)
         self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
         self.placement = placement
@@ -203,8 +203,8 @@ class Segmenter:
 
     def _add_models(self, augment: How | None) -> None:
         """Find the language models that the method and its contexts ask; few ask one, so imports are here."""
-        if isinstance(self.method, Asked) or getattr(self.method, "summary", "") == "llm":
-            from .clients import hand_model
+        if isinstance(self.method, LLMMethod) or getattr(self.method, "summary", "") == "llm":
+            from .llm_methods import hand_model
 
             self.llm = hand_model(self.method)
         if augment is not None or isinstance(self.method, Proposition):
@@ -212,7 +212,7 @@ class Segmenter:
 
             self.ways = () if augment is None else ways_of(augment)
             if isinstance(self.method, Proposition):
-                from .clients import propositions_of
+                from .llm_methods import propositions_of
 
                 self.ways = (*ways_of(propositions_of(self.method)), *self.ways)
             self.llm = self.llm or client_of(self.ways)
@@ -226,7 +226,9 @@ class Segmenter:
 
     def _repr_html_(self) -> str:
         facts = json.loads(self._metadata(False)[b"pychunk"])
-        return str(by_name("pychunk.chunks.tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts))
+        return str(
+            by_name("pychunk.chunks.notebook_tables", "segmenter_html")(repr(self), self.method.__doc__ or "", facts)
+        )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -248,7 +250,7 @@ class Segmenter:
         keep: Sequence[str] = (),
         progress: bool | Progress = False,
         first_document: int = 0,
-        **said: Unpack[Said],
+        **said: Unpack[DocumentColumns],
     ) -> ChunkBatch:
         """The chunks of a batch of documents; see :func:`segment` for the arguments.
 
@@ -288,7 +290,7 @@ class Segmenter:
         given = inputs.given
         source = self._source if self.plan.summaries_out else None
         facts = {**self._metadata(given.has_vectors), **({ID_TYPE: UUIDS} if inputs.texts.uuids else {})}
-        gathered = Gathered(facts, summaries=source, removes=self.method.removes)
+        gathered = ChunkCollector(facts, summaries=source, removes=self.method.removes)
         busy: list[float] = []
         done, total = 0, inputs.texts.nbytes if report else 0
         for request, ids, columns in self._columns(inputs, report, total, busy):
@@ -304,7 +306,7 @@ class Segmenter:
             if "page_starts" in given.parts:  # the engine takes an empty array for none
                 columns["page"] = columns["page_end"] = np.empty(0, np.int64)
             gathered.add(columns, request, inputs.texts.ids)
-        chunks = gathered.batch(inputs, busy, Origin.kept(self, inputs))
+        chunks = gathered.batch(inputs, busy, BatchProvenance.kept(self, inputs))
         if not self.ways:
             return chunks
         from .augmentation.augment import with_contexts_of
@@ -313,7 +315,7 @@ class Segmenter:
 
     def _warn(self, inputs: Inputs, share: float) -> None:
         """Warn of tokens that the static encoder does not know, once a run for each thing that they decide."""
-        from .inputs import scripts  # here, as few texts are such
+        from .inputs import script_warning  # here, as few texts are such
 
         own = inputs.given.has_vectors
         decided = {
@@ -322,7 +324,9 @@ class Segmenter:
             "budgets": self.plan.budgets_tokens,
         }
         first = inputs.first_document
-        scripts.warn(share, lambda: scripts.first_of(inputs.texts, self.models.words, FALLBACK_SHARE, first), decided)
+        script_warning.warn(
+            share, lambda: script_warning.first_of(inputs.texts, self.models.words, FALLBACK_SHARE, first), decided
+        )
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
@@ -355,7 +359,7 @@ class Segmenter:
             lambda found: (*found[:2], self.models.complete(found[2], self.engine)),
             lambda found: (found[0].with_(windowed=found[2].windowed), found[1], self.engine.segment(found[2])),
         )
-        staged, begun = Staged(requests, stages), time.perf_counter()
+        staged, begun = Pipeline(requests, stages), time.perf_counter()
         yield from staged
         busy += [*staged.busy, time.perf_counter() - begun]
 
@@ -391,7 +395,7 @@ class Segmenter:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
         return Segmenter(**{**self._options, "threshold": total / count / 2**32})
 
-    def cuts(self, batch: Any, *, column: str | None = None, **said: Unpack[Said]) -> Cuts:
+    def cuts(self, batch: Any, *, column: str | None = None, **said: Unpack[DocumentColumns]) -> Cuts:
         """Where the method cuts documents, before chunks are fitted to the budget: what ``cuts=`` takes.
 
         Arguments are those of a call that are about documents (``summaries``, ``sentence_vectors``, ...).
@@ -416,7 +420,7 @@ class Segmenter:
         column: str | None = None,
         ids: Any = None,
         first_document: int = 0,
-        **said: Unpack[Said],
+        **said: Unpack[DocumentColumns],
     ) -> pa.Table:
         """The curve that the method cuts by, as a table with a row a sentence: what explains a cut.
 
@@ -438,7 +442,7 @@ class Segmenter:
             >>> table["cut"].to_pylist(), [score is None for score in table["score"].to_pylist()]
             ([False, True, False], [False, False, True])
         """
-        from .chunks.scores import no_scores, score_table  # here, as few ask for them
+        from .chunks.score_table import no_scores, score_table  # here, as few ask for them
 
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
@@ -454,7 +458,7 @@ class Segmenter:
 
     def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
         """Tables of scores, one a call of the engine; None where the method has no scores."""
-        from .chunks.scores import score_table
+        from .chunks.score_table import score_table
 
         found = []
         for request, ids in self.requests(self._checked(inputs)):

@@ -115,10 +115,10 @@ def saved_index(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pyt
     """The folder of a small index, from which a document has been removed; its kind is a parameter, or hnsw."""
     from index_reference import PETS, chunks_of
 
-    from pychunk.index.dense import codes
+    from pychunk.index.dense import quantized_index
     from pychunk.index.index import Index
 
-    monkeypatch.setattr(codes, "LEAST", 4)
+    monkeypatch.setattr(quantized_index, "LEAST", 4)
     with Index.create(tmp_path / "saved", kind=getattr(request, "param", "hnsw")) as index:
         index.add(chunks_of(PETS, ids=["a", "b", "c"]))
         index.remove(["c"])
@@ -163,7 +163,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
     numpy = pytest.importorskip("safetensors.numpy")
-    from pychunk.encoders import static
+    from pychunk.encoders import static_encoder
     from pychunk.encoders.files import export
     from training.random_bert import random_weights
 
@@ -176,7 +176,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     numpy.save_file(weights, folder / "hf" / "model.safetensors")
     config.update(model_type="bert", architectures=["BertForSequenceClassification"])
     (folder / "hf" / "config.json").write_text(json.dumps(config))
-    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "hf" / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", folder / "hf" / "vocab.txt")
     assert export.export(folder / "hf", folder / "model").task == "relevance"
     return folder / "model"
 

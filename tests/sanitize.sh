@@ -20,9 +20,9 @@ cd "$folder"
 # Python itself keeps memory until it ends, and so do the pool's threads: leaks are not what is looked for here.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
   PYTHONPATH="$folder/site" "$python" -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
-  "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_text.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
+  "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_sentence_splitter.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
   "$root/tests/segment/test_batches.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
   "$root"/tests/csrc/parsing/test_{html,noise}_*.py \
-  "$root/tests/index/lexical/test_terms.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
+  "$root/tests/index/lexical/test_analyzer.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
   -m "not long" \
   -k "not hard_documents and not fork and not instruction_set and not every_c and not real_pages and not articles and not large_doc"

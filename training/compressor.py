@@ -21,13 +21,22 @@ from typing import Any
 import numpy as np
 
 from pychunk._engine import engine as engines
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
 from pychunk.levels.compressor import FACTS, PARTS, Compressor
-from pychunk.training.options import add_articles, add_plan, cache_home, command, names, new_parser, plan_from, run
+from pychunk.training.model_folder import write_facts, write_weights
 from pychunk.training.teacher import import_torch
-from pychunk.training.written import write_facts, write_weights
+from pychunk.training.train_options import (
+    add_articles,
+    add_plan,
+    cache_home,
+    command,
+    names,
+    new_parser,
+    plan_from,
+    run,
+)
 
 from . import compressor_fit, compressor_spans
 from .cards import compressor_card
@@ -97,7 +106,9 @@ def train(options: argparse.Namespace) -> None:
     import_torch().set_num_threads(options.threads)
     if options.out is None:
         own = vector_encoder(options.encoder).name
-        options.out = static.SHIPPED if options.encoder == "static" else static.SHIPPED / f"compressor-{own}"
+        options.out = (
+            static_encoder.SHIPPED if options.encoder == "static" else static_encoder.SHIPPED / f"compressor-{own}"
+        )
 
     def read(part: str, limit: int) -> Lessons:
         articles = compressor_spans.read_articles(options.articles, part, limit)

@@ -1,4 +1,4 @@
-"""Learn a compression encoder, csrc/vectors/compress.h in torch, stopped on articles that it did not see."""
+"""Learn a compression encoder, csrc/vectors/compressor.h in torch, stopped on articles that it did not see."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pychunk._util.durable import whole_file
-from pychunk.training.options import setting
+from pychunk._util.durable_files import whole_file
 from pychunk.training.teacher import import_torch
+from pychunk.training.train_options import setting
 
 from .compressor_spans import F32, I64, Lessons
 
 logger = logging.getLogger(__name__)
 
-#: Of csrc/vectors/compress.h.
+#: Of csrc/vectors/compressor.h.
 PLACE_FEATURES = 5
 #: Spans at a time where nothing is learned.
 _BLOCK = 256

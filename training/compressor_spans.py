@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pychunk._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
-from pychunk._util.durable import whole_file
+from pychunk._util.durable_files import whole_file
+from pychunk.api import segment
 from pychunk.embedding import embed
 from pychunk.encoders.registry import vector_encoder
-from pychunk.functions import segment
-from pychunk.training import breadth, sections
+from pychunk.training import breadth, section_questions
 from pychunk.training.corpus import read_rows
 
 F32 = npt.NDArray[np.float32]
@@ -95,8 +95,8 @@ def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str
         >>> made.leads[0].strip(), made.texts[0][:10], made.names
         ('Ada wrote.', '§\\n\\nShe was', [(0, 3, 'Ada: Life')])
     """
-    made = sections.section_questions(titles, texts)
-    names: dict[int, list[sections.Question]] = {}
+    made = section_questions.section_questions(titles, texts)
+    names: dict[int, list[section_questions.Question]] = {}
     for question in made.questions:
         names.setdefault(question.document, []).append(question)
     found = Articles([], [], [], [], [], [])

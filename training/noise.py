@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from pychunk.parsing.html.noise import best_threshold, judged
 from pychunk.parsing.html.noise_model import FACTS, SHIPPED, WEIGHTS, NoiseModel
-from pychunk.training.options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
+from pychunk.training.model_folder import write_facts, write_weights
 from pychunk.training.teacher import import_torch
-from pychunk.training.written import write_facts, write_weights
+from pychunk.training.train_options import add_out, add_plan, cache_home, command, names, new_parser, plan_from, run
 
 from .cards import noise_card
 from .noise_fit import Plan, fit

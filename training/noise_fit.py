@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from pychunk.parsing.html.noise_features import DENSE, STOPS, NoiseFeatures
 from pychunk.parsing.html.noise_model import GROUPS, NEIGHBOURS, STEPS, WINDOWS, WORD_STEPS
-from pychunk.training.options import setting
 from pychunk.training.teacher import import_torch
+from pychunk.training.train_options import setting
 
 from .noise_pages import Page
 

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
+from pychunk.encoders.cross_encoder import PairScorer
 from pychunk.encoders.files import model_dir
-from pychunk.encoders.pairs import PairScorer
+from pychunk.training.bert_folder import write_bert
 from pychunk.training.corpus import read_split
-from pychunk.training.options import (
+from pychunk.training.teacher import import_torch, public_name
+from pychunk.training.train_options import (
     add_held_out,
     add_out,
     add_plan,
@@ -36,8 +38,6 @@ from pychunk.training.options import (
     new_parser,
     plan_from,
 )
-from pychunk.training.teacher import import_torch, public_name
-from pychunk.training.written_bert import write_bert
 
 from . import nsp_eval, nsp_fit, nsp_pairs
 from .cards import nsp_card
@@ -198,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add_held_out(made)
     add_teacher(made, "model to start from")
-    add_out(made, static.SHIPPED / "nsp")
+    add_out(made, static_encoder.SHIPPED / "nsp")
     add(
         "--work",
         type=Path,

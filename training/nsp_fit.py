@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk._util.durable import whole_file
-from pychunk.training.options import setting
+from pychunk._util.durable_files import whole_file
 from pychunk.training.teacher import import_torch
+from pychunk.training.train_options import setting
 
 from . import nsp_pairs
 

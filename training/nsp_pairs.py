@@ -13,7 +13,7 @@ from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk._engine.data.features import Features
 from pychunk._engine.data.tokens import Tokens
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ def tokenize(texts: Sequence[str]) -> Sentences:
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
     starts, _ = native.split_texts(text, offsets, threads=1)
     features = Features(text, offsets, sentences=starts)
-    return Sentences(native.tokenize(static.load(), text, features.bounds), features.doc_offsets)
+    return Sentences(native.tokenize(static_encoder.load(), text, features.bounds), features.doc_offsets)
 
 
 def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:

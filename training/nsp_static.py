@@ -1,6 +1,6 @@
 """Distils the next-sentence cross-encoder into a small network on pairs of static vectors.
 
-The network (csrc/vectors/pair_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth,
+The network (csrc/vectors/nsp_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth,
 neighbour or stranger, for many more. It is measured on held-out articles, beside the cross-encoder and against it.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.encoders import static, static_pairs
-from pychunk.encoders.pairs import PairScorer
-from pychunk.training.options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
+from pychunk.encoders import static_encoder, static_nsp
+from pychunk.encoders.cross_encoder import PairScorer
+from pychunk.training.model_folder import write_facts, write_weights
 from pychunk.training.teacher import import_torch
-from pychunk.training.written import write_facts, write_weights
+from pychunk.training.train_options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
 
 from . import nsp, nsp_eval, nsp_pairs
 from .cards import nsp_static_card
@@ -48,7 +48,7 @@ class Plan:
 
 def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
     """Unit static vectors float32[n, dim] of tokenised sentences."""
-    table = static.load().table.astype(np.float32)
+    table = static_encoder.load().table.astype(np.float32)
     sums = np.zeros((len(sentences), table.shape[1]), np.float32)
     for begin in range(0, len(sentences), 8192):
         offsets = sentences.tokens.offsets[begin : begin + 8193]
@@ -60,7 +60,7 @@ def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
 
 
 def network(dim: int, hidden: int, seed: int) -> Any:
-    """The network of csrc/vectors/pair_head.h, as a torch module on (u, v)."""
+    """The network of csrc/vectors/nsp_head.h, as a torch module on (u, v)."""
     torch = import_torch()
     torch.manual_seed(seed)
     parts = {name: torch.nn.Linear(dim, hidden, bias=name == "first") for name in ("first", "second", "product")}
@@ -125,7 +125,7 @@ def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
     weights["out"] = model["out"].weight.detach().numpy()[0]
     weights["out_bias"] = model["out"].bias.detach().numpy()[0]
     stored = {"format": 1, "name": "pychunk-nsp-static-en", **write_weights(out / "nsp_static.npz", weights), **facts}
-    write_facts(out / static_pairs.FACTS, stored, nsp_static_card.card(stored))
+    write_facts(out / static_nsp.FACTS, stored, nsp_static_card.card(stored))
 
 
 def train(options: argparse.Namespace) -> None:
@@ -156,7 +156,7 @@ def train(options: argparse.Namespace) -> None:
     }
     logger.info("%s", json.dumps(metrics, indent=2))
     facts = {
-        "encoder": static.load().fingerprint,
+        "encoder": static_encoder.load().fingerprint,
         "teacher": teacher.fingerprint,
         "hidden": options.hidden,
         "threshold": threshold,
@@ -175,11 +175,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--teacher",
         type=Path,
-        default=static.SHIPPED / "nsp",
+        default=static_encoder.SHIPPED / "nsp",
         metavar="DIR",
         help="the cross-encoder (default: the shipped one)",
     )
-    add_out(made, static.SHIPPED)
+    add_out(made, static_encoder.SHIPPED)
     add_plan(made, Plan())
     return made
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pychunk._util.checksums import sha256
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.encoders.files import huggingface, model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 
@@ -26,7 +26,7 @@ def random_bert(
         head = random.normal(0, 0.02, (2, hidden)).astype(np.float32), np.zeros(2, np.float32)
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.onnx").write_bytes(bert_graph(weights, config, head=head).SerializeToString())
-    shutil.copyfile(static.SHIPPED / "vocab.txt", path / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", path / "vocab.txt")
     facts = model_dir.ModelFacts(
         name="random-bert",
         task=task,

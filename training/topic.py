@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from pychunk.encoders import static, topic_model
+from pychunk.encoders import static_encoder, topic_model
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
 from pychunk.segmenter import Segmenter
 from pychunk.training.corpus import read_articles
-from pychunk.training.options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
+from pychunk.training.model_folder import write_facts, write_weights
 from pychunk.training.teacher import import_torch
-from pychunk.training.written import write_facts, write_weights
+from pychunk.training.train_options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
 
 from . import topic_eval, topic_fit
 from .cards import topic_card
@@ -166,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
     made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
-    add_out(made, static.SHIPPED)
+    add_out(made, static_encoder.SHIPPED)
     add_plan(made, topic_fit.Plan())
     return made
 

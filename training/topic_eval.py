@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pychunk.api import sentences
 from pychunk.evaluation.measures import boundaries, intervals
-from pychunk.functions import sentences
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.training.options import setting
 from pychunk.training.teacher import import_torch
+from pychunk.training.train_options import setting
 
 from .nsp_eval import area_under_curve
 from .topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Material, View

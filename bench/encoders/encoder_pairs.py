@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
-from pychunk.evaluation.strategies import Strategy
+from pychunk.evaluation.retrieval_setups import Strategy
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -34,8 +34,8 @@ MEASURES = {"answers": ("strict hits@1", "strict hits@5"), "references": ("recal
 def measured(data: datasets.Dataset, name: str) -> tuple[dict[str, Any], float, str]:
     """Values by mode, seconds of a thread to cut and to encode, and the model's fingerprint."""
     begun = time.process_time()
-    encoder = contenders.Encoder(name)
-    chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
+    encoder = systems.Encoder(name)
+    chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
     asked = encoder.asked([each.text for each in data.questions])
     spent = time.process_time() - begun
     values = {}

@@ -28,7 +28,7 @@ import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk.encoders import registry
-from pychunk.encoders.running import batches
+from pychunk.encoders.runtime import cpu_batches
 from pychunk.encoders.transformer import TransformerEncoder
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -76,8 +76,8 @@ def matrix_rate(threads: int) -> float:
             model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
             path.write_bytes(model.SerializeToString())
             runs.append(ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
-    inputs = [np.ones((batches.BATCH_TOKENS, k), np.float32) for k, _ in SHAPES]
-    flops = sum(2 * batches.BATCH_TOKENS * k * n for k, n in SHAPES)
+    inputs = [np.ones((cpu_batches.BATCH_TOKENS, k), np.float32) for k, _ in SHAPES]
+    flops = sum(2 * cpu_batches.BATCH_TOKENS * k * n for k, n in SHAPES)
 
     def work(_: int) -> None:
         for run, x in zip(runs, inputs, strict=True):
@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=native.default_threads())
-    parser.add_argument("--batch-tokens", type=int, nargs="*", default=[batches.BATCH_TOKENS])
+    parser.add_argument("--batch-tokens", type=int, nargs="*", default=[cpu_batches.BATCH_TOKENS])
     parser.add_argument("--openvino", action="store_true", help="also pychunk on OpenVINO")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
@@ -160,7 +160,7 @@ def main() -> None:
     assert isinstance(encoder, TransformerEncoder), "this compares transformers"
     rows = native.pair_rows(encoder.tokens_of(text, bounds), np.arange(len(sentences)), None, encoder.facts.template)
     lengths = rows.lengths()
-    order, borders = native.plan_batches(lengths, budget=batches.BATCH_TOKENS, least=batches.LEAST_TOKENS)
+    order, borders = native.plan_batches(lengths, budget=cpu_batches.BATCH_TOKENS, least=cpu_batches.LEAST_TOKENS)
     computed = sum((b - a) * lengths[order[a]] for a, b in pairwise(borders))
     print(f"{len(sentences):,} sentences, {lengths.sum():,} tokens, {options.threads} threads; ", end="")
     print(f"{lengths.sum() / computed:.1%} of the tokens that pychunk computes are real")

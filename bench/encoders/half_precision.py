@@ -31,10 +31,10 @@ from torch.nn import functional
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import tokens
+from pychunk.encoders import token_ids
 from pychunk.encoders.files import model_dir
-from pychunk.encoders.running import batches
-from pychunk.encoders.running.bert_torch import BertTorch
+from pychunk.encoders.runtime import cpu_batches
+from pychunk.encoders.runtime.bert_torch import BertTorch
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -150,7 +150,7 @@ class Sentences:
         spans = pychunk.sentences(texts)
         self.counts = np.array([len(each) for each in spans])
         found = [text[a:b] for text, each in zip(texts, spans) for a, b in each]
-        tokenizer = tokens.load(path / self.facts.tokenizer)
+        tokenizer = token_ids.load(path / self.facts.tokenizer)
         self.ids = tokenizer.tokens_of(*flat_text(pa.array(found, pa.large_string())))
 
     def __len__(self) -> int:
@@ -162,8 +162,8 @@ class Sentences:
         rows = native.pair_rows(self.ids, numbers, None, self.facts.template)
         lengths = rows.lengths()
         out = np.zeros((len(numbers), self.facts.dim), np.float32)
-        budget = batches.BATCH_TOKENS if bert.device.type == "cpu" else 1 << 16
-        order, borders = native.plan_batches(lengths, budget=budget, least=batches.LEAST_TOKENS)
+        budget = cpu_batches.BATCH_TOKENS if bert.device.type == "cpu" else 1 << 16
+        order, borders = native.plan_batches(lengths, budget=budget, least=cpu_batches.LEAST_TOKENS)
         for start, end in pairwise(borders):
             batch = order[start:end]
             ids = np.empty((len(batch), int(lengths[batch[0]])), np.int32)

@@ -117,7 +117,7 @@ def articles(folder: Path) -> Iterator[str]:
 
 
 def generated() -> Iterator[str]:
-    from pychunk.benchmark.texts import Author
+    from pychunk.benchmark.synthetic_texts import Author
 
     author = Author(seed=1)
     while True:

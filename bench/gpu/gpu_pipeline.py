@@ -58,7 +58,7 @@ def peer_rates(texts: list[str], model: str, torch: Any) -> Iterator[Rate | str]
 def torch_random_batches(sentences: list[str], model: str, torch: Any, batch: int = 512) -> Iterator[Rate]:
     """The transformer in eager torch, fp16, padded batches of 512 sentences in random order, tokenised beforehand."""
     from pychunk.encoders import registry
-    from pychunk.encoders.running.bert_torch import BertTorch
+    from pychunk.encoders.runtime.bert_torch import BertTorch
 
     encoder = registry.vector_encoder(model)
     bert = BertTorch(encoder.path / "model.onnx", "cuda", "fp16", compiled=False)

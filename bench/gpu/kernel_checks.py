@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pychunk._engine import device as _device
 from pychunk._engine import native
 from pychunk._engine.device import Device
-from pychunk._engine.reference.search import scoring
+from pychunk._engine.reference.search import thresholds
 from pychunk._engine.reference.vectors import total
 
 F32 = npt.NDArray[np.float32]
@@ -74,7 +74,7 @@ def check_pic(device: Device, rng: np.random.Generator, sizes: tuple[int, ...], 
         of = extractive(vectors[own]) if summary == "extractive" else unit(total(vectors[own]))
         wanted = dots(vectors[own], of)
         assert np.array_equal(scores[own], wanted), f"scores of {size} sentences, dim {dim}, {summary}"
-        relevant = np.array(scoring.labels(wanted, 0.0), np.int8)
+        relevant = np.array(thresholds.labels(wanted, 0.0), np.int8)
         assert np.array_equal(labels[own], relevant), f"labels of {size} sentences, dim {dim}"
         first = [0, *(np.flatnonzero(np.diff(relevant)) + 1)]
         assert cuts[own.start : own.start + counts[d]].tolist() == first, f"cuts of {size} sentences"

@@ -146,7 +146,7 @@ def loop_ratio(clock: Clock, vectors: Any, offsets: Any, documents: int = 2000) 
 def encoder_rates(clock: Clock, product: float, model: str, rows: int = 2621, width: int = 25) -> Iterator[Rate]:
     """Sentences of 25 tokens a second in one exact-length batch, by each way to run torch."""
     from pychunk.encoders import registry
-    from pychunk.encoders.running.bert_torch import BertTorch
+    from pychunk.encoders.runtime.bert_torch import BertTorch
 
     torch = clock.torch
     path = registry.vector_encoder(model).path / "model.onnx"

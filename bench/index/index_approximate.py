@@ -21,9 +21,9 @@ import faiss
 import numpy as np
 import pyarrow.parquet as pq
 
-from pychunk.index.dense import eight_bit
-from pychunk.index.dense.scan import Scan
-from pychunk.index.dense.vectors import VectorIndex
+from pychunk.index.dense import int8_vectors
+from pychunk.index.dense.scan import VectorScan
+from pychunk.index.dense.vector_index import VectorIndex
 from pychunk.segmenter import Segmenter
 
 TITLE = "Approximate search beside the scan"
@@ -69,7 +69,7 @@ def corpus(file: Path, count: int, queries: int) -> tuple[np.ndarray, np.ndarray
             packed = np.empty((count, own.shape[1] + 4), np.int8)
             continue
         own = own[: count - done]
-        packed[done : done + len(own)] = eight_bit.packed(own)
+        packed[done : done + len(own)] = int8_vectors.packed(own)
         done += len(own)
         if done == count:
             return packed, asked
@@ -80,7 +80,7 @@ def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """The rows, printed as they come."""
     matrix, queries = corpus(file, options.approximate, options.queries)
     dim, few = queries.shape[1], queries[: options.timed]
-    scan = Scan([matrix], dim)
+    scan = VectorScan([matrix], dim)
     exact = scan.top(queries, _K)[1]
     print(f"{len(matrix):,} vectors of width {dim}, {matrix.nbytes / 1e6:.0f} MB", flush=True)
     table: list[dict[str, Any]] = []
@@ -136,9 +136,9 @@ def celled(matrix: np.ndarray, dim: int, row: Callable[..., None]) -> None:
     cells = int(np.sqrt(len(matrix)))
     plain = faiss.index_factory(dim, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)
     faiss.extract_index_ivf(plain).cp.min_points_per_centroid = 1
-    plain.train(eight_bit.unpacked(matrix[:: max(1, len(matrix) // (64 * cells))]))
+    plain.train(int8_vectors.unpacked(matrix[:: max(1, len(matrix) // (64 * cells))]))
     for begin in range(0, len(matrix), 65_536):
-        plain.add(eight_bit.unpacked(matrix[begin : begin + 65_536]))
+        plain.add(int8_vectors.unpacked(matrix[begin : begin + 65_536]))
     plain.nprobe = max(1, cells // 8)
     facts = {"build s": time.perf_counter() - begun, "CPU s": time.process_time() - cpu, "MB": matrix.nbytes / 1e6}
     row("FAISS IVF, 8 bits, an eighth of the cells", lambda asked: plain.search(asked, _K)[1], **facts)

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pychunk.index.index import Index
-from pychunk.levels.build import segment_levels
+from pychunk.levels.hierarchy_builder import segment_levels
 from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]

@@ -33,10 +33,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pychunk.index.dense import eight_bit
-from pychunk.index.dense import vectors as settings
-from pychunk.index.dense.scan import Scan
-from pychunk.index.dense.vectors import VectorIndex
+from pychunk.index.dense import int8_vectors
+from pychunk.index.dense import vector_index as settings
+from pychunk.index.dense.scan import VectorScan
+from pychunk.index.dense.vector_index import VectorIndex
 from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
 
@@ -152,7 +152,7 @@ def through_vectors(index: Any) -> Search:
     return lambda q: [set(found.tolist()) for found in index.search(q, K)[1]]
 
 
-def through_scan(scan: Scan, threads: int) -> Search:
+def through_scan(scan: VectorScan, threads: int) -> Search:
     return lambda q: [set(found.tolist()) for found in scan.top(q, K, threads=threads)[1]]
 
 
@@ -177,7 +177,7 @@ def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequ
     flat = faiss.index_factory(width, "SQfp16", faiss.METRIC_INNER_PRODUCT)
     flat.add(matrix.astype(np.float32))
     seconds_flat = time.perf_counter() - begun
-    scan = Scan([matrix], width)
+    scan = VectorScan([matrix], width)
     flat_search, scan_search = through_vectors(flat), through_scan(scan, threads)
     exact = comparison.found(scan_search)
     few = comparison.few[:20]
@@ -187,8 +187,8 @@ def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequ
     share = recall(comparison.found(flat_search), exact)
     comparison.add("vectors FAISS flat", "-", seconds_flat, matrix.nbytes, flat_search, flat_search, share)
     comparison.add("vectors scan", "-", 0.0, matrix.nbytes, scan_search, flat_search, 1.0)
-    packed = eight_bit.packed(matrix.astype(np.float32))
-    scan_search = through_scan(Scan([packed], width), threads)
+    packed = int8_vectors.packed(matrix.astype(np.float32))
+    scan_search = through_scan(VectorScan([packed], width), threads)
     share = recall(comparison.found(scan_search), exact)
     comparison.add("vectors scan int8", "-", 0.0, packed.nbytes, scan_search, flat_search, share)
     if not accuracies:

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 import pychunk
-from pychunk.evaluation.judges.judges import judge
-from pychunk.llm import LLM, Ask
-from pychunk.llm.queries import Hyde, Multi
-from pychunk.llm.rerank import Listwise, Logprob
+from pychunk.evaluation.judges.chunk_judge import judge
+from pychunk.llm import LLM, Request
+from pychunk.llm.llm_reranker import Listwise, Logprob
+from pychunk.llm.query_generation import Hyde, MultiQuery
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -125,7 +125,7 @@ def steps(texts: list[str], folder: Path) -> list[Step]:
         Step("augment summary:llm", "summary", per, augmented("summary:llm"), augmented("summary")),
         Step("augment context:llm", "neighbours", of_chunks, augmented("context:llm"), augmented("neighbours")),
         Step("rewrite=hyde", "none", ask, lambda llm: Hyde(llm)(hits.questions), None),
-        Step("rewrite=multi", "none", ask, lambda llm: Multi(llm)(hits.questions), None),
+        Step("rewrite=multi", "none", ask, lambda llm: MultiQuery(llm)(hits.questions), None),
         Step("rerank, Logprob", "none", ranked, lambda llm: Logprob(llm)(hits.questions, hits.lists), None),
         Step("rerank, Listwise", "none", ranked, lambda llm: Listwise(llm)(hits.questions, hits.lists), None),
         Step("answer", "none", ask, lambda llm: pychunk.answer(index, hits.questions, llm=llm), None),
@@ -186,14 +186,14 @@ def at_once(calls: int, delay: float) -> dict[str, Any]:
     """Calls that take ``delay`` seconds each, 32 at a time."""
     with server("slow", delay) as url, LLM(url, "test", concurrency=CONCURRENCY, cache=False) as llm:
         llm.ask("once, so that all is loaded")
-        seconds, cpu = timed(lambda: llm.ask_many([Ask(f"question {at}") for at in range(calls)]))
+        seconds, cpu = timed(lambda: llm.ask_many([Request(f"question {at}") for at in range(calls)]))
     floor = -(-calls // CONCURRENCY) * delay
     return {"calls": calls, "at once": CONCURRENCY, "s": seconds, "floor s": floor, "CPU ms a call": 1e3 * cpu / calls}
 
 
 def cached(answers: int, folder: Path) -> dict[str, Any]:
     """Answers that are read from a cache of so many, and what memory grows by from a tenth of them to all."""
-    asks = (Ask(f"question {at}", stage="cached") for at in range(answers))
+    asks = (Request(f"question {at}", stage="cached") for at in range(answers))
     with LLM("http://127.0.0.1:9/v1", "test", cache=folder / "cached.sqlite") as llm:
         assert llm.cache is not None
         llm.cache.put(b"", "")
@@ -202,7 +202,7 @@ def cached(answers: int, folder: Path) -> dict[str, Any]:
             keys = ((ask.key(llm.url, "test", llm.parameters), kept) for ask in asks)
             file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", keys)
         begun = time.perf_counter()
-        for at, reply in enumerate(llm.stream(Ask(f"question {at}", stage="cached") for at in range(answers))):
+        for at, reply in enumerate(llm.stream(Request(f"question {at}", stage="cached") for at in range(answers))):
             assert reply.cached
             if at == answers // 10:
                 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -22,7 +22,7 @@ import pypdfium2
 
 import pychunk
 from pychunk.io import open_source
-from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.pdf_document import read_pdf
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -19,9 +19,9 @@ from collections import Counter
 from pathlib import Path
 
 from pychunk.io.decompression import streams
-from pychunk.io.documents import refuse
+from pychunk.io.document_batches import refuse
 from pychunk.io.wiki import mediawiki
-from pychunk.io.wiki.mediawiki import Wanted
+from pychunk.io.wiki.mediawiki import PageFilter
 from pychunk.io.wiki.wikitext import Cleaner
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -75,7 +75,7 @@ def lost_words(peer: str, ours: str) -> tuple[Counter[str], int]:
 def wikitexts(path: str) -> list[tuple[str, str]]:
     """(title, wikitext) of a dump's articles."""
     with open(path, "rb") as file:
-        found = mediawiki.pages(streams.blocks(file, path, refuse), path, refuse, Wanted())
+        found = mediawiki.pages(streams.blocks(file, path, refuse), path, refuse, PageFilter())
         pairs = []
         for page in found:
             texts = mediawiki.Parsed(page.data).texts

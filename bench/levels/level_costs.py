@@ -1,7 +1,7 @@
 """What levels, their vectors and plans cost beside what a model would take: of the index, of a question, and in sum.
 
 Tokens of a model are counted, not asked for: a summary reads its span and writes 128 tokens, as SmartChunk has it, for
-each section and document that is longer; a plan reads what :class:`pychunk.index.planners.plan_llm.Asking` sends and
+each section and document that is longer; a plan reads what :class:`pychunk.index.planners.llm_planner.LLMPlanner` sends and
 writes its JSON; an answer reads 500 words and the question. Money is by --llm-price. Seconds are of this machine's
 processor, without the model's.
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 import pychunk
 from pychunk.evaluation import hierarchies
-from pychunk.evaluation.contenders import count_tokens
+from pychunk.evaluation.systems import count_tokens
 from pychunk.llm.account import Account
 from pychunk.llm.grouping import shown
 from pychunk.llm.prompts import load

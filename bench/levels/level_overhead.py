@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
-from pychunk.levels.build import level_vectors, segment_levels
 from pychunk.levels.compressor import shipped_for
+from pychunk.levels.hierarchy_builder import level_vectors, segment_levels
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

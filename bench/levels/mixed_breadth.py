@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 import pychunk
 from pychunk.evaluation.measures import intervals
-from pychunk.index.planners import planning
-from pychunk.index.planners.plan_learned import Learned, model
-from pychunk.index.planners.planning import Metadata
+from pychunk.index.planners import planner
+from pychunk.index.planners.model_planner import ModelPlanner, model
+from pychunk.index.planners.planner import Metadata
 from pychunk.training import breadth, breadth_levels
 from pychunk.training.breadth import BUDGETS, LEVELS, Questions
 
@@ -89,13 +89,13 @@ class Bag:
         return self.kinds[int(np.sum(found, axis=0).argmax())] if found else self.kinds[0]
 
 
-def planned(planner: planning.Planner, queries: Sequence[str], told: Sequence[Metadata]) -> tuple[I64, int, float]:
+def planned(own: planner.Planner, queries: Sequence[str], told: Sequence[Metadata]) -> tuple[I64, int, float]:
     """int64[questions, budgets]: the ranges that a planner chooses; how often it failed; milliseconds a plan."""
     found = np.zeros((len(queries), len(BUDGETS)), np.int64)
     failed, begin = 0, time.process_time()
     for place, words in enumerate(BUDGETS):
         for row, (query, each) in enumerate(zip(queries, told, strict=True)):
-            plan = planning.decide(planner, query, replace(each, words=words))
+            plan = planner.decide(own, query, replace(each, words=words))
             found[row, place] = RANGES.index((plan.low, plan.high))
             failed += plan.failed
     return found, failed, (time.process_time() - begin) * 1000 / max(1, found.size)
@@ -212,7 +212,7 @@ def searched(
     first_pass = (time.process_time() - begin) * 1000 / len(queries)
     calibrated = across(index, data, queries, measure, threads)
     dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense", threads=threads)
-    choice, _, _ = planned(Learned(), queries, told)
+    choice, _, _ = planned(ModelPlanner(), queries, told)
     own_kinds = [WHAT[question.kind] for question in data.questions]
     sizes = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
     print(f"searched, {VERSIONS[version]}", flush=True)
@@ -223,16 +223,16 @@ def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[
     """The ranges that every way chooses, by its name, and what planners cost."""
     best = {kind: (pair[0], pair[1]) for kind, pair in model().facts["best_of_breadth"].items()}
     ways: dict[str, I64] = {told_of(pair): always(pair, len(kinds)) for pair in RANGES}
-    makers: dict[str, Callable[[], planning.Planner]] = {
-        "fixed": planning.Fixed,
-        "rules": lambda: planning.load("rules"),
-        "learned": Learned,
+    makers: dict[str, Callable[[], planner.Planner]] = {
+        "fixed": planner.FixedLevels,
+        "rules": lambda: planner.load("rules"),
+        "learned": ModelPlanner,
     }
     costs = []
-    for planner, make in makers.items():
-        ways[planner], failed, spent = planned(make(), found.queries, found.told)
-        pass_time = found.first_pass if planner == "learned" else 0.0
-        cost = {"planner": planner, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
+    for named, make in makers.items():
+        ways[named], failed, spent = planned(make(), found.queries, found.told)
+        pass_time = found.first_pass if named == "learned" else 0.0
+        cost = {"planner": named, "version": name, "ms a plan": spent, "ms a first pass": pass_time}
         costs.append({**cost, "failed": failed})
     ways["bag of words"] = by_kind(guessed, best)
     ways["breadth known"] = by_kind(kinds, best)

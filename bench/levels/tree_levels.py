@@ -2,7 +2,8 @@
 cost to make.
 
 Both trees stand on windows of 128 tokens, as RAPTOR's on chunks of 100, and none is summarised: a node's vector is the
-mean of its sentences' by tokens. One joins neighbours alone (pychunk.levels.trees), the other is RAPTOR's: a Gaussian
+mean of its sentences' by tokens. One joins neighbours alone (pychunk.levels.similarity_trees), the other is RAPTOR's:
+a Gaussian
 mixture over the nodes of a document, whatever stands between them, a node in each cluster that it belongs to with more
 than .1, and so on upwards. PCA to 10 dimensions stands for UMAP, and the number of clusters is, of a half, one and two
 times as many as make clusters of `--branching`, that of the least BIC. A cluster is handed over as its windows in their
@@ -30,8 +31,8 @@ import numpy.typing as npt
 import pychunk
 from pychunk._engine.data.ragged import offsets_of
 from pychunk.evaluation.measures import intervals
-from pychunk.levels.build import segment_levels
-from pychunk.levels.trees import agglomerated
+from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.levels.similarity_trees import agglomerated
 from pychunk.training import breadth
 from pychunk.training.breadth import BUDGETS, LEVELS
 

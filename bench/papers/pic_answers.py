@@ -33,11 +33,11 @@ import pyarrow as pa
 
 import pychunk
 from pychunk.answers import Answer, from_hits
-from pychunk.evaluation import contenders, datasets, runner
-from pychunk.evaluation.measures import answers, intervals, metrics
+from pychunk.evaluation import datasets, runner, systems
+from pychunk.evaluation.measures import answer_accuracy, intervals, metrics
 from pychunk.index.search.hits import Hit
 from pychunk.llm import LLM
-from pychunk.llm.summaries import Summariser
+from pychunk.llm.llm_summaries import Summariser
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -97,7 +97,7 @@ class Asked(Squad):
         begin, end = firsts[rows[0]], firsts[rows[-1] + 1]
         return np.maximum.reduceat(vectors[begin:end] @ question, firsts[rows] - begin)
 
-    def cut(self, name: str) -> contenders.Chunked:
+    def cut(self, name: str) -> systems.SystemChunks:
         if name == PROPOSITION:
             return super().cut(PASSAGES)
         if name not in (PIC, OTHER, *THRESHOLDS):
@@ -166,8 +166,8 @@ def measured(squad: Asked, table: str, words: int | None = None) -> Iterator[dic
             said = from_hits(shown, [question.text for question in questions], llm=squad.llm, words=words)
             texts = [each.text for each in said]
             values = {
-                "exact match": answers.exact_match(texts, gold),
-                "F1": answers.token_f1(texts, gold),
+                "exact match": answer_accuracy.exact_match(texts, gold),
+                "F1": answer_accuracy.token_f1(texts, gold),
                 "held": held(said, squad.data),
             }
             cells = {measure: intervals.interval(values[measure])._asdict() for measure in MEASURES}

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 import pychunk
 from pychunk.chunks.batch import ChunkBatch
-from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.measures import intervals
+from pychunk.evaluation.systems import Encoder
 
 WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}
 #: Of the methods that see no vectors, and of those that do.

@@ -15,8 +15,8 @@ import numpy as np
 
 import pychunk
 from pychunk.evaluation import datasets
-from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.measures import intervals, metrics
+from pychunk.evaluation.systems import Encoder
 
 BUDGETS = (250, 500)
 MEASURES = ("hits@1", "hits@5", *(f"hits in {budget} words" for budget in BUDGETS), "words in top 1", "words in top 5")

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, runner
-from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals, metrics
+from pychunk.evaluation.systems import Encoder
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -128,7 +128,7 @@ class Squad:
         every = self.encoder.encode([text[a:b] for text, own in zip(texts, spans) for a, b in own])
         self.sentences = np.split(every, np.cumsum([len(each) for each in spans])[:-1])
 
-    def cut(self, name: str) -> contenders.Chunked:
+    def cut(self, name: str) -> systems.SystemChunks:
         method, options = CUTS[name]
         said: dict[str, Any] = {}
         if name == "title":
@@ -137,12 +137,12 @@ class Squad:
             said["summaries"] = self.summaries()[derangement(len(self.data.documents))]
         return self.chunked(method, options, **said)
 
-    def chunked(self, method: str, options: dict[str, Any], **said: Any) -> contenders.Chunked:
+    def chunked(self, method: str, options: dict[str, Any], **said: Any) -> systems.SystemChunks:
         """All articles, cut by the vectors of their sentences; ``said`` is what else is said of each."""
         cutter = pychunk.Segmenter(method, vectors="sentence", **options)
         table = cutter(self.data.documents, ids=self.data.ids, sentence_vectors=self.sentences, **said).table
         facts = {b"pychunk": json.dumps({"vector_encoder": self.encoder.model.fingerprint}).encode()}
-        return contenders.Chunked(method, table.replace_schema_metadata(facts), 0.0)
+        return systems.SystemChunks(method, table.replace_schema_metadata(facts), 0.0)
 
     def summaries(self) -> np.ndarray:
         """The vector of each article's own extractive summary, [articles, d]."""
@@ -157,7 +157,7 @@ class Row:
 
     cells: dict[str, Any]
     hits: dict[str, np.ndarray]
-    found: dict[str, runner.Found]
+    found: dict[str, runner.SearchResults]
 
 
 def all_measured(squad: Squad, processes: int) -> dict[str, Row]:
@@ -184,7 +184,7 @@ def _measured(name: str) -> Row:
     return measured(name, _inherited["chunked"][name], _inherited["squad"])
 
 
-def measured(name: str, chunked: contenders.Chunked, squad: Squad) -> Row:
+def measured(name: str, chunked: systems.SystemChunks, squad: Squad) -> Row:
     row = Row({"name": name, **pic_lengths.lengths(chunked.table), "modes": {}}, {}, {})
     for mode in MODES:
         found = runner.retrieve(chunked, squad.data, squad.encoder, mode, squad.questions, {"stemmer": "english"})

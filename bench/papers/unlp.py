@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.reports import report
-from pychunk.evaluation.strategies import Strategy
+from pychunk.evaluation.retrieval_setups import Strategy
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -94,11 +94,11 @@ class Leaflets:
 
     def __init__(self, data: datasets.Dataset, rerank: str | None = None) -> None:
         self.data, self.rerank = data, rerank
-        self.encoder = contenders.Encoder("static")
+        self.encoder = systems.Encoder("static")
         self.asked = self.encoder.encode([each.text for each in data.questions])
-        self._cut: dict[str, contenders.Chunked] = {}
+        self._cut: dict[str, systems.SystemChunks] = {}
 
-    def cut(self, method: str) -> contenders.Chunked:
+    def cut(self, method: str) -> systems.SystemChunks:
         """Chunks of ``page``, or of ``recursive:size=600,overlap=300``, in characters."""
         if method not in self._cut:
             name, _, rest = method.partition(":")
@@ -106,7 +106,7 @@ class Leaflets:
                 key: int(value) for key, value in (one.split("=") for one in rest.split(",") if one)
             }
             options |= {"unit": "characters"} if options else {}
-            self._cut[method] = contenders.by_method(name, options, self.data, self.encoder)
+            self._cut[method] = systems.by_method(name, options, self.data, self.encoder)
         return self._cut[method]
 
     def row(
@@ -222,10 +222,10 @@ def elsewhere(data: Path, limit: int | None) -> list[dict[str, Any]]:
     ]
     rows = []
     for own in sets:
-        encoder = contenders.Encoder("static")
+        encoder = systems.Encoder("static")
         asked = encoder.encode([each.text for each in own.questions])
         chunked, headed = (
-            contenders.by_method(method, {"size": 110, "unit": "words"}, own, encoder)
+            systems.by_method(method, {"size": 110, "unit": "words"}, own, encoder)
             for method in ("recursive", "structure")
         )
 

@@ -142,7 +142,7 @@ def langchain_recursive() -> Callable[[str], object]:
 def tokenizer() -> object:
     import tokenizers
 
-    from pychunk.encoders.static import SHIPPED
+    from pychunk.encoders.static_encoder import SHIPPED
 
     made = tokenizers.BertWordPieceTokenizer(str(SHIPPED / "vocab.txt"), lowercase=True)
     return made._tokenizer
@@ -232,11 +232,11 @@ def wordpiece_only(byte_spans: bool) -> Callable[[list[str]], Run]:
 
         from pychunk._engine import native
         from pychunk._engine.arrow import flat_text
-        from pychunk.encoders import static
+        from pychunk.encoders import static_encoder
 
         # Calls of 64 articles, whose ids are dropped as every row here drops them.
         batches = [flat_text(pa.array(texts[i : i + 64], pa.large_string())) for i in range(0, len(texts), 64)]
-        encoder = static.load()
+        encoder = static_encoder.load()
         native.encode_words(encoder, batches[0][0][:10], batches[0][1][:1])
         return lambda: sum(
             len(native.encode_words(encoder, text, offsets, byte_spans=byte_spans)[0]) for text, offsets in batches

@@ -27,10 +27,10 @@ def slow_down(call, share: float):
 
 def main() -> None:
     sys.path[0] = str(FOLDER)
-    import child
+    import timed_process
 
     name, _, share = os.environ["PYCHUNK_SLOWED"].partition(":")
-    workload_class = child.module("workloads").Workload
+    workload_class = timed_process.module("workloads").Workload
     prepare = workload_class.prepare
 
     def prepare_slowed(self, texts):
@@ -38,7 +38,7 @@ def main() -> None:
         return slow_down(call, float(share)) if self.name == name else call
 
     workload_class.prepare = prepare_slowed
-    child.main()
+    timed_process.main()
 
 
 if __name__ == "__main__":

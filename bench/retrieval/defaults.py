@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from pychunk.defaults import CHUNKS
-from pychunk.evaluation import contenders, datasets, peers, runner
-from pychunk.evaluation.contenders import Chunked, Encoder
-from pychunk.evaluation.measures import blocks, edges, intervals, intrinsic
+from pychunk.evaluation import datasets, peers, runner, systems
+from pychunk.evaluation.measures import chunk_starts, intervals, intrinsic, plain_text_blocks
+from pychunk.evaluation.systems import Encoder, SystemChunks
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -95,13 +95,17 @@ class Texts:
         self.sentences = [np.array(own, np.int64).reshape(-1, 2) for own in spans]
         self.vectors = np.split(vectors, np.cumsum([len(own) for own in spans])[:-1])
         self.refers = [
-            np.array([edges.refers_back(text[a:b]) for a, b in own], bool) for text, own in zip(data.documents, spans)
+            np.array([chunk_starts.refers_back(text[a:b]) for a, b in own], bool)
+            for text, own in zip(data.documents, spans)
         ]
         pages = data.page_starts or [[0]] * len(data.documents)
         headings = self.corpus.headings or [[]] * len(data.documents)
         every = list(zip(data.documents, headings, pages))
         self.blocks = [
-            np.array([s for s in blocks.find_blocks(text, own, page).tolist() if fits(text[s[0] : s[1]])], np.int64)
+            np.array(
+                [s for s in plain_text_blocks.find_blocks(text, own, page).tolist() if fits(text[s[0] : s[1]])],
+                np.int64,
+            )
             for text, own, page in every
         ]
         self.headings = [
@@ -112,26 +116,26 @@ class Texts:
 
 def fits(text: str) -> bool:
     """Whether every method could keep it in one chunk."""
-    return len(text.split()) <= WHOLE[0] and contenders.count_tokens([text]) <= WHOLE[1]
+    return len(text.split()) <= WHOLE[0] and systems.count_tokens([text]) <= WHOLE[1]
 
 
-def spans_of(chunked: Chunked, documents: int) -> list[np.ndarray]:
+def spans_of(chunked: SystemChunks, documents: int) -> list[np.ndarray]:
     """Of each document, int64[chunks, 2] in characters."""
     document = np.asarray(chunked.table["document"], np.int64)
     both = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     return [both[document == number] for number in range(documents)]
 
 
-def form(chunked: Chunked, texts: Texts) -> dict[str, Any]:
+def form(chunked: SystemChunks, texts: Texts) -> dict[str, Any]:
     """How long chunks are, how they begin and what they hold: means and shares with intervals over documents."""
     found: dict[str, list[tuple[float, float]]] = {}
     documents = texts.corpus.data.documents
     for number, (text, spans) in enumerate(zip(documents, spans_of(chunked, len(documents)))):
         words = np.array([len(text[a:b].split()) for a, b in spans], np.int64)
-        rows = edges.holders(texts.sentences[number][:, 0], spans)
+        rows = chunk_starts.holders(texts.sentences[number][:, 0], spans)
         vectors = texts.vectors[number]
-        places = edges.heading_places(text, texts.headings[number], spans)
-        dangling = sum(edges.refers_back(text[a:b]) for a, b in spans[1:])
+        places = chunk_starts.heading_places(text, texts.headings[number], spans)
+        dangling = sum(chunk_starts.refers_back(text[a:b]) for a, b in spans[1:])
         own: dict[str, tuple[float, float]] = {
             "words": (words.sum(), len(words)),
             "scraps": ((np.diff(spans, axis=1) < CHUNKS.scrap).sum(), len(words)),
@@ -160,12 +164,12 @@ def ratio(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
     return intervals.of_sums(parts, lambda sums: sums[0] / sums[1])._asdict()
 
 
-def sections(chunked: Chunked, data: datasets.Dataset) -> dict[str, Any]:
+def sections(chunked: SystemChunks, data: datasets.Dataset) -> dict[str, Any]:
     values = runner.measure_boundaries(chunked, data)
     return {shown: intervals.interval(values[name])._asdict() for name, shown in SECTIONS.items()}
 
 
-def hits(chunked: Chunked, data: datasets.Dataset, encoder: Encoder, vectors: np.ndarray) -> dict[str, np.ndarray]:
+def hits(chunked: SystemChunks, data: datasets.Dataset, encoder: Encoder, vectors: np.ndarray) -> dict[str, np.ndarray]:
     """Of each question, whether a chunk is a hit among the first, the first five and any within the words read."""
     found = runner.retrieve(chunked, data, encoder, "hybrid", vectors, INDEX)
     inside = found.words.cumsum(axis=1) <= READ
@@ -173,7 +177,7 @@ def hits(chunked: Chunked, data: datasets.Dataset, encoder: Encoder, vectors: np
     return {name: held[:, :depth].any(axis=1).astype(np.float64) for name, depth in zip(HITS, (1, 5, None))}
 
 
-def strict(found: runner.Found, data: datasets.Dataset, wanted: np.ndarray) -> np.ndarray:
+def strict(found: runner.SearchResults, data: datasets.Dataset, wanted: np.ndarray) -> np.ndarray:
     """Which of the chunks found are hits, bool[questions, depth]; only those that are wanted are looked at."""
     table, rows = found.chunked.table, found.rows
     document, start, end = (np.asarray(table[name], np.int64)[rows] for name in ("document", "start", "end"))
@@ -191,16 +195,16 @@ def strict(found: runner.Found, data: datasets.Dataset, wanted: np.ndarray) -> n
 
 def cuts(
     data: datasets.Dataset, encoder: Encoder, beside: Sequence[str], usable: Sequence[peers.Peer]
-) -> Iterator[tuple[dict[str, str], Chunked]]:
+) -> Iterator[tuple[dict[str, str], SystemChunks]]:
     """(what a row begins with, chunks) of every candidate, then of every peer at each length."""
     lengths = {}
     for name, (method, options) in CANDIDATES.items():
-        chunked = contenders.by_method(method, options, data, encoder, name)
+        chunked = systems.by_method(method, options, data, encoder, name)
         lengths[name] = float(chunked.words.mean())
         yield {"method": name, "as long as": ""}, chunked
     for name in beside:
         for peer in usable:
-            yield {"method": peer.name, "as long as": name}, contenders.by_peer(peer, lengths[name], data, encoder)
+            yield {"method": peer.name, "as long as": name}, systems.by_peer(peer, lengths[name], data, encoder)
 
 
 def measured(corpus: Corpus, beside: Sequence[str], usable: Sequence[peers.Peer]) -> list[dict[str, Any]]:

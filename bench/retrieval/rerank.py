@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.index.index import Index
-from pychunk.index.rerank import rerank
-from pychunk.index.rerank.learned import Learned
+from pychunk.index.rerank import rerankers
+from pychunk.index.rerank.linear_reranker import LinearReranker
 from pychunk.index.search.hits import Hit
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -47,7 +47,7 @@ MEASURES = ("strict hits@1", "strict hits@3", "strict hits@5", "strict hits@20")
 class Remembered:
     """A reranker that reads no pair twice: the encoders find most chunks alike."""
 
-    def __init__(self, stage: rerank.Reranker) -> None:
+    def __init__(self, stage: rerankers.Reranker) -> None:
         self.stage, self.name, self.known, self._asked = stage, stage.name, {}, 0
 
     def asked(self) -> int:
@@ -55,24 +55,24 @@ class Remembered:
         count, self._asked = self._asked, 0
         return count
 
-    def score(self, queries: list[str], hits: list[list[Hit]], threads: int | None) -> rerank.Scored:
+    def score(self, queries: list[str], hits: list[list[Hit]], threads: int | None) -> rerankers.RerankScores:
         new = [[hit for hit in own if (query, hit.text) not in self.known] for query, own in zip(queries, hits)]
         self._asked += sum(map(len, new))
         scored = self.stage.score(queries, new, threads)
         for query, own, values in zip(queries, new, scored.scores):
             self.known.update({(query, hit.text): float(value) for hit, value in zip(own, values)})
         given = [[self.known[query, hit.text] for hit in own] for query, own in zip(queries, hits)]
-        return rerank.Scored(given, scored.tokens)
+        return rerankers.RerankScores(given, scored.tokens)
 
 
 #: The encoder, the chunks, the best hits of every question, these in the order of ``"features"``, and its cost.
-Ranked = tuple[contenders.Encoder, contenders.Chunked, list[list[Hit]], list[list[Hit]], rerank.Cost]
+Ranked = tuple[systems.Encoder, systems.SystemChunks, list[list[Hit]], list[list[Hit]], rerankers.Cost]
 
 
 def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads: int) -> Ranked:
     """Return the hits of an encoder for every question, at most ``depth``."""
-    encoder = contenders.Encoder(name)
-    chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
+    encoder = systems.Encoder(name)
+    chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
     texts = [each.text for each in data.questions]
     with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", encoder=name, **OPTIONS) as index:
         index.add(chunked.table)
@@ -83,20 +83,20 @@ def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads:
         searcher, fingerprint = index._contents.searcher(), encoder.model.fingerprint
         for begin in range(0, len(texts) if learned else 0, TOGETHER):
             part = slice(begin, begin + TOGETHER)
-            stage = Learned(searcher, vectors[part], fingerprint)
+            stage = LinearReranker(searcher, vectors[part], fingerprint)
             spent = []
             for _ in range(REPEATS):
                 begun = time.process_time()
-                best, _ = rerank.reranked(stage, texts[part], hits[part], depth, threads=threads)
+                best, _ = rerankers.reranked(stage, texts[part], hits[part], depth, threads=threads)
                 spent.append(time.process_time() - begun)
             ordered += best
             seconds += min(spent)
-        cost = rerank.Cost(sum(map(len, ordered)), 0, seconds)
+        cost = rerankers.Cost(sum(map(len, ordered)), 0, seconds)
         return encoder, chunked, hits, ordered, cost
 
 
 def measured(
-    data: datasets.Dataset, encoder: contenders.Encoder, chunked: contenders.Chunked, hits: list[list[Hit]]
+    data: datasets.Dataset, encoder: systems.Encoder, chunked: systems.SystemChunks, hits: list[list[Hit]]
 ) -> dict[str, np.ndarray]:
     """Values of each measure, float64[q], of hits in their order."""
     depth = max(map(len, hits))
@@ -104,7 +104,7 @@ def measured(
     for own, row in zip(hits, rows):
         row[: len(own)] = [hit.row for hit in own]
     words = np.where(rows >= 0, chunked.words[rows], 0)
-    values, _ = runner.measure(runner.Found(chunked, rows, words, 0, 0), data, encoder)
+    values, _ = runner.measure(runner.SearchResults(chunked, rows, words, 0, 0), data, encoder)
     return {name: values[name] for name in MEASURES}
 
 
@@ -131,7 +131,7 @@ def main() -> None:
     if options.rerank != ["features"] and 0 < options.questions < len(chosen):
         chosen = np.sort(np.random.default_rng(options.seed).choice(len(chosen), options.questions, replace=False))
     wanted = options.rerank or ["reranker"]
-    stages = {model: Remembered(rerank.load(model)) for model in wanted if model != "features"}
+    stages = {model: Remembered(rerankers.load(model)) for model in wanted if model != "features"}
     rows: list[dict[str, Any]] = []
     models = []
     for name in options.encoder or ["static"]:
@@ -189,14 +189,14 @@ def rows_of(
 
 def in_turns(
     texts: list[str], hits: list[list[Hit]], stages: dict[str, Remembered], options: argparse.Namespace
-) -> tuple[dict[str, list[list[Hit]]], dict[str, list[rerank.Cost]]]:
+) -> tuple[dict[str, list[list[Hit]]], dict[str, list[rerankers.Cost]]]:
     """The hits in each cross-encoder's order, and its costs; in turns, so that other work slows all alike."""
     ordered: dict[str, list[list[Hit]]] = {model: [] for model in stages}
-    costs: dict[str, list[rerank.Cost]] = {model: [] for model in stages}
+    costs: dict[str, list[rerankers.Cost]] = {model: [] for model in stages}
     for begin in range(0, len(texts), TOGETHER):
         part = slice(begin, begin + TOGETHER)
         for model, stage in stages.items():
-            best, cost = rerank.reranked(stage, texts[part], hits[part], options.depth, threads=options.threads)
+            best, cost = rerankers.reranked(stage, texts[part], hits[part], options.depth, threads=options.threads)
             ordered[model] += best
             costs[model].append(cost)
     return ordered, costs
@@ -238,7 +238,7 @@ def save(
 
 
 def compared(
-    after: dict[str, np.ndarray], before: dict[str, np.ndarray], costs: list[rerank.Cost], questions: int
+    after: dict[str, np.ndarray], before: dict[str, np.ndarray], costs: list[rerankers.Cost], questions: int
 ) -> dict[str, Any]:
     """The measures, what they gained over the same questions, and what it cost."""
     return {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pychunk.evaluation import contenders, datasets, runner
+from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -47,12 +47,10 @@ SHOWN = {
 }
 
 
-def evaluated(
-    data: datasets.Dataset, encoder: contenders.Encoder, vectors: np.ndarray, options: dict
-) -> dict[str, float]:
+def evaluated(data: datasets.Dataset, encoder: systems.Encoder, vectors: np.ndarray, options: dict) -> dict[str, float]:
     method, size = options["method"], options["size"]
     sized = {"size": size, "unit": "words"} if method in ("fixed", "recursive") else {"max_tokens": int(1.35 * size)}
-    chunked = contenders.by_method(method, sized, data, encoder)
+    chunked = systems.by_method(method, sized, data, encoder)
     index = {key: options[key] for key in ("stemmer", "k1", "b", "weight", "fusion") if key in options}
     found = runner.retrieve(chunked, data, encoder, options["mode"], vectors, index)
     values, _ = runner.measure(found, data, encoder)
@@ -74,7 +72,7 @@ def main() -> None:
     ]
     results, models = [], []
     for name in options.encoder or ["static"]:
-        encoders = [contenders.Encoder(name) for _ in sets]
+        encoders = [systems.Encoder(name) for _ in sets]
         models.append(encoders[0].model.fingerprint)
         asked = [own.encode([each.text for each in data.questions]) for own, data in zip(encoders, sets)]
         print(f"\n{name:26}" + "".join(f"{measure:>26}" for data in sets for measure in SHOWN[data.kind]) + "  words")

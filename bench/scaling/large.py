@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import pychunk
 from pychunk.io import open_source
-from pychunk.parsing.columns import blocks_from_arrow
+from pychunk.parsing.block_columns import blocks_from_arrow
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record

@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 import pychunk
 from pychunk.index.index import Index
 from pychunk.io.decompression.bzip2 import Block
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import html_files
 from pychunk.io.wiki import mediawiki, wikiextractor
-from pychunk.io.wiki.mediawiki import Wanted
+from pychunk.io.wiki.mediawiki import PageFilter
 from pychunk.io.wiki.wikitext import clean
 from pychunk.parsing.html import html_guard
 from pychunk.parsing.markdown import blocks_of
-from pychunk.parsing.pdf.file import PdfError, read_pdf
+from pychunk.parsing.pdf.pdf_document import PdfError, read_pdf
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -113,7 +113,7 @@ def blocks(data: bytes) -> list[Block]:
 
 def dump(data: bytes) -> None:
     letters: list[DeadLetter] = []
-    wanted = Wanted(frozenset(), True)
+    wanted = PageFilter(frozenset(), True)
     mediawiki.rendered(list(mediawiki.pages(blocks(data), "dump", letters.append, wanted)), wanted)
 
 

@@ -11,9 +11,9 @@ from test_bench_pipeline import corpus, measure
 import pychunk
 from pychunk._engine import engine as engines
 from pychunk._engine import native
-from pychunk.levels.build import segment_levels
 from pychunk.levels.compressor import compressor
-from pychunk.levels.trees import agglomerated
+from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.levels.similarity_trees import agglomerated
 
 LEVELS = {
     "five": ["sentence", "group", "paragraph", "section", "document"],

@@ -15,7 +15,7 @@ import pytest
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 TEXT = (
     "The river rises in the hills above the town. It flows past old mills, most of which are ruins today! Was it "
@@ -75,7 +75,7 @@ def test_split_by_regex(benchmark, texts) -> None:
 @pytest.mark.benchmark(group="WordPiece")
 def test_wordpiece(benchmark, texts) -> None:
     text, offsets = flat_text(texts)
-    encoder = static.load()
+    encoder = static_encoder.load()
     ids, token_offsets, _ = measure(
         benchmark, texts, lambda: native.encode_words(encoder, text, offsets, byte_spans=True)
     )
@@ -85,7 +85,7 @@ def test_wordpiece(benchmark, texts) -> None:
 @pytest.mark.benchmark(group="WordPiece")
 def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
     pytest.importorskip("tokenizers")
-    encoder = static.load()
+    encoder = static_encoder.load()
     baseline = tokenizer_of(encoder)
     few = texts.slice(0, 50)
     found = measure(benchmark, few, lambda: baseline.encode_batch(few.to_pylist(), add_special_tokens=False))
@@ -95,14 +95,14 @@ def test_wordpiece_by_tokenizers(benchmark, texts) -> None:
 
 @pytest.mark.benchmark(group="encode")
 def test_encode(benchmark, texts) -> None:
-    encoder = static.load()
+    encoder = static_encoder.load()
     vectors = measure(benchmark, texts, lambda: encoder.encode(texts, threads=1))
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.benchmark(group="encode")
 def test_encode_by_numpy(benchmark, texts) -> None:
-    encoder = static.load()
+    encoder = static_encoder.load()
     few = texts.slice(0, 50)
     text, offsets = flat_text(few)
     ids, token_offsets, _ = native.encode_words(encoder, text, offsets)
@@ -128,7 +128,7 @@ def test_segment(benchmark, texts, method: str, threads: int) -> None:
 
 def numpy_pic(few: list[str]) -> list[bool]:
     """The obvious PIC with the mean as summary: a loop over documents, tokens from `tokenizers`, NumPy for the rest."""
-    encoder = static.load()
+    encoder = static_encoder.load()
     baseline = tokenizer_of(encoder)
     kinds: list[bool] = []
     for text, spans in zip(few, pychunk.sentences(few)):

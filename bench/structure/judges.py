@@ -22,9 +22,9 @@ import numpy as np
 import pychunk
 from pychunk._engine.data.blocks import HEADING
 from pychunk.encoders import registry
-from pychunk.evaluation import contenders
-from pychunk.evaluation.judges.judges import judge
-from pychunk.evaluation.measures import blocks, edges, intervals, tenets
+from pychunk.evaluation import systems
+from pychunk.evaluation.judges.chunk_judge import judge
+from pychunk.evaluation.measures import chunk_starts, intervals, plain_text_blocks, quality_counts
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.llm import LLM
 from pychunk.parsing.html.page import parse_html
@@ -64,9 +64,9 @@ def read(folder: Path, most: int | None = None) -> dict[str, Chunks]:
         text, own = page.text, page.blocks
         headings = [(start, end) for kind, start, end in zip(own.kind, own.start, own.end) if kind == HEADING]
         levels = [level for kind, level in zip(own.kind, own.level) if kind == HEADING]
-        wanted = tenets.marked_spans(text, marked[key]["articleBody"])
-        units = blocks.find_blocks(text, headings)
-        units = units[np.array([contenders.count_tokens([text[a:b]]) <= SIZE for a, b in units], bool)]
+        wanted = quality_counts.marked_spans(text, marked[key]["articleBody"])
+        units = plain_text_blocks.find_blocks(text, headings)
+        units = units[np.array([systems.count_tokens([text[a:b]]) <= SIZE for a, b in units], bool)]
         removed = removed_spans(page)
         sentences = np.array(pychunk.sentences([text])[0], np.int64).reshape(-1, 2)
         vectors = encoder.encode([text[a:b] for a, b in sentences])
@@ -77,13 +77,15 @@ def read(folder: Path, most: int | None = None) -> dict[str, Chunks]:
             # what lost a part as noise is no unit any more
             gone = np.array([(start, end) for start, end, *_ in removed] if more else [], np.int64).reshape(-1, 2)
             whole = [not ((gone[:, 0] < end) & (start < gone[:, 1])).any() for start, end in units]
-            turns = tenets.breaks_inside(vectors, edges.holders(sentences[:, 0], spans), len(spans))
-            beside = tenets.equal_headings(edges.holders([a for a, _ in headings], spans), levels, len(spans))
+            turns = quality_counts.breaks_inside(vectors, chunk_starts.holders(sentences[:, 0], spans), len(spans))
+            beside = quality_counts.equal_headings(
+                chunk_starts.holders([a for a, _ in headings], spans), levels, len(spans)
+            )
             found[name].add(
                 number,
                 [chunk.text for chunk in chunks],
-                noise=tenets.noise(text, spans, wanted).noisy,
-                completeness=~tenets.incomplete(text, spans, units[np.array(whole, bool)]),
+                noise=quality_counts.noise(text, spans, wanted).noisy,
+                completeness=~quality_counts.incomplete(text, spans, units[np.array(whole, bool)]),
                 context_switch=turns | beside,
             )
     return found

@@ -22,11 +22,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import pychunk
-from pychunk.evaluation import contenders, datasets
+from pychunk.evaluation import datasets, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.methods.structure import WITHIN
 from pychunk.training.corpus import part_of
-from pychunk.training.sections import section_questions
+from pychunk.training.section_questions import section_questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -54,10 +54,10 @@ def arguments() -> argparse.Namespace:
 
 def of_answers(data: datasets.Dataset, ways: list[str]) -> Iterator[Found]:
     """(mean words of a chunk, values of each question by measure) of every way."""
-    encoder = contenders.Encoder("static")
+    encoder = systems.Encoder("static")
     vectors = encoder.encode([question.text for question in data.questions])
     for within in ways:
-        chunked = contenders.by_method("structure", {"within": within, "encoder": "static"}, data, encoder)
+        chunked = systems.by_method("structure", {"within": within, "encoder": "static"}, data, encoder)
         yield float(chunked.words.mean()), defaults.hits(chunked, data, encoder, vectors)
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pychunk
 from pychunk._engine.data.blocks import BLOCK_KINDS
-from pychunk.parsing.pdf.file import read_pdf
-from pychunk.parsing.pdf.paged import Paged
+from pychunk.parsing.pdf.paged_text import Paged
+from pychunk.parsing.pdf.pdf_document import read_pdf
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PROSE = frozenset(("paragraph", "item"))

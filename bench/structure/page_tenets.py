@@ -3,7 +3,7 @@
 Pages of WCXB, drawn by seed, whose text people marked, of some a part; what is noise is told by the networks that saw
 no page of its domain. And the articles of article_extraction, which people marked whole, and nothing was learned from;
 what is noise is told by the model that ships. Every way to cut is judged by the texts of its chunks alone, in the same
-manner (pychunk/evaluation/measures/tenets.py):
+manner (pychunk/evaluation/measures/quality_counts.py):
 
 - noise: characters of words outside the marked text; chunks with more than 20 % of them. Beside it the share of the
   marked text that chunks hold, since no noise is easy for who returns nothing.
@@ -36,9 +36,9 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.data.blocks import CODE, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE
-from pychunk.encoders import static
-from pychunk.evaluation import contenders
-from pychunk.evaluation.measures import blocks, edges, intervals, tenets
+from pychunk.encoders import static_encoder
+from pychunk.evaluation import systems
+from pychunk.evaluation.measures import chunk_starts, intervals, plain_text_blocks, quality_counts
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
 from pychunk.parsing.html.noise_model import load as shipped_model
@@ -238,7 +238,7 @@ def tokens(texts: Sequence[str]) -> np.ndarray:
     """int64[n]: WordPiece tokens of each text."""
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
-    _, offsets, _ = native.encode_words(static.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
+    _, offsets, _ = native.encode_words(static_encoder.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
     return np.diff(offsets)
 
 
@@ -246,7 +246,7 @@ def units_of(page: HtmlPage) -> list[tuple[int, int]]:
     """First and last block of each unit of at most ``SIZE`` tokens."""
     own = page.blocks
     headings = [(a, b) for kind, a, b in zip(own.kind, own.start, own.end) if kind == HEADING]
-    spans = blocks.find_blocks(page.text, headings)
+    spans = plain_text_blocks.find_blocks(page.text, headings)
     counts = tokens([page.text[start:end] for start, end in spans])
     found = []
     for start, end in spans[counts <= SIZE].tolist():
@@ -366,8 +366,8 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
     """Adds what is counted of a page's chunks."""
     kept = [text for text in texts if text.strip()]
     text, spans = together(kept)
-    marked_there = tenets.marked_spans(text, page.marked)
-    noise = tenets.noise(text, spans, marked_there)
+    marked_there = quality_counts.marked_spans(text, page.marked)
+    noise = quality_counts.noise(text, spans, marked_there)
     places = [found.span() for found in _WORD.finditer(text)]
     at = located(page, [text[a:b].lower() for a, b in places], way.reading == "noise")
     units = [
@@ -382,9 +382,9 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
         if kind == HEADING and a >= 0
     ]
     sentences = np.array(pychunk.sentences([text])[0], np.int64).reshape(-1, 2)
-    vectors = static_encoder().encode([text[a:b] for a, b in sentences])
-    rows = edges.holders(sentences[:, 0], spans)
-    heading_rows = edges.holders([start for start, _ in headings], spans)
+    vectors = shared_encoder().encode([text[a:b] for a, b in sentences])
+    rows = chunk_starts.holders(sentences[:, 0], spans)
+    heading_rows = chunk_starts.holders([start for start, _ in headings], spans)
     levels = [level for _, level in headings]
     words_there = spaced(text)
     inside, marked = noise.of.sum() - noise.outside.sum(), words_in(page.marked)
@@ -396,12 +396,12 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
             "marked text kept": (inside, marked),
             "noise snippets": (sum(each in words_there for each in page.unwanted), len(page.unwanted)),
             "text snippets": (sum(each in words_there for each in page.wanted), len(page.wanted)),
-            "complete": tenets.completeness(text, spans, units),
-            "dangling": (tenets.dangling(text, spans).sum(), count),
-            "cuts a unit": (tenets.cuts_a_unit(spans, units).sum(), count),
-            "context switch": tenets.context_switch(vectors, rows, heading_rows, levels, count),
-            "sharp turn": (tenets.breaks_inside(vectors, rows, count).sum(), count),
-            "equal headings": (tenets.equal_headings(heading_rows, levels, count).sum(), count),
+            "complete": quality_counts.completeness(text, spans, units),
+            "dangling": (quality_counts.dangling(text, spans).sum(), count),
+            "cuts a unit": (quality_counts.cuts_a_unit(spans, units).sum(), count),
+            "context switch": quality_counts.context_switch(vectors, rows, heading_rows, levels, count),
+            "sharp turn": (quality_counts.breaks_inside(vectors, rows, count).sum(), count),
+            "equal headings": (quality_counts.equal_headings(heading_rows, levels, count).sum(), count),
             "units found": (len(units), len(page.units)),
         }
     )
@@ -410,7 +410,7 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
         there = [row for row, (first, _) in enumerate(at) if first >= 0]
         whole = [(places[at[row][0]][0], places[at[row][1] - 1][1]) for row in there]
         outside = dict.fromkeys(NATURES, 0)
-        for row, count in zip(there, tenets.noise(text, whole, marked_there).outside.tolist()):
+        for row, count in zip(there, quality_counts.noise(text, whole, marked_there).outside.tolist()):
             outside[nature(page.page, row)] += count
         total = int(noise.outside.sum())
         outside["in no block"] = total - sum(outside.values())
@@ -418,8 +418,8 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
 
 
 @functools.cache
-def static_encoder() -> Any:
-    return contenders.Encoder("static").model
+def shared_encoder() -> Any:
+    return systems.Encoder("static").model
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:

@@ -7,8 +7,8 @@ Recall: share of the section's characters that is handed over.
 Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
 
 Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
-(pychunk/evaluation/measures/tenets.py); a chunk of another section of the article has its parent, as headings of
-Wikipedia's articles have one level here.
+(pychunk/evaluation/measures/quality_counts.py); a chunk of another section of the article has its parent, as headings
+of Wikipedia's articles have one level here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import pychunk
-from pychunk.evaluation.measures import intervals, tenets
-from pychunk.index.search.context import within
+from pychunk.evaluation.measures import intervals, quality_counts
+from pychunk.index.search.expansion import within
 from pychunk.index.search.hits import Hit, Passage
 from pychunk.training.corpus import part_of
-from pychunk.training.sections import Question, Sections, section_questions
+from pychunk.training.section_questions import Question, Sections, section_questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -117,8 +117,8 @@ def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
     first = list(dict.fromkeys(every))[: max(FIRST)]
     own = [document == question.document for document, *_ in first]
     spans = [(start, end) for _, start, end in first]
-    relevance = tenets.relevance(spans, (question.start, question.end), own, own)
-    return [tenets.weighted_precision(relevance, k) for k in FIRST]
+    relevance = quality_counts.relevance(spans, (question.start, question.end), own, own)
+    return [quality_counts.weighted_precision(relevance, k) for k in FIRST]
 
 
 def _sections(index: pychunk.Index, lists: Sequence[Sequence[Hit]]) -> Iterator[list[Hit]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pychunk.evaluation.measures import tenets
+from pychunk.evaluation.measures import quality_counts
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.parsing.html.noise_model import NoiseModel
 from training.noise_pages import domain_of, fold_of
@@ -34,7 +34,7 @@ def unmarked(page: Loaded) -> list[tuple[int, int, str, float]]:
     """The blocks that are best left out, as removed spans: at most half of their words' characters are marked."""
     text, own = page.page.text, page.page.blocks
     spans = np.stack([own.start, own.end], axis=1)
-    found = tenets.noise(text, spans, tenets.marked_spans(text, page.marked))
+    found = quality_counts.noise(text, spans, quality_counts.marked_spans(text, page.marked))
     gone = 2 * found.outside >= found.of
     return [(start, end, "boilerplate", 1.0) for start, end in spans[gone].tolist()]
 
@@ -42,7 +42,7 @@ def unmarked(page: Loaded) -> list[tuple[int, int, str, float]]:
 def judged(page: Loaded, removed: list[tuple[int, int, str, float]], cut: Cut) -> dict[str, tuple[float, float]]:
     """(count, of how many) of each measure, of a page's chunks without what is removed."""
     text, spans = together([each for each in cut(page, removed) if each.strip()])
-    noise = tenets.noise(text, spans, tenets.marked_spans(text, page.marked))
+    noise = quality_counts.noise(text, spans, quality_counts.marked_spans(text, page.marked))
     there = spaced(text)
     return {
         "noise": noise.characters,

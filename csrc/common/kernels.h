@@ -7,7 +7,7 @@
 
 namespace pychunk {
 
-// A query as heads_above takes it (heads_simd.h), and what bounds are made of besides.
+// A query as heads_above takes it (prefilter_simd.h), and what bounds are made of besides.
 struct HeadQuery {
   const int8_t* numbers;
   int32_t weights[2];  // of the first run of numbers, and of the others
@@ -26,7 +26,7 @@ constexpr int32_t kMostOfRun = 32767 / 15;
 struct Kernels {
   const char* name;  // "baseline", "avx2", "avx512" or "avx512vnni"
 
-  // ---- text (text_simd.h) ----
+  // ---- text (utf8_simd.h) ----
   // Byte offset of the first byte that is not part of valid UTF-8, or -1.
   int64_t (*find_invalid_utf8)(const uint8_t* text, size_t size);
   // Number of characters: bytes that do not continue one.
@@ -57,7 +57,7 @@ struct Kernels {
   // The same of words, where each [at[k - 1], at[k]) is counted on its own: a cut word counts on both sides.
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
-  // ---- vectors (embed_simd.h, similarity_simd.h, products_simd.h) ----
+  // ---- vectors (embedding_bag_simd.h, similarity_simd.h, products_simd.h) ----
   // sums[j] = sum over t < n of table[ids[t], j], exactly; `known` >= n ids are readable, the later ones prefetched.
   void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // out = sums / |sums|; zero stays zero.
@@ -102,8 +102,8 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // The same of one query or a multiple of four and heads of rows in groups of 64 (row_heads.h); n is a multiple of
-  // 64, `head` of 32; limits are of whole numbers (row_heads.h). Found of each query have room for n, and so has what
+  // The same of one query or a multiple of four and heads of rows in groups of 64 (prefilter.h); n is a multiple of
+  // 64, `head` of 32; limits are of whole numbers (prefilter.h). Found of each query have room for n, and so has what
   // they could score; room: 64 * head bytes.
   void (*heads_above)(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                       size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could,

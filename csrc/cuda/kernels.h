@@ -14,7 +14,7 @@ namespace pychunk::cuda {
 struct RowSource {
   enum class Kind : uint8_t { kGiven, kHalfStates, kFloatStates, kBag };
   Kind kind = Kind::kGiven;
-  // hidden states: address of each sentence's first one and how many count; as pool() in csrc/vectors/pool.h
+  // hidden states: address of each sentence's first one and how many count; as pool() in csrc/vectors/pooling.h
   const uint64_t* first_state = nullptr;
   const int32_t* tokens = nullptr;
   bool mean = true, unit = true;
@@ -24,13 +24,13 @@ struct RowSource {
   const int64_t* id_offsets = nullptr;
 };
 
-// out[row] = unit vector of the ids [id_offsets[row], id_offsets[row + 1]); as csrc/vectors/encode_static.h. Floor: the
-// ids and the table's rows read once, 4 dim bytes a row written.
+// out[row] = unit vector of the ids [id_offsets[row], id_offsets[row + 1]); as csrc/vectors/static_encoder.h. Floor:
+// the ids and the table's rows read once, 4 dim bytes a row written.
 void embedding_bags(const int8_t* table, const int32_t* ids, const int64_t* id_offsets, int64_t rows, int dim,
                     float* out, cudaStream_t stream);
 
 // Hidden states of one batch, [rows, width, dim], of which tokens[row] count, to out[row], or with `chosen` to
-// out[chosen[row]]; as csrc/vectors/pool.h. Floor: the states read once, 4 dim bytes a row written.
+// out[chosen[row]]; as csrc/vectors/pooling.h. Floor: the states read once, 4 dim bytes a row written.
 void pool(const void* states, bool half, int64_t rows, int64_t width, int dim, const int32_t* tokens, bool mean,
           bool unit, const int64_t* chosen, float* out, cudaStream_t stream);
 

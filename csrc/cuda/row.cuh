@@ -37,7 +37,7 @@ struct States {
   __device__ void make(int64_t row, float* out, int dim) const {
     pool(reinterpret_cast<const T*>(first[row]), mean ? tokens[row] : 1, out, dim);
   }
-  // Tokens are added in their order, in float32, as csrc/vectors/pool.cc does.
+  // Tokens are added in their order, in float32, as csrc/vectors/pooling.cc does.
   __device__ void pool(const T* states, int count, float* out, int dim) const {
     constexpr int kColumns = 4;  // of a lane at a time: so many loads a token are in flight
     float squares = 0.0f;
@@ -67,8 +67,8 @@ struct States {
   }
 };
 
-// Sum of the rows of an int8 table, exact in integers, scaled to unit length (csrc/vectors/embed_simd.h). Reads `dim`
-// bytes a token, from L2 where the table lies (8 MB), and writes 4 bytes a dimension.
+// Sum of the rows of an int8 table, exact in integers, scaled to unit length (csrc/vectors/embedding_bag_simd.h). Reads
+// `dim` bytes a token, from L2 where the table lies (8 MB), and writes 4 bytes a dimension.
 struct Bag {
   const int8_t* table;
   const int32_t* ids;

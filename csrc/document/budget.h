@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "common/options.h"
-#include "document/atoms.h"
-#include "document/shared_words.h"
+#include "document/cohesion.h"
+#include "document/run_lengths.h"
 
 namespace pychunk {
 

@@ -6,8 +6,8 @@
 #include "common/buffer.h"
 #include "common/dispatch.h"
 #include "common/interrupt.h"
-#include "common/work.h"
-#include "document/block_ties.h"
+#include "common/work_counters.h"
+#include "document/block_cohesion.h"
 #include "vectors/similarity.h"
 #include "vectors/topic.h"
 

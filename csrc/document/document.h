@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "common/rows.h"
-#include "document/atoms.h"
 #include "document/budget.h"
+#include "document/cohesion.h"
+#include "document/document_blocks.h"
 #include "document/inputs.h"
-#include "document/layout.h"
-#include "document/tail.h"
-#include "text/text.h"
-#include "tokens/measure.h"
-#include "vectors/encode_static.h"
+#include "document/overlap_tail.h"
+#include "text/sentence_splitter.h"
+#include "tokens/length.h"
+#include "vectors/static_encoder.h"
 
 namespace pychunk {
 

@@ -4,10 +4,10 @@
 #include <span>
 
 #include "common/view.h"
-#include "document/layout.h"
+#include "document/document_blocks.h"
 #include "document/plan.h"
 #include "tokens/wordpiece.h"
-#include "vectors/pair_head.h"
+#include "vectors/nsp_head.h"
 
 namespace pychunk {
 
@@ -33,7 +33,7 @@ struct GivenCuts {
   bool scored_pairs() const { return pairs && score.size() > 0; }
 };
 
-// What parsers saw (layout.h): of document i the entries from offsets[i] to offsets[i + 1].
+// What parsers saw (document_blocks.h): of document i the entries from offsets[i] to offsets[i + 1].
 struct GivenLayout {
   BlockSpans blocks;
   RemovedSpans removed;

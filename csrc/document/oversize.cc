@@ -4,7 +4,7 @@
 
 #include "document/budget.h"
 #include "text/graphemes.h"
-#include "tokens/measure.h"
+#include "tokens/length.h"
 
 namespace pychunk {
 namespace {

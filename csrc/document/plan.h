@@ -65,7 +65,7 @@ struct Plan {
   // Whether nobody asked for just these: characters count, then, where the tokenizer does not know the words.
   bool auto_limits = false;
 
-  // Whether headings, scraps and marks stay with what they belong to (atoms.h), and characters below which a chunk
+  // Whether headings, scraps and marks stay with what they belong to (cohesion.h), and characters below which a chunk
   // joins another one, of another section too; 0: none does, and no heading makes a cut (page, sentence).
   bool atoms = false;
   int64_t min_characters = 0;

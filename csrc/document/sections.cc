@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "common/blocks.h"
 #include "common/parallel.h"
-#include "document/block_ties.h"
+#include "common/work_split.h"
+#include "document/block_cohesion.h"
 #include "document/document.h"
 
 namespace pychunk {

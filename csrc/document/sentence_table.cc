@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/blocks.h"
 #include "common/parallel.h"
+#include "common/work_split.h"
 #include "document/document.h"
 
 namespace pychunk {

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
-#include "common/blocks.h"
 #include "common/dispatch.h"
 #include "common/interrupt.h"
 #include "common/parallel.h"
+#include "common/work_split.h"
 #include "parsing/markdown_dialects.h"
 #include "parsing/markdown_html.h"
 #include "text/utf8_text.h"

@@ -18,7 +18,7 @@
 
 #include "common/buffer.h"
 #include "common/view.h"
-#include "document/layout.h"
+#include "document/document_blocks.h"
 
 namespace pychunk {
 

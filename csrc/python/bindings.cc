@@ -10,7 +10,7 @@
 #include "text/graphemes.h"
 #include "text/recursive.h"
 #include "text/unicode.h"
-#include "tokens/tokenize.h"
+#include "tokens/tokenization.h"
 #include "tokens/wordpiece.h"
 #include "vectors/similarity.h"
 

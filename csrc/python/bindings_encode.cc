@@ -1,7 +1,7 @@
 // What surrounds a transformer, for Python: rows and batches in, hidden states pooled. The model itself runs elsewhere.
 #include "python/bindings.h"
-#include "tokens/batch.h"
-#include "vectors/pool.h"
+#include "tokens/transformer_batch.h"
+#include "vectors/pooling.h"
 
 namespace pychunk {
 namespace {
@@ -108,7 +108,7 @@ void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t
 
 void bind_encode(py::module_& m) {
   py::class_<KeptRows>(m, "ModelRows",
-                       "Sentences, or pairs of them, as a transformer reads them; see csrc/tokens/batch.h.")
+                       "Sentences, or pairs of them, as a transformer reads them; see csrc/tokens/transformer_batch.h.")
       .def(py::init([](Array<int32_t> ids, Array<int64_t> offsets, Array<int64_t> first, Optional<int64_t> second,
                        Array<int32_t> prefix, Array<int32_t> middle, Array<int32_t> suffix, int32_t pad,
                        int64_t max_length) {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "python/bindings.h"
-#include "vectors/agglomerate.h"
-#include "vectors/central.h"
-#include "vectors/compress.h"
-#include "vectors/spans.h"
+#include "vectors/compressor.h"
+#include "vectors/extractive_summary.h"
+#include "vectors/level_spans.h"
+#include "vectors/similarity_tree.h"
 
 namespace pychunk {
 namespace {
@@ -52,7 +52,7 @@ py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weig
                  rows.cols);
 }
 
-// parts: queries, places, mix, down, up, bias of csrc/vectors/compress.h.
+// parts: queries, places, mix, down, up, bias of csrc/vectors/compressor.h.
 py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Array<float>& vectors,
                                const Array<int64_t>& tokens, const Array<int64_t>& offsets,
                                const std::vector<SpanBorders>& levels, int threads) {

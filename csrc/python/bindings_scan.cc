@@ -3,7 +3,7 @@
 
 #include "python/bindings.h"
 #include "search/scan.h"
-#include "vectors/eight_bit.h"
+#include "vectors/int8_rows.h"
 
 namespace pychunk {
 namespace {
@@ -117,7 +117,7 @@ Array<int8_t> packed(const Array<float>& given, int threads) {
 
 void bind_scan(py::module_& m) {
   m.def("pack_rows", &packed, py::arg("vectors").noconvert(), py::arg("threads"),
-        "Rows of bytes int8[n, d + 4] of vectors float32[n, d]; see csrc/vectors/eight_bit.h.");
+        "Rows of bytes int8[n, d + 4] of vectors float32[n, d]; see csrc/vectors/int8_rows.h.");
   py::class_<KeptScan>(m, "Scan", "Exact search over stored vectors; see csrc/search/scan.h.")
       .def(py::init(&KeptScan::of<uint16_t>), py::arg("arrays").noconvert(), py::arg("dim"),
            py::arg("offsets").noconvert() = py::none(), "Of float16 rows, given as their bits (uint16).")

@@ -3,14 +3,14 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "common/work.h"
+#include "common/work_counters.h"
 #include "document/sections.h"
 #include "document/sentence_table.h"
 #include "methods/methods.h"
 #include "methods/threshold.h"
 #include "python/bindings.h"
 #include "segment/pipeline.h"
-#include "vectors/encode_static.h"
+#include "vectors/static_encoder.h"
 #include "vectors/topic.h"
 
 namespace pychunk {
@@ -387,7 +387,7 @@ py::dict traits() {
 }  // namespace
 
 void bind_segment(py::module_& m) {
-  py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/vectors/pair_head.h.")
+  py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/vectors/nsp_head.h.")
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));

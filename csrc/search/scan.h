@@ -36,7 +36,7 @@ struct ScoredBeside {
 
 class HeadsWhenAsked;
 
-// From the second search on, queries look at the first numbers of rows, where those are of use (row_heads.h): 0.4 of
+// From the second search on, queries look at the first numbers of rows, where those are of use (prefilter.h): 0.4 of
 // the rows' bytes in memory.
 class Scan {
  public:

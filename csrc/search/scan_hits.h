@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/dispatch.h"
+#include "search/added_scores.h"
 #include "search/scan.h"
-#include "search/scan_beside.h"
 
 namespace pychunk {
 

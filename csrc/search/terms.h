@@ -1,5 +1,5 @@
-// The terms of texts, numbered and counted row by row: what pychunk/index/lexical/terms.py says they are, of many texts
-// at once.
+// The terms of texts, numbered and counted row by row: what pychunk/index/lexical/analyzer.py says they are, of many
+// texts at once.
 #pragma once
 #include <cstdint>
 #include <memory>

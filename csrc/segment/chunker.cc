@@ -8,7 +8,7 @@
 #include "document/oversize.h"
 #include "text/graphemes.h"
 #include "text/recursive.h"
-#include "tokens/measure.h"
+#include "tokens/length.h"
 
 namespace pychunk {
 namespace {

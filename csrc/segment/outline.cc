@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "document/block_ties.h"
+#include "document/block_cohesion.h"
 #include "document/document.h"
 #include "methods/structure.h"
 #include "parsing/markdown_inline.h"

@@ -4,9 +4,9 @@
 #include <atomic>
 
 #include "common/arithmetic.h"
-#include "common/blocks.h"
 #include "common/hash.h"
 #include "common/parallel.h"
+#include "common/work_split.h"
 #include "document/document.h"
 #include "methods/methods.h"
 #include "segment/chunk_rows.h"

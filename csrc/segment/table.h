@@ -7,7 +7,7 @@
 #include "common/buffer.h"
 #include "common/hash.h"
 #include "common/options.h"
-#include "common/slabs.h"
+#include "common/segmented_buffer.h"
 #include "common/view.h"
 #include "segment/columns.h"
 #include "segment/outline.h"

@@ -1,4 +1,4 @@
-// Texts in one case and spelling, as `folded` of pychunk/index/lexical/terms.py makes them: case folding, the
+// Texts in one case and spelling, as `folded` of pychunk/index/lexical/analyzer.py makes them: case folding, the
 // compatibility composition of Unicode, the same again of what came new, without characters that a word is the same
 // without, and plain letters in the place of others where that is asked for.
 #pragma once

@@ -6,7 +6,7 @@
 #include "common/arithmetic.h"
 #include "common/dispatch.h"
 #include "common/interrupt.h"
-#include "text/text.h"
+#include "text/sentence_splitter.h"
 
 namespace pychunk {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "common/arithmetic.h"
 #include "common/buffer.h"
+#include "common/deterministic_math.h"
 #include "common/dispatch.h"
-#include "common/exact.h"
 #include "common/interrupt.h"
-#include "text/text.h"
+#include "text/sentence_splitter.h"
 #include "text/utf8_text.h"
 
 namespace pychunk {

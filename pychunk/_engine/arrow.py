@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 
-class _Late:
+class _LazyModule:
     """A module that is loaded when the first of its names is asked for."""
 
     def __init__(self, name: str) -> None:
@@ -27,7 +27,7 @@ class _Late:
 
 
 #: ``pyarrow.compute``, which takes .07 s to load: a search without conditions does without.
-compute: Any = _Late("pyarrow.compute")
+compute: Any = _LazyModule("pyarrow.compute")
 
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .data.blocks import Blocks
     from .data.cuts import Cuts
     from .data.headings import Headings
+    from .data.html_document import HtmlDocument
     from .data.models import TokenTable
     from .data.ragged import Ragged
     from .data.request import Request
     from .data.tokens import Tokens
-    from .data.walked import Walked
 
 
 class Engine(Protocol):
@@ -125,7 +125,7 @@ def engine(name: str | None = None) -> Engine:
     return slow
 
 
-def walk_tree(root: Any, *, images: bool, targets: bool) -> Walked:
+def walk_tree(root: Any, *, images: bool, targets: bool) -> HtmlDocument:
     """Return what the elements below an element of lexbor's tree show, by the reference.
 
     It also reads the pages that the native core does not, which takes them as lexbor would write them.

@@ -307,7 +307,7 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return those of :func:`span_vectors` by a compression encoder: ``parts`` as in csrc/vectors/compress.h."""
+    """Return those of :func:`span_vectors` by a compression encoder: ``parts`` as in csrc/vectors/compressor.h."""
     rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
     model = [_contiguous(part, np.float32) for part in parts]
     return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -337,7 +337,7 @@ def most_central(
 ) -> npt.NDArray[np.int64]:
     """int64[n]: of each chunk the most central sentence of chunks [since, until) but itself; -1 where there is none.
 
-    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/vectors/central.h what central is.
+    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/vectors/extractive_summary.h what central is.
     """
     own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
     return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)

@@ -27,7 +27,7 @@ class Page:
         """
         from pathlib import Path
 
-        from .durable import write_text
+        from .durable_files import write_text
 
         if not Path(path).parent.is_dir():
             raise FileNotFoundError(f"{Path(path).parent}: no such folder")

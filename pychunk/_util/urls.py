@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote_plus
 
-from .spellings import spellings
+from .secret_spellings import spellings
 
 #: Parameters whose values are secrets, by their names in lower case, without "-" and "_".
 SECRETS = frozenset(
@@ -261,13 +261,13 @@ def readable(path: str) -> Iterator[None]:
         raise kind(known) from None
 
 
-class Far:
+class RemoteFile:
     """A far file, whose errors are those of :func:`readable`."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file, self._path = file, path
 
-    def __enter__(self) -> Far:
+    def __enter__(self) -> RemoteFile:
         return self
 
     def __exit__(self, *_: object) -> None:

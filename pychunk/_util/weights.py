@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .checksums import check
-from .facts import read_facts
+from .model_facts import read_facts
 
 if TYPE_CHECKING:
     import numpy.typing as npt

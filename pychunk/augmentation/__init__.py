@@ -1,8 +1,8 @@
 """What a chunk does not say itself, as its ``context``: the head of its document, its headings, a text of one's own."""
 
-from .asked import ContextByModel, PropositionsByModel, SummaryByModel
 from .augment import augment
-from .documents import Document
-from .levels import LevelSummary
+from .chunk_documents import Document
+from .level_summaries import LevelSummary
+from .llm_contexts import LLMNeighbourSource, LLMPropositionSource, LLMSummarySource
 
-__all__ = ["ContextByModel", "Document", "LevelSummary", "PropositionsByModel", "SummaryByModel", "augment"]
+__all__ = ["Document", "LLMNeighbourSource", "LLMPropositionSource", "LLMSummarySource", "LevelSummary", "augment"]

@@ -15,9 +15,9 @@ from ..chunks.batch import ChunkBatch
 from ..defaults import CONTEXTS
 from ..inputs.inputs import Inputs
 from ..inputs.passthrough import kept_columns
-from ..inputs.texts import NotedRowError
-from . import asked, central, columns, heads, own
-from .documents import Documents
+from ..inputs.texts import PartialRowError
+from . import context_columns, custom, extractive_summary, lead_text, llm_contexts
+from .chunk_documents import Documents
 
 if TYPE_CHECKING:
     from ..llm import LLM
@@ -34,14 +34,14 @@ WAYS: dict[str, dict[str, int]] = {
     "path": {},
     "summary": {"characters": CONTEXTS.characters, "window": CONTEXTS.ends},
     "neighbours": {"characters": CONTEXTS.characters, "window": CONTEXTS.around},
-    **{name: each.usual for name, each in asked.BY_MODEL.items()},
+    **{name: each.usual for name, each in llm_contexts.BY_MODEL.items()},
 }
 
 How = str | Callable[..., Any] | Sequence["str | Callable[..., Any]"]
 
 
 @dataclass(frozen=True)
-class Way:
+class ContextSource:
     """One way to make contexts.
 
     Attributes:
@@ -66,28 +66,30 @@ class Way:
     @property
     def facts(self) -> dict[str, object] | None:
         """What a model's contexts depend on; None of other ways."""
-        return self.function.facts if isinstance(self.function, asked.Asked) else None
+        return self.function.facts if isinstance(self.function, llm_contexts.LLMContextSource) else None
 
-    def contexts(self, documents: Documents, given: Mapping[str, Any], notes: asked.Notes, skip: bool) -> pa.Array:
+    def contexts(
+        self, documents: Documents, given: Mapping[str, Any], notes: llm_contexts.Notes, skip: bool
+    ) -> pa.Array:
         """large_string[n], without nulls; to ``notes`` what a model left without an answer is added.
 
         With ``skip`` so is why a function failed, of documents that then have no context.
         """
-        if isinstance(self.function, asked.Asked):
+        if isinstance(self.function, llm_contexts.LLMContextSource):
             written, lost = self.function.contexts(documents.each())
             notes += lost
-            return pa.array([each for own in written for each in own], pa.large_string())
+            return pa.array([each for custom in written for each in custom], pa.large_string())
         if self.function is not None:
-            return own.contexts(documents, self.function, notes if skip else None)
+            return custom.contexts(documents, self.function, notes if skip else None)
         if self.reads is not None:
-            return columns.contexts(documents, self.reads, given)
+            return context_columns.contexts(documents, self.reads, given)
         if self.name == "neighbours":
-            return pa.array(central.neighbours(documents, **self.options), pa.large_string())
-        made = central.summaries if self.name == "summary" else heads.heads
+            return pa.array(extractive_summary.neighbours(documents, **self.options), pa.large_string())
+        made = extractive_summary.summaries if self.name == "summary" else lead_text.heads
         return documents.repeated(made(documents, **self.options))
 
 
-def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None = None) -> tuple[Way, ...]:
+def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None = None) -> tuple[ContextSource, ...]:
     """What ``how`` names; ``llm``: whom those ask whose name asks a model, by default that of the environment.
 
     Raises:
@@ -112,19 +114,19 @@ def with_client(how: Any, llm: LLM) -> Any:
     """
     if isinstance(how, (list, tuple)):
         return [with_client(each, llm) for each in how]
-    return _way_of(how, {}, llm).function if isinstance(how, str) and asked.asks_model(how) else how
+    return _way_of(how, {}, llm).function if isinstance(how, str) and llm_contexts.asks_model(how) else how
 
 
-def client_of(ways: Sequence[Way]) -> LLM | None:
+def client_of(ways: Sequence[ContextSource]) -> LLM | None:
     """The client that the first of the ways asks; None where none asks a model."""
-    return next((way.function.llm for way in ways if isinstance(way.function, asked.Asked)), None)
+    return next((way.function.llm for way in ways if isinstance(way.function, llm_contexts.LLMContextSource)), None)
 
 
-def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> Way:
-    if isinstance(how, asked.Asked):
-        return Way(how.name, how.options, function=how)
+def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSource:
+    if isinstance(how, llm_contexts.LLMContextSource):
+        return ContextSource(how.name, how.options, function=how)
     if callable(how):
-        return Way(own.name_of(how), {}, function=how)
+        return ContextSource(custom.name_of(how), {}, function=how)
     choices = f"{', '.join(WAYS)}, column:NAME, or a function"
     if not isinstance(how, str):
         raise TypeError(f"augment must be one of {choices}; got {how!r}")
@@ -132,7 +134,7 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> Way:
     if name == "column":
         if not rest or options:
             raise ValueError(f"augment: write column:NAME; got {how!r}{' with options' if options else ''}")
-        return Way(name, {}, column=rest)
+        return ContextSource(name, {}, column=rest)
     if rest.split(":")[0] == "llm" and f"{name}:llm" in WAYS:
         name, rest = f"{name}:llm", rest[4:]
     if name not in WAYS:
@@ -147,8 +149,12 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> Way:
             known = f"its options are {', '.join(usual)}" if usual else "it has none"
             raise ValueError(f"augment: {name} has no option {key!r}: {known}")
         said[key] = _whole(name, key, value)
-    made = Way(name, {**usual, **said})
-    return replace(made, function=asked.BY_MODEL[name](llm, **made.options)) if name in asked.BY_MODEL else made
+    made = ContextSource(name, {**usual, **said})
+    return (
+        replace(made, function=llm_contexts.BY_MODEL[name](llm, **made.options))
+        if name in llm_contexts.BY_MODEL
+        else made
+    )
 
 
 def _whole(name: str, key: str, value: Any) -> int:
@@ -182,8 +188,8 @@ def augment(
             most central sentence of the 4 chunks (``window``) around the chunk, at a document's borders of as many;
             both by sentence vectors, which are made where chunks have none; ``"summary:llm"`` and ``"context:llm"``:
             what a model writes of the same chunks, and these in place of an answer of no use, which ``errors`` says,
-            or in a plain table the metadata (:mod:`pychunk.augmentation.asked`); ``"propositions:llm"``: what chunks
-            state, in sentences that a model makes to be understood alone; ``"column:NAME"``: any column.
+            or in a plain table the metadata (:mod:`pychunk.augmentation.llm_contexts`); ``"propositions:llm"``: what
+            chunks state, in sentences that a model makes to be understood alone; ``"column:NAME"``: any column.
             Options are keywords, or part of the name: ``"head:characters=100"``. A function of one's own takes a list
             of :class:`~pychunk.augmentation.Document` and returns for each a string, or a list with a string a chunk.
             Of several in a list one follows the other.
@@ -208,7 +214,7 @@ def augment(
     return with_contexts(chunks, ways_of(how, options, llm), columns or {})
 
 
-def with_contexts(chunks: Any, ways: Sequence[Way], given: Mapping[str, Any], *, skip: bool = False) -> Any:
+def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str, Any], *, skip: bool = False) -> Any:
     """:func:`augment` by ways that were read; with ``skip`` documents for which a function fails have no context.
 
     Raises:
@@ -226,7 +232,7 @@ def with_contexts(chunks: Any, ways: Sequence[Way], given: Mapping[str, Any], *,
         raise ValueError("augment: the chunks have a column 'context' already: drop it, or name it another way")
     documents = Documents.of(table)
     values = {name: _of_chunks(name, value, documents) for name, value in given.items()}
-    notes: asked.Notes = []
+    notes: llm_contexts.Notes = []
     made = [way.contexts(documents, values, notes, skip) for way in ways]
     context = made[0] if len(made) == 1 else _joined(made)
     facts = dict(table.schema.metadata or {})
@@ -239,10 +245,10 @@ def with_contexts(chunks: Any, ways: Sequence[Way], given: Mapping[str, Any], *,
     table = table.append_column(CONTEXT, context).replace_schema_metadata(facts)
     if not isinstance(chunks, ChunkBatch):
         return table
-    return chunks.with_table(table, [NotedRowError(row, note) for row, note in notes])
+    return chunks.with_table(table, [PartialRowError(row, note) for row, note in notes])
 
 
-def with_contexts_of(chunks: ChunkBatch, ways: Sequence[Way], inputs: Inputs) -> ChunkBatch:
+def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: Inputs) -> ChunkBatch:
     """:func:`with_contexts` of chunks of these inputs, for which columns are read that no chunk repeats."""
     names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])  # of headings alone
     values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .estimates import Ratio, mean_of_ratios, ratio_of_means
-from .measure import Figures
+from .measure import Timings
 
 #: How much slower CPU time may be for each share of time by which one run waited more than the other: others' work
 #: takes the caches and the memory's bandwidth, of which the calibration loops need less. The same code measured up to
 #: 17 % slower where a dozen processes shared two cores, against a base taken beside one or two.
 DOUBT_OF_WAITING = 0.25
 
-Compare = Callable[[Figures, Figures], Ratio]
+Compare = Callable[[Timings, Timings], Ratio]
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Verdict:
     note: str = ""
 
 
-def by_calibration(new: Figures, base: Figures) -> Ratio:
+def by_calibration(new: Timings, base: Timings) -> Ratio:
     """For figures of different runs: CPU time in units of the calibration loops."""
     apart = abs(statistics.median(new.waiting) - statistics.median(base.waiting))
     return ratio_of_means(new.costs, base.costs, doubt=DOUBT_OF_WAITING * apart)
 
 
-def by_pairs(new: Figures, base: Figures) -> Ratio:
+def by_pairs(new: Timings, base: Timings) -> Ratio:
     """For figures taken in turns: CPU time, round by round."""
     return mean_of_ratios(new.cpu, base.cpu)
 
@@ -66,11 +66,11 @@ def status_of(ratio: Ratio, limit: float) -> str:
 
 
 def verdicts(
-    new: dict[str, Figures],
-    base: dict[str, Figures],
+    new: dict[str, Timings],
+    base: dict[str, Timings],
     compare: Compare,
     limit: float,
-    again: Callable[[list[str]], tuple[dict[str, Figures], dict[str, Figures]]],
+    again: Callable[[list[str]], tuple[dict[str, Timings], dict[str, Timings]]],
 ) -> list[Verdict]:
     """One verdict for each workload of both runs.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-CHILD = Path(__file__).resolve().parent / "child.py"
+CHILD = Path(__file__).resolve().parent / "timed_process.py"
 
 #: One thread, so that CPU time measures all work; and the C library's allocator at fixed thresholds, because it else
 #: adapts them to what was freed before, so that a workload's page faults would depend on the workloads beside it.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .launch import Installation, Process
-from .texts import corpora
+from .synthetic_texts import corpora
 
 #: Timings of a workload in one process, of which the fastest counts. Noise of the moment only ever adds; what is left
 #: is where a process's memory came to lie, 1 to 5 %, which more timings in the same process cannot show.
@@ -20,7 +20,7 @@ TIMINGS = 12
 
 
 @dataclass
-class Figures:
+class Timings:
     """A workload's timings, a number a round: seconds a call, the calibration's, and the share of time spent waiting.
 
     Waiting is wall time in which other processes had the CPU, from 0 to 1: how busy the machine was.
@@ -49,7 +49,7 @@ class Run:
     """What one installation did: its facts, figures and answers, and what it lacks or fails at, with the reason."""
 
     facts: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Figures] = field(default_factory=dict)
+    figures: dict[str, Timings] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Bench:
             for name in names:
                 here = [at for at in order if name in processes[at].about["answers"]]
                 for at, timings in _timed({at: processes[at] for at in here}, name).items():
-                    runs[at].figures.setdefault(name, Figures()).add(timings)
+                    runs[at].figures.setdefault(name, Timings()).add(timings)
                 self._step()
 
 

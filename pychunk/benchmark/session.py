@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from zipfile import BadZipFile
 
-from . import copies, saved
+from . import baseline, package_copies
 from .compare import Verdict, by_calibration, by_pairs, verdicts
 from .launch import Installation, copied_installation
-from .measure import Bench, Figures, Run
+from .measure import Bench, Run, Timings
 from .workloads import WORKLOADS
 
 #: The share of time spent waiting from which a run is called busy.
@@ -23,7 +23,7 @@ Announce = Callable[[str, int], None]
 
 
 @dataclass
-class Outcome:
+class BenchmarkResult:
     """This installation's run, the definitions of its workloads, their texts' bytes; verdicts where compared."""
 
     run: Run
@@ -48,20 +48,20 @@ class Session:
     announce: Announce = lambda what, steps: None
     step: Callable[[], None] = lambda: None
 
-    def alone(self, here: Installation) -> Outcome:
+    def alone(self, here: Installation) -> BenchmarkResult:
         """Measures one installation."""
         with self._bench([here], self.names) as bench:
             return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
-    def with_saved(self, here: Installation, base_file: Path, limit: float) -> Outcome:
+    def with_saved(self, here: Installation, base_file: Path, limit: float) -> BenchmarkResult:
         """Compares with the run in a file; ValueError where the file cannot be used.
 
         In turns with the copy of the package that lies beside it; by the file's figures where that cannot run here.
         """
-        base = saved.load(base_file)
+        base = baseline.load(base_file)
         with ExitStack() as stack:
             try:
-                package = stack.enter_context(copies.unpacked(copies.path_of(base_file), base.copy))
+                package = stack.enter_context(package_copies.unpacked(package_copies.path_of(base_file), base.copy))
                 other = copied_installation(package)
             except (ValueError, OSError, BadZipFile) as error:
                 why = str(error)
@@ -79,12 +79,14 @@ class Session:
         )
         return outcome
 
-    def _with_figures(self, here: Installation, base: Run, base_definitions: dict[str, str], limit: float) -> Outcome:
+    def _with_figures(
+        self, here: Installation, base: Run, base_definitions: dict[str, str], limit: float
+    ) -> BenchmarkResult:
         prepared = [name for name in WORKLOADS if name in self.names or name in base.figures]
         with self._bench([here], prepared) as bench:
             outcome = self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
-            def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
+            def again(suspects: list[str]) -> tuple[dict[str, Timings], dict[str, Timings]]:
                 return self._measure(bench, "measuring again", suspects, self._more)[0].figures, base.figures
 
             redefined = [
@@ -100,27 +102,27 @@ class Session:
         outcome.notes += _busy(outcome.run, base) + _other_machine(outcome.run, base)
         return outcome
 
-    def save(self, path: Path, outcome: Outcome, here: Installation | None) -> None:
+    def save(self, path: Path, outcome: BenchmarkResult, here: Installation | None) -> None:
         """Writes a run as a base for others, with a copy of the package where ``here`` says which it is."""
         digest = ""
         if here is not None:
             try:
-                digest = copies.keep(here, copies.path_of(path))
+                digest = package_copies.keep(here, package_copies.path_of(path))
             except (OSError, ValueError) as error:
                 outcome.notes.append(f"no copy of the package was kept, the figures alone: {error}")
-        saved.save(path, saved.Base(outcome.run, outcome.definitions, digest))
+        baseline.save(path, baseline.Base(outcome.run, outcome.definitions, digest))
 
-    def with_other(self, here: Installation, other: Installation, limit: float) -> Outcome:
+    def with_other(self, here: Installation, other: Installation, limit: float) -> BenchmarkResult:
         """Compares with another installation, both measured in turns."""
         return self._in_turns(here, other, limit)[0]
 
-    def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[Outcome, Run]:
+    def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[BenchmarkResult, Run]:
         """The comparison, and the other's run."""
         with self._bench([here, other], self.names) as bench:
             mine, base = self._measure(bench, "measuring both", self.names, self.rounds)
             outcome = self._outcome(bench, mine)
 
-            def again(suspects: list[str]) -> tuple[dict[str, Figures], dict[str, Figures]]:
+            def again(suspects: list[str]) -> tuple[dict[str, Timings], dict[str, Timings]]:
                 runs = self._measure(bench, "measuring both again", suspects, self._more)
                 return runs[0].figures, runs[1].figures
 
@@ -141,13 +143,13 @@ class Session:
         self.announce(what, rounds * len(names))
         return bench.measure(names, rounds)
 
-    def _outcome(self, bench: Bench, run: Run) -> Outcome:
+    def _outcome(self, bench: Bench, run: Run) -> BenchmarkResult:
         texts = {name: bench.corpora[WORKLOADS[name].corpus] for name in self.names}
         definitions = {name: WORKLOADS[name].definition(texts[name]) for name in self.names}
         sizes = {name: sum(len(text.encode()) for text in texts[name]) for name in self.names}
-        return Outcome(run, definitions, sizes, [], [])
+        return BenchmarkResult(run, definitions, sizes, [], [])
 
-    def _complete(self, outcome: Outcome, base: Run, redefined: list[str]) -> None:
+    def _complete(self, outcome: BenchmarkResult, base: Run, redefined: list[str]) -> None:
         """Adds verdicts on what only one side has, and notes on answers that differ."""
         mine = outcome.run
         for at, verdict in enumerate(outcome.verdicts):

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from .._engine.arrow import few_strings, masked, primitive, python_values, strings, vectors
 from .._engine.data.columns import COLUMNS, ChunkFields
-from .._util.lazy import by_name
-from .._util.lines import one_line
+from .._util.lazy_imports import by_name
+from .._util.reprs import one_line
 from ..defaults import SEARCH
 from ..inputs import RowError, TextBatch
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._util.html_page import Page
+    from .heading_tree import Node
     from .sizes import Sizes
-    from .tree import Node
 
 
-class Origin(Protocol):
+class Provenance(Protocol):
     """What chunks were cut from, and by what: so much of it that they can be shown."""
 
     @property
@@ -38,7 +38,7 @@ class Origin(Protocol):
         """The documents; None where they were large."""
         ...
 
-    def of(self, texts: TextBatch, first_document: int) -> Origin:
+    def of(self, texts: TextBatch, first_document: int) -> Provenance:
         """The same with these documents."""
         ...
 
@@ -146,7 +146,7 @@ class ChunkBatch:
         busy: Sequence[float] = (),
         summaries: pa.Table | None = None,
         removed: pa.Table | None = None,
-        origin: Origin | None = None,
+        origin: Provenance | None = None,
         windowed: int = 0,
     ) -> None:
         self.table = table
@@ -162,7 +162,7 @@ class ChunkBatch:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "origin": None}
 
-    def with_origin(self, origin: Origin) -> ChunkBatch:
+    def with_origin(self, origin: Provenance) -> ChunkBatch:
         """The same chunks, with what they were cut from."""
         return ChunkBatch(**{**vars(self), "origin": origin})
 
@@ -261,7 +261,7 @@ class ChunkBatch:
         """
         if "parent" not in self.table.column_names:
             raise ValueError(f'{self!r} has no tree of headings: segment with method="structure"')
-        found: list[Node] = by_name("pychunk.chunks.tree", "tree_of")(self._of(document))
+        found: list[Node] = by_name("pychunk.chunks.heading_tree", "tree_of")(self._of(document))
         return found
 
     def to_markdown(self, document: int | None = None) -> str:
@@ -277,7 +277,7 @@ class ChunkBatch:
             >>> pychunk.segment("Menu\\n\\n# Cats\\n\\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
             '# Cats\\n\\nCats purr.'
         """
-        return str(by_name("pychunk.chunks.tree", "joined")(list(self._of(document))))
+        return str(by_name("pychunk.chunks.heading_tree", "joined")(list(self._of(document))))
 
     def _of(self, document: int | None) -> Iterator[Chunk]:
         """The chunks of one document."""
@@ -352,7 +352,7 @@ class ChunkBatch:
             >>> page.html.startswith("<!doctype html>")
             True
         """
-        view_of = by_name("pychunk.view.pages", "view_of")
+        view_of = by_name("pychunk.view.page_data", "view_of")
         page: Page = view_of(self, texts=texts, against=against, queries=queries, k=k, title=title)
         if path is not None:
             page.write(path)
@@ -386,7 +386,7 @@ class ChunkBatch:
         if len(held) != self.documents:
             raise ValueError(f"texts must be the {self.documents} documents of these chunks; got {len(held)}")
         values = (value for part in held.texts for value in part.to_pylist())
-        return by_name("pychunk.chunks.removed", "with_text")(self.removed, values, self.first_document)
+        return by_name("pychunk.chunks.removed_table", "with_text")(self.removed, values, self.first_document)
 
     def describe(self) -> Sizes:
         """Return sizes of the chunks in tokens (if they were counted), words and characters, with their limit.
@@ -402,7 +402,7 @@ class ChunkBatch:
         return sizes
 
     def _repr_html_(self) -> str:
-        return str(by_name("pychunk.chunks.tables", "chunks_html")(self))
+        return str(by_name("pychunk.chunks.notebook_tables", "chunks_html")(self))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)

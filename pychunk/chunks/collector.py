@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from .._engine.data.request import Request
 from ..inputs.inputs import Inputs
-from ..inputs.texts import NotedRowError, RowError
+from ..inputs.texts import PartialRowError, RowError
 from .batch import ChunkBatch, chunk_table
 
 
-class Gathered:
+class ChunkCollector:
     """What comes out of the engine, in Arrow.
 
     Args:
@@ -36,21 +36,21 @@ class Gathered:
     def add(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> None:
         """The columns of a request's chunks. ``ids``: of its documents."""
         if request.features.page_starts is not None:
-            from .boxes import boxes_of, page_breaks_of  # here, as few documents have any
+            from .page_boxes import boxes_of, page_breaks_of  # here, as few documents have any
 
             columns["page_breaks"] = page_breaks_of(columns, request.features, request.first_row)
             columns["boxes"] = boxes_of(columns, request.features, request.first_row)
         self._tables.append(chunk_table(columns, ids, request.first_row, self._facts))
         if self._source is not None:
-            from .summaries import summary_table  # here, as few ask for them
+            from .summary_table import summary_table  # here, as few ask for them
 
             self._summaries.append(summary_table(columns, request, ids, self._source))
         if self._removes:
-            from .removed import in_characters, removed_table
+            from .removed_table import in_characters, removed_table
 
             found = in_characters(request.features)
             self._dropped += [] if found is None else [removed_table(found, ids, request.first_row)]
-        self._notes += [NotedRowError(request.first_row + row, note) for row, note in request.notes]
+        self._notes += [PartialRowError(request.first_row + row, note) for row, note in request.notes]
         self.windowed += request.windowed
         self.tokens += columns["tokens_met"]
         self.unknown += columns["fallback_tokens"]
@@ -67,7 +67,7 @@ class Gathered:
             table = with_kept(table, inputs.kept, inputs.first_document)
         removed = _concat(self._dropped) if self._dropped else None  # by the method, those of the caller among them
         if removed is None and inputs.given.removed is not None:
-            from .removed import removed_table
+            from .removed_table import removed_table
 
             removed = removed_table(inputs.given.removed, inputs.texts.ids, inputs.first_document)
         return ChunkBatch(

@@ -43,8 +43,8 @@ class Cutter(Protocol):
         ...
 
 
-class Origin:
-    """The documents of a batch, with what was said of them, and the Segmenter; see ``Origin`` in ``batch``.
+class BatchProvenance:
+    """The documents of a batch, with what was said of them, and the Segmenter; see ``BatchProvenance`` in ``batch``.
 
     The Segmenter itself is held weakly, as it holds models: where it is gone, its options make another one.
 
@@ -58,7 +58,7 @@ class Origin:
         self._scores: pa.Table | None = None
 
     @classmethod
-    def kept(cls, segmenter: Cutter, inputs: Inputs) -> Origin | None:
+    def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
         """That of chunks which may be kept for long: without the documents where these are large."""
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
@@ -71,11 +71,11 @@ class Origin:
         """The documents, if it holds them."""
         return None if self._inputs is None else self._inputs.texts
 
-    def of(self, texts: TextBatch, first_document: int) -> Origin:
+    def of(self, texts: TextBatch, first_document: int) -> BatchProvenance:
         """The same with these documents."""
         inputs = self._inputs
         inputs = Inputs(texts, first_document=first_document) if inputs is None else replace(inputs, texts=texts)
-        return Origin(self.segmenter, inputs)
+        return BatchProvenance(self.segmenter, inputs)
 
     @property
     def segmenter(self) -> Cutter:

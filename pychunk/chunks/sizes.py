@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .options import limits_of
+from .batch_options import limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ class Sizes(dict[str, dict[str, float]]):
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in rows)
 
     def _repr_html_(self) -> str:
-        from .tables import table
+        from .notebook_tables import table
 
         head, *rows = self._rows()
         return table(head, [[escape(cell) for cell in row] for row in rows])

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..benchmark import report
 from ..benchmark.launch import other_installation, this_installation
-from ..benchmark.session import Outcome, Session
+from ..benchmark.session import BenchmarkResult, Session
 from ..benchmark.workloads import WORKLOADS
-from .shared.consoles import errors, say
+from .shared.console import errors, say
 from .shared.errors import readable_errors
 from .shared.outputs import Overwrite, check_output
 
@@ -132,11 +132,11 @@ def _progress(console: Console) -> Iterator[tuple[Callable[[str, int], None], Ca
         yield announce, lambda: bar.advance(task)
 
 
-def _figures(outcome: Outcome) -> dict[str, dict[str, Any]]:
+def _figures(outcome: BenchmarkResult) -> dict[str, dict[str, Any]]:
     return report.figures(outcome.run, outcome.sizes, {name: each.unit for name, each in WORKLOADS.items()})
 
 
-def _print(outcome: Outcome, limit: float, out: Console) -> None:
+def _print(outcome: BenchmarkResult, limit: float, out: Console) -> None:
     purposes = {name: each.purpose for name, each in WORKLOADS.items()}
     report.print_figures(outcome.run, _figures(outcome), purposes, out)
     if outcome.verdicts:
@@ -144,7 +144,7 @@ def _print(outcome: Outcome, limit: float, out: Console) -> None:
         report.print_comparison(outcome.verdicts, limit, out)
 
 
-def _print_json(outcome: Outcome, limit: float, out: Console) -> None:
+def _print_json(outcome: BenchmarkResult, limit: float, out: Console) -> None:
     found: dict[str, Any] = {
         "facts": outcome.run.facts,
         "workloads": _figures(outcome),

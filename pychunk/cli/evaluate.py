@@ -11,21 +11,21 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from .._util.durable import write_text
-from ..augmentation.asked import asks_model
+from .._util.durable_files import write_text
 from ..augmentation.augment import with_client
+from ..augmentation.llm_contexts import asks_model
 from ..defaults import SEARCH
-from ..evaluation import contenders, datasets, hierarchies, peers, runner, strategies
-from ..evaluation import own as own_methods
-from ..evaluation.judges.answering import Answering
+from ..evaluation import custom as own_methods
+from ..evaluation import datasets, hierarchies, peers, retrieval_setups, runner, systems
+from ..evaluation.judges.answer_generation import AnswerSetup
 from ..evaluation.reports import report
 from ..methods import METHODS
-from .llm import Asking, Told, asks_a_model
-from .shared.consoles import errors, say
+from .llm import LLMOptions, LLMReport, asks_a_model
+from .shared.console import errors, say
 from .shared.errors import readable_errors
 from .shared.grammar import method_of
-from .shared.groups import with_groups
-from .shared.judging import Judging
+from .shared.judge_options import JudgeOptions
+from .shared.option_groups import with_groups
 from .shared.outputs import Overwrite, check_output
 
 EPILOG = """Examples:
@@ -132,8 +132,8 @@ def evaluate(
     html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,
     overwrite: Overwrite = False,
     *,
-    judging: Judging,
-    asking: Asking,
+    judging: JudgeOptions,
+    asking: LLMOptions,
 ) -> None:
     """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and what each costs.
 
@@ -153,7 +153,7 @@ def evaluate(
             raise ValueError(f"--judge and --peers take one --encoder; got {', '.join(encoder or ())}")
         named = [_method(each) for each in methods or _METHODS]
         asks = [asks_a_model({"method": name, **options}) or options.get("plan") == "llm" for name, options in named]
-        told = Told(
+        told = LLMReport(
             asking.opened(
                 any(asks)
                 or asks_model(augment)
@@ -163,7 +163,7 @@ def evaluate(
                 f", --rerank {' or '.join(_ASKED)}, --rewrite {' or '.join(_REWRITING)}, --answer, --judge",
             )
         )
-        ways = strategies.combined(
+        ways = retrieval_setups.combined(
             chosen,
             augment=[each if told.llm is None else with_client(each, told.llm) for each in _each(augment)],
             document_weight=document_weight or [SEARCH.document_weight],
@@ -172,9 +172,9 @@ def evaluate(
             depth=[depth],
         )
         data = datasets.load(dataset, limit, pdf=pdf, documents=documents)
-        encoders = [contenders.Encoder(each) for each in dict.fromkeys(encoder or ["static"])]
+        encoders = [systems.Encoder(each) for each in dict.fromkeys(encoder or ["static"])]
         made = encoders[0]
-        makers: list[Callable[[], contenders.Chunked]] = []
+        makers: list[Callable[[], systems.SystemChunks]] = []
         for each_encoder in encoders:
             for each, (name, options), of_model in zip(methods or _METHODS, named, asks, strict=True):
                 own = {"unit": "words", **options} if name in _SIZED else options
@@ -183,13 +183,13 @@ def evaluate(
                 if name == hierarchies.NAME:
                     makers.append(partial(hierarchies.by_levels, own, data, each_encoder, shown, llm=llm))
                 else:
-                    makers.append(partial(contenders.of_any, name, own, data, each_encoder, shown, llm=llm))
+                    makers.append(partial(systems.of_any, name, own, data, each_encoder, shown, llm=llm))
         usable, absent = peers.available() if with_peers else ([], [])
         if usable:
             first = makers[0]()
             words = float(first.words.mean())
             makers[0] = lambda: first
-            makers += [partial(contenders.by_peer, peer, words, data, made) for peer in usable]
+            makers += [partial(systems.by_peer, peer, words, data, made) for peer in usable]
         of_each = [one for one in encoders for _ in named] + [made] * len(usable)
         terms = terms or "auto"
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
@@ -197,7 +197,7 @@ def evaluate(
         options["dtype"] = dtype
         with told, errors().status("reading") as status:
             judges = judging.rows(told.llm, data, made, ways, options, status.update)
-            answering = Answering(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
+            answering = AnswerSetup(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None
             results = runner.run(
                 data,
                 makers,
@@ -232,22 +232,22 @@ def _method(text: str) -> tuple[str, dict[str, Any]]:
     return place, options
 
 
-def _reranker(name: str | None, told: Told) -> Any:
+def _reranker(name: str | None, told: LLMReport) -> Any:
     """What a search takes: a function where a model is asked, else the name."""
     if name not in _ASKED or told.llm is None:
         return name
-    from ..llm.rerank import Listwise, Logprob
+    from ..llm.llm_reranker import Listwise, Logprob
 
     return Logprob(told.llm) if name == "logprob" else Listwise(told.llm)
 
 
-def _rewriter(name: str | None, told: Told) -> Any:
+def _rewriter(name: str | None, told: LLMReport) -> Any:
     """What a search takes: a function where a model is asked, else the name."""
     if name not in _REWRITING or told.llm is None:
         return name
-    from ..llm.queries import Hyde, Multi
+    from ..llm.query_generation import Hyde, MultiQuery
 
-    return Hyde(told.llm) if name == "hyde" else Multi(told.llm)
+    return Hyde(told.llm) if name == "hyde" else MultiQuery(told.llm)
 
 
 def _each(given: list[str] | None) -> list[str | None]:

@@ -12,26 +12,26 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from .._util.durable import remove
+from .._util.durable_files import remove
 from .._util.urls import named, parameters
-from ..index import ingest
-from ..index.added import Added
+from ..index import chunk_tables
+from ..index.add_result import AddResult
 from ..index.index import Index
-from ..index.lexical.terms import Analyzer
-from ..index.store.digests import Digests
-from ..inputs.texts import NotedRowError
+from ..index.lexical.analyzer import Analyzer
+from ..index.store.document_digests import Digests
+from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.listing import check_once, has_documents
 from ..segmenter import Segmenter
-from . import seen
-from .changes import Changes
-from .llm import Asking, Told, with_llm
-from .shared.batches import LeftOut, Shares, progress_bar, rate_of, refuse, segmented
-from .shared.consoles import counted, say, sized
+from . import file_cache
+from .incremental import Changes
+from .llm import LLMOptions, LLMReport, with_llm
+from .shared.batches import InputProgress, SkippedDocuments, progress_bar, rate_of, refuse, segmented
+from .shared.console import counted, say, sized
 from .shared.errors import readable_errors
-from .shared.groups import given_in, with_groups
-from .shared.options import Beside, Cutting, OnError, Reading
+from .shared.option_groups import given_in, with_groups
 from .shared.outputs import check_folder
+from .shared.segment_options import ContextOptions, OnError, ReaderOptions, SegmentOptions
 
 #: How this command counts, where the user does not say.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
@@ -93,8 +93,8 @@ def index(
         ),
     ] = None,
     *,
-    cutting: Cutting,
-    beside: Beside,
+    cutting: SegmentOptions,
+    beside: ContextOptions,
     levels: Annotated[
         str | None,
         typer.Option(
@@ -113,7 +113,7 @@ def index(
         ),
     ] = None,
     source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
-    reading: Reading,
+    reading: ReaderOptions,
     on_error: OnError = "raise",
     on_duplicate: Annotated[
         str,
@@ -128,7 +128,7 @@ def index(
     verify: Annotated[
         bool, typer.Option("--verify", help="Nothing is added: the inputs are indexes, of which every byte is checked.")
     ] = False,
-    asking: Asking,
+    asking: LLMOptions,
 ) -> None:
     """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
 
@@ -184,10 +184,10 @@ def index(
         hides = _hidden_parameters(made, reading, prune=prune)
         inputs = named(inputs, parameters(hides))
         begun = time.monotonic()
-        done, size_ = Added(), 0
+        done, size_ = AddResult(), 0
         changes = Changes(made, prune=prune, merge=on_duplicate == "merge", rehash=rehash)
-        tell = Lost(on_error)
-        shares = Shares()
+        tell = ReadErrors(on_error)
+        shares = InputProgress()
         source = _batches(
             made.info,
             inputs,
@@ -245,7 +245,7 @@ def index(
             say("no document has text, and a search will find nothing", "yellow")
 
 
-def _hidden_parameters(made: Index, reading: Reading, *, prune: bool) -> list[str]:
+def _hidden_parameters(made: Index, reading: ReaderOptions, *, prune: bool) -> list[str]:
     """Parameters that no name in the index has: those that were named as secret now, or ever before."""
     before = frozenset(filter(None, made.notes.get("hide_parameters", "").split(",")))
     new = sorted(parameters(reading.hide_parameter) - before)
@@ -255,9 +255,9 @@ def _hidden_parameters(made: Index, reading: Reading, *, prune: bool) -> list[st
     return sorted(before.union(new))
 
 
-def _asked(asking: Asking, cutting: Cutting, beside: Beside, reading: Reading) -> Told:
+def _asked(asking: LLMOptions, cutting: SegmentOptions, beside: ContextOptions, reading: ReaderOptions) -> LLMReport:
     """The model that the method asks, if it asks one; known before the index is made."""
-    return Told(asking.client(cutting.options(reading.said, usual=_USUAL, **vars(beside))))
+    return LLMReport(asking.client(cutting.options(reading.said, usual=_USUAL, **vars(beside))))
 
 
 def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
@@ -276,7 +276,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
                 with Index.open(path, verify=True) as made:
                     size = f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
                     levels = made.notes.get("levels")
-                seen.check(Path(path))
+                file_cache.check(Path(path))
                 of = f", of levels {levels}" if levels else ""
                 Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}{of}"))
             except ValueError as error:
@@ -285,7 +285,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
             raise ValueError("\n".join(damaged))
 
 
-class Lost:
+class ReadErrors:
     """Is told of what cannot be read, as ``--on-error`` says.
 
     Attributes:
@@ -295,7 +295,7 @@ class Lost:
     """
 
     def __init__(self, on_error: str) -> None:
-        self._tell = LeftOut() if on_error == "skip" else refuse
+        self._tell = SkippedDocuments() if on_error == "skip" else refuse
         self.files: list[str] = []
         self.noted: list[str] = []
         self.count = 0
@@ -389,19 +389,19 @@ def _said(value: Any) -> str:
 def _batches(
     facts: dict[str, Any],
     inputs: list[str],
-    cutting: Cutting,
-    beside: Beside,
+    cutting: SegmentOptions,
+    beside: ContextOptions,
     kind: str,
-    reading: Reading,
-    shares: Shares,
+    reading: ReaderOptions,
+    shares: InputProgress,
     on_error: str,
     changes: Changes,
-    tell: Lost,
+    tell: ReadErrors,
     ids: str | None,
     levels: str | None,
     levels_before: str | None,
     pooling: str | None,
-    told: Told,
+    told: LLMReport,
 ) -> Iterator[tuple[pa.Table, Digests | None, int]]:
     """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks.
 
@@ -428,13 +428,13 @@ def _batches(
         check_once((path, open_source(path).files) for path in inputs)
         for path in inputs:
             for table in _whole_documents(path, merge=changes.merge):
-                if ingest.fingerprint(table) != facts["encoder"]["fingerprint"]:
-                    table = ingest.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
+                if chunk_tables.fingerprint(table) != facts["encoder"]["fingerprint"]:
+                    table = chunk_tables.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
                 if beside.augment:
                     from ..augmentation import augment  # here, and what makes levels below, as few runs need it
 
                     table = augment(table, beside.augment, llm=told.llm)
-                changes.see(ingest.keys(table).unique() if "id" in table.column_names else None)
+                changes.see(chunk_tables.keys(table).unique() if "id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
         return
     if levels is not None and levels_before not in (None, levels):
@@ -453,7 +453,7 @@ def _batches(
         options = with_llm(options, told.llm)
     made = Segmenter(**options)
     if levels is not None:
-        from ..levels.segmenting import NodeSegmenter
+        from ..levels.level_segmenter import NodeSegmenter
 
         made = NodeSegmenter(levels.split(","), **options, pooling=pooling or "tokens")
     changes.cut_by(made)
@@ -466,7 +466,7 @@ def _batches(
         "few": changes.has_documents,
     }
     for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, **choice):
-        lost = [error.row for error in out.errors if not isinstance(error, NotedRowError)]
+        lost = [error.row for error in out.errors if not isinstance(error, PartialRowError)]
         tell.count += len(lost)
         told.see(out)
         yield out.table, changes.cut(lost), bytes_
@@ -501,7 +501,7 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
 def _holds_chunks(path: str) -> bool:
     if path == "-" or has_documents(path):
         return False
-    return set(ingest.REQUIRED) <= set(open_source(path, dead_letters=lambda _: None).column_names())
+    return set(chunk_tables.REQUIRED) <= set(open_source(path, dead_letters=lambda _: None).column_names())
 
 
 def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
@@ -513,7 +513,7 @@ def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
     for table in open_source(path, dead_letters=refuse).tables():
         joined = table if held is None else pa.concat_tables([held, table], promote_options="permissive")
         if merge and "id" in joined.column_names:
-            document = np.asarray(ingest.keys(joined).dictionary_encode().indices)
+            document = np.asarray(chunk_tables.keys(joined).dictionary_encode().indices)
         else:
             document = np.asarray(joined["document"].cast(pa.int64()))
         changes = np.flatnonzero(np.diff(document))

@@ -14,17 +14,17 @@ from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
 from ..ingest import IngestError, Report, ingest
-from ..ingest.letters import NAME as LETTERS
+from ..ingest.dead_letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from ..io.formats.html_files import How, Links
-from .llm import Asking, Told, with_llm
-from .shared.batches import NoBar, progress_bar, rate_in, rate_of, tell_ignored
-from .shared.consoles import counted, errors, say, sized
+from .llm import LLMOptions, LLMReport, with_llm
+from .shared.batches import NullProgress, progress_bar, rate_in, rate_of, tell_ignored
+from .shared.console import counted, errors, say, sized
 from .shared.errors import readable_errors
-from .shared.groups import with_groups
-from .shared.options import Beside, Cutting, Kind, Reading, Vectors
+from .shared.option_groups import with_groups
+from .shared.segment_options import ContextOptions, Kind, ReaderOptions, SegmentOptions, Vectors
 
 EPILOG = """Examples:
 
@@ -56,11 +56,11 @@ def command(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
     *,
-    cutting: Cutting,
+    cutting: SegmentOptions,
     vectors: Vectors,
-    beside: Beside,
+    beside: ContextOptions,
     kind: Kind = "auto",
-    reading: Reading,
+    reading: ReaderOptions,
     summaries_out: Annotated[
         bool, typer.Option("--summaries-out", help="pic: also write what each document was held against: _summaries.")
     ] = False,
@@ -78,7 +78,7 @@ def command(
         bool, typer.Option("--strict", help="Status 1 if anything could not be read, or a file of a folder was not.")
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
-    asking: Asking,
+    asking: LLMOptions,
 ) -> None:
     """Cut a whole corpus into a folder of Parquet files; whatever stops it, --resume goes on to the very same bytes.
 
@@ -90,7 +90,7 @@ def command(
     stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
     with readable_errors(stopped, inputs=reading.named(sources)):
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
-        told = Told(asking.client(options), console)
+        told = LLMReport(asking.client(options), console)
         if told.llm is not None:
             options = with_llm(options, told.llm)
         with told, progress_bar("ingest", console) as bar:
@@ -144,7 +144,7 @@ def _first_letter(output: Path) -> str:
     return f"{letter['source']}, {letter['position']}: {letter['reason']}"
 
 
-def _shown(bar: Bar | NoBar, task: TaskID) -> Progress:
+def _shown(bar: Bar | NullProgress, task: TaskID) -> Progress:
     begun = time.monotonic()
 
     def show(share: float, report: Report) -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from ..augmentation.asked import asks_model
 from ..augmentation.augment import with_client
-from ..inputs.texts import NotedRowError
+from ..augmentation.llm_contexts import asks_model
+from ..inputs.texts import PartialRowError
 from ..methods import METHODS
-from ..methods.asked import Asked
+from ..methods.llm_base import LLMMethod
 from ..methods.proposition import Proposition
 from .shared.commands import Command
-from .shared.consoles import say
+from .shared.console import say
 from .shared.errors import readable_errors
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ Url = Annotated[str | None, typer.Option(help="Of an OpenAI-compatible endpoint,
 Model = Annotated[str | None, typer.Option(help="What the endpoint calls the model; default: PYCHUNK_LLM_MODEL.")]
 
 #: Methods that ask a model for their cuts, or for what their chunks state.
-_ASKING = tuple(name for name, method in METHODS.items() if issubclass(method, (Asked, Proposition)))
+_ASKING = tuple(name for name, method in METHODS.items() if issubclass(method, (LLMMethod, Proposition)))
 
 #: Windows without an answer that are named one by one.
 _MOST_NOTES = 3
 
 
 @dataclass(frozen=True)
-class Asking:
+class LLMOptions:
     """The model that a method asks, and what it may cost."""
 
     heading: ClassVar[str] = "A model behind an endpoint, for what asks one"
@@ -98,7 +98,7 @@ def with_llm(options: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
     return {**options, **asking, **({"augment": with_client(options["augment"], llm)} if "augment" in options else {})}
 
 
-class Told:
+class LLMReport:
     """What is said of a model at the end of a run: windows without an answer, calls and cost.
 
     ``llm``: the client, None where nothing is asked.
@@ -108,7 +108,7 @@ class Told:
         self.llm, self.notes, self.count = llm, list[str](), 0
         self.console = console
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> LLMReport:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -117,7 +117,7 @@ class Told:
     def see(self, out: ChunkBatch) -> None:
         """The notes of a batch."""
         for error in out.errors:
-            if isinstance(error, NotedRowError):
+            if isinstance(error, PartialRowError):
                 self.count += 1
                 if self.count <= _MOST_NOTES:
                     self.notes.append(f"document {error.row}: {error.reason}")
@@ -159,8 +159,8 @@ def check(llm_url: Url = None, llm_model: Model = None) -> None:
     from rich.text import Text
 
     with readable_errors("interrupted"):
-        from ..llm import LLM, Ask
-        from ..llm.schema import TEXT, object_of
+        from ..llm import LLM, Request
+        from ..llm.json_schemas import TEXT, object_of
 
         console = Console(highlight=False, soft_wrap=True)
         with LLM(llm_url, llm_model, cache=False, retries=1) as llm:
@@ -176,7 +176,7 @@ def check(llm_url: Url = None, llm_model: Model = None) -> None:
         for form in ("schema", "json"):
             with LLM(llm_url, llm_model, cache=False, retries=1, output=form) as llm:
                 schema = object_of(answer=TEXT)
-                asked = Ask('Answer in JSON with the one word yes: {"answer": "..."}', schema=schema, max_tokens=64)
+                asked = Request('Answer in JSON with the one word yes: {"answer": "..."}', schema=schema, max_tokens=64)
                 reply = llm.ask(asked)
                 console.print(Text(f"{'JSON ' + form:<12}{_judged(reply.error, reply.text)}"))
 

@@ -10,15 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from .._util.quick_start import loaded
+from .._util.startup import loaded
 from .shared.commands import Command
-from .shared.plain_values import read_quickly
+from .shared.value_types import read_quickly
 
 #: By name the file of a command and what it is called there, or the group of commands; those of every day first.
 COMMANDS = {
     "segment": ("segment", "segment"),
     "view": ("view", "view"),
-    "methods": ("about", "methods"),
+    "methods": ("info", "methods"),
     "index": ("index", "index"),
     "search": ("search", "search"),
     "ingest": ("ingest", "command"),
@@ -28,7 +28,7 @@ COMMANDS = {
     "train": ("train", "app"),
     "llm": ("llm", "app"),
     "bench": ("bench", "bench"),
-    "backend": ("about", "backend"),
+    "backend": ("info", "backend"),
 }
 #: What the list of commands says of each, in a line of 80 columns: their own help would import them all.
 IN_SHORT = {
@@ -48,7 +48,7 @@ IN_SHORT = {
 }
 
 
-class _Made(dict[str, Any]):
+class _CommandLoader(dict[str, Any]):
     """Commands by name, each imported when it is asked for: all of them together take most of a second."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class _Commands(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "commands": _Made()})
+        super().__init__(**{**options, "commands": _CommandLoader()})
 
     def get_params(self, ctx: Any) -> list[Any]:
         return read_quickly(super().get_params(ctx))

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..encoders import registry, static
+from ..encoders import registry, static_encoder
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
 from .shared.commands import Command
-from .shared.consoles import say
+from .shared.console import say
 from .shared.errors import readable_errors
 from .shared.outputs import Overwrite
 
@@ -54,7 +54,7 @@ def list_models() -> None:
     for heading in ("name", "for", "state"):
         table.add_column(heading, no_wrap=True)
     table.add_column("where, or what", overflow="fold")
-    table.add_row("static", "vectors", "shipped", str(static.SHIPPED))
+    table.add_row("static", "vectors", "shipped", str(static_encoder.SHIPPED))
     if (registry.SHIPPED_PAIRS / model_dir.FACTS).is_file():
         table.add_row("(nsp's own)", "pairs", "shipped", str(registry.SHIPPED_PAIRS))
     at_hand = registry.cached_names()

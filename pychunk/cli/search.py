@@ -16,9 +16,9 @@ from rich.text import Text
 
 from ..defaults import SEARCH
 from ..index.index import Index
+from ..index.search.hit_pages import pages_text
 from ..index.search.hits import DocumentHits, Hit
-from ..index.search.paging import pages_text
-from .shared.consoles import counted, say
+from .shared.console import counted, say
 from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")

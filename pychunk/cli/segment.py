@@ -13,17 +13,17 @@ from rich.text import Text
 
 from ..chunks.batch import ChunkBatch
 from ..io import KINDS, writers
-from ..io.repeats import Repeats
+from ..io.duplicate_ids import DuplicateIds
 from ..segmenter import Segmenter
-from .llm import Asking, Told, with_llm
-from .shared.batches import LeftOut, Shares, documents, progress_bar, rate_of, refuse, segmented
-from .shared.consoles import counted, say
-from .shared.curves import header, with_curves
+from .llm import LLMOptions, LLMReport, with_llm
+from .shared.batches import InputProgress, SkippedDocuments, documents, progress_bar, rate_of, refuse, segmented
+from .shared.console import counted, say
 from .shared.errors import readable_errors
-from .shared.groups import with_groups
-from .shared.options import Beside, Cutting, Kind, OnError, Reading, Vectors
+from .shared.option_groups import with_groups
 from .shared.outputs import Overwrite, check_output
-from .shared.tree import has_tree, print_removed, print_tree
+from .shared.score_listing import header, with_curves
+from .shared.segment_options import ContextOptions, Kind, OnError, ReaderOptions, SegmentOptions, Vectors
+from .shared.tree_listing import has_tree, print_removed, print_tree
 
 _OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
 
@@ -59,13 +59,13 @@ def segment(
         bool, typer.Option("--scores", help="Show under each chunk its sentences' scores, and each threshold.")
     ] = False,
     *,
-    cutting: Cutting,
+    cutting: SegmentOptions,
     vectors: Vectors,
-    beside: Beside,
+    beside: ContextOptions,
     kind: Kind = "auto",
-    reading: Reading,
+    reading: ReaderOptions,
     on_error: OnError = "raise",
-    asking: Asking,
+    asking: LLMOptions,
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
     inputs = reading.named(inputs)
@@ -75,17 +75,17 @@ def segment(
         if output not in (None, "-"):
             check_output(output, inputs, overwrite=overwrite)
         options = cutting.options(reading.said, **vars(vectors), **vars(beside))
-        told = Told(asking.client(options))
+        told = LLMReport(asking.client(options))
         if told.llm is not None:
             options = with_llm(options, told.llm)
         made = Segmenter(**options, threads=cutting.threads, on_error=on_error)
-        shares = Shares()
-        left_out = LeftOut()
+        shares = InputProgress()
+        left_out = SkippedDocuments()
         tell = left_out if on_error == "skip" else refuse
         if scores:
             with_curves(made, documents([made], inputs, kind, reading, tell))
             return
-        repeats = Repeats()
+        repeats = DuplicateIds()
         batches = segmented(made, inputs, kind, reading, shares, tell, alike=output is not None, repeats=repeats)
         batches = _seen(batches, told)
         with told:
@@ -100,13 +100,15 @@ def segment(
             say(f"{repeats.found} (counted from 0)", "yellow")
 
 
-def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: Told) -> Iterator[tuple[ChunkBatch, int]]:
+def _seen(batches: Iterator[tuple[ChunkBatch, int]], told: LLMReport) -> Iterator[tuple[ChunkBatch, int]]:
     for out, bytes_ in batches:
         told.see(out)
         yield out, bytes_
 
 
-def _write(batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: Shares, left_out: LeftOut) -> None:
+def _write(
+    batches: Iterator[tuple[ChunkBatch, int]], output: str, shares: InputProgress, left_out: SkippedDocuments
+) -> None:
     documents = chunks = size = 0
     begun = time.monotonic()
     bar = progress_bar("segment")

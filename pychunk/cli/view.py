@@ -10,17 +10,17 @@ from typing import Annotated
 
 import typer
 
-from ..chunks.provenance import Origin
+from ..chunks.provenance import BatchProvenance
 from ..inputs.inputs import Inputs
 from ..io import KINDS
 from ..segmenter import Segmenter
 from ..view import Pages
-from .shared.batches import LeftOut, documents, refuse
-from .shared.consoles import counted, errors, say
+from .shared.batches import SkippedDocuments, documents, refuse
+from .shared.console import counted, errors, say
 from .shared.errors import readable_errors
-from .shared.groups import with_groups
-from .shared.options import Cutting, Encoders, Kind, OnError, Reading
+from .shared.option_groups import with_groups
 from .shared.outputs import Overwrite, check_output
+from .shared.segment_options import Encoders, Kind, OnError, ReaderOptions, SegmentOptions
 
 EPILOG = """Examples:
 
@@ -52,10 +52,10 @@ def view(
     show: Annotated[bool, typer.Option("--open", help="Show the page in the browser, too.")] = False,
     overwrite: Overwrite = False,
     *,
-    cutting: Cutting,
+    cutting: SegmentOptions,
     encoders: Encoders,
     kind: Kind = "auto",
-    reading: Reading,
+    reading: ReaderOptions,
     on_error: OnError = "raise",
 ) -> None:
     """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
@@ -72,7 +72,7 @@ def view(
             Segmenter(**each.options(reading.said, **vars(encoders)), threads=cutting.threads, on_error=on_error)
             for each in methods
         ]
-        left_out = LeftOut()
+        left_out = SkippedDocuments()
         title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
         pages = Pages(title, query or [], hits)
         first = 0
@@ -81,7 +81,7 @@ def view(
                 status.update(f"cutting {counted(first + len(texts), 'document')}")
                 batches = [
                     each(texts, first_document=first, **say).with_origin(
-                        Origin(each, Inputs(texts, dict(say), first_document=first))
+                        BatchProvenance(each, Inputs(texts, dict(say), first_document=first))
                     )
                     for each, say in zip(made, said, strict=True)
                 ]

@@ -7,16 +7,16 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from . import pairs, static, static_pairs, transformer
+from . import cross_encoder, static_encoder, static_nsp, transformer
 from .files import model_dir
-from .loaded import read
-from .running.placement import Placement
+from .model_cache import read
+from .runtime.placement import Placement
 
-VectorEncoder = static.StaticEncoder | transformer.TransformerEncoder
-PairEncoder = pairs.PairScorer | static_pairs.StaticPairs
+VectorEncoder = static_encoder.StaticEncoder | transformer.TransformerEncoder
+PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
 
 #: The next-sentence cross-encoder that pychunk ships.
-SHIPPED_PAIRS = static.SHIPPED / "nsp"
+SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
 
 
 def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> VectorEncoder:
@@ -26,10 +26,10 @@ def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Ve
         ValueError: nothing of that name; the message names the choices, or how to get the model.
     """
     if encoder is None or encoder == "static":
-        return static.load()
+        return static_encoder.load()
     path = _directory(encoder, "vectors")
-    if (path / static.FACTS).is_file():
-        return static.load(path)
+    if (path / static_encoder.FACTS).is_file():
+        return static_encoder.load(path)
     return transformer.load(path, runtime)
 
 
@@ -40,19 +40,19 @@ def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Pair
         ValueError: nothing of that name, or a model for something else.
     """
     if encoder is None:
-        return pairs.load(SHIPPED_PAIRS, runtime)
+        return cross_encoder.load(SHIPPED_PAIRS, runtime)
     if encoder == "static":
-        return static_pairs.load()
-    return pairs.load(_directory(encoder, "pairs"), runtime)
+        return static_nsp.load()
+    return cross_encoder.load(_directory(encoder, "pairs"), runtime)
 
 
-def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> pairs.PairScorer:
+def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> cross_encoder.PairScorer:
     """The cross-encoder of a name or a directory that says how well a passage answers a question.
 
     Raises:
         ValueError: nothing of that name, or a model for something else.
     """
-    return pairs.load(_directory(model, "relevance"), runtime, "relevance")
+    return cross_encoder.load(_directory(model, "relevance"), runtime, "relevance")
 
 
 def identity(encoder: Any) -> Hashable:
@@ -63,14 +63,14 @@ def identity(encoder: Any) -> Hashable:
         path = _directory(encoder, "vectors")
     except ValueError:
         return None
-    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static.FACTS)
+    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS)
 
 
 def _directory(encoder: Any, task: str) -> Path:
     from .files import catalogue  # here, for it loads all that builds models
 
     if isinstance(encoder, (str, Path)):
-        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / static.FACTS).is_file():
+        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / static_encoder.FACTS).is_file():
             return Path(encoder)
         if isinstance(encoder, str) and "/" not in encoder:
             if (model_dir.cached(encoder) / model_dir.FACTS).is_file():
@@ -84,8 +84,8 @@ def _directory(encoder: Any, task: str) -> Path:
     shipped = [] if task == "relevance" else ["static"]
     known = [*shipped, *sorted({*catalogue.names(), *cached_names()} - others)]
     raise ValueError(
-        f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {static.FACTS} or "
-        f"{model_dir.FACTS}"
+        f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that "
+        f"holds {static_encoder.FACTS} or {model_dir.FACTS}"
     )
 
 

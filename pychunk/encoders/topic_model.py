@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._util.weights import read_weights
-from . import static
-from .loaded import loaded
+from . import static_encoder
+from .model_cache import loaded
 
 F32 = npt.NDArray[np.float32]
 FACTS = "topic.json"
@@ -27,7 +27,7 @@ class TopicModel:
         ValueError: a file is missing, damaged, or of a newer format.
     """
 
-    def __init__(self, path: str | Path = static.SHIPPED) -> None:
+    def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
         remedy = "train it again with python -m training.topic in a checkout, or install pychunk again"
         needed = ("encoder", "dilations", "thresholds")
@@ -66,6 +66,6 @@ class TopicModel:
         return float(np.interp(np.log2(size), np.log2(sizes), found))
 
 
-def load(path: str | Path = static.SHIPPED) -> TopicModel:
+def load(path: str | Path = static_encoder.SHIPPED) -> TopicModel:
     """The model in a directory, loaded once."""
     return loaded(path, FACTS, lambda: TopicModel(path), TopicModel)

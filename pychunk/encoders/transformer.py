@@ -16,11 +16,11 @@ from .._engine import native
 from .._engine.arrow import flat_text
 from .._engine.data.tokens import Tokens
 from .._engine.device import Device
-from .exported import I64, Exported
+from .exported_models import I64, ExportedModel
 from .files.model_dir import FACTS
-from .loaded import loaded
-from .running.placement import Placement
-from .windows import many, windows
+from .model_cache import loaded
+from .runtime.placement import Placement
+from .token_windows import many, windows
 
 if TYPE_CHECKING:
     from .._cuda import Array
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 F32 = npt.NDArray[np.float32]
 
 
-class TransformerEncoder(Exported):
+class TransformerEncoder(ExportedModel):
     """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
 
-    Arguments and errors are those of :class:`exported.Exported`.
+    Arguments and errors are those of :class:`exported.ExportedModel`.
 
     Example:
         >>> encoder = TransformerEncoder("minilm/")  # doctest: +SKIP

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from . import contenders, datasets, runner
-from .strategies import Strategy
+from . import datasets, runner, systems
+from .retrieval_setups import Strategy
 
 
 def evaluate(
@@ -50,14 +50,14 @@ def evaluate(
         ('sentence, sparse', 1.0)
     """
     data = _dataset(documents, questions)
-    made = [contenders.Encoder(each) for each in encoders]
-    makers: list[Callable[[], contenders.Chunked]] = []
-    of_each: list[contenders.Encoder] = []
+    made = [systems.Encoder(each) for each in encoders]
+    makers: list[Callable[[], systems.SystemChunks]] = []
+    of_each: list[systems.Encoder] = []
     for encoder in made:
         for name, given in _named(methods):
             method, own = given if isinstance(given, tuple) else (given, {})
             shown = name and (f"{name}, {encoder.name}" if len(made) > 1 else name)
-            makers.append(partial(contenders.of_any, method, own, data, encoder, shown))
+            makers.append(partial(systems.of_any, method, own, data, encoder, shown))
             of_each.append(encoder)
     results = runner.run(data, makers, of_each, list(modes), options, seed=seed)
     for note in results["notes"]:

@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from .measures import holding
+from .measures import answer_containment
 
 Span = tuple[int, int]
 
@@ -70,9 +70,9 @@ class Dataset:
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def gold(self) -> holding.Gold:
+    def gold(self) -> answer_containment.Gold:
         """The questions' answers as they stand in the documents, looked for once."""
-        return holding.Gold(
+        return answer_containment.Gold(
             self.documents, ((each.document, each.paragraph, each.answers, each.spans) for each in self.questions)
         )
 
@@ -201,7 +201,7 @@ def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
         if begin is None:
             return ()
         span = (int(begin), int(begin) + len(answer["text"]))
-        if holding.folded(text[slice(*span)]) != holding.folded(answer["text"]):
+        if answer_containment.folded(text[slice(*span)]) != answer_containment.folded(answer["text"]):
             return None
         found.append(span)
     return tuple(dict.fromkeys(found))

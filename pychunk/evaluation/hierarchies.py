@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from ..index.index import Index
-from ..index.planners import planning
-from ..levels.build import segment_levels
+from ..index.planners import planner
+from ..levels.hierarchy_builder import segment_levels
 from ..segmenter import Segmenter
-from .contenders import Chunked, Encoder, Levelled
 from .datasets import Dataset
+from .systems import Encoder, LevelSetup, SystemChunks
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ BEST = 5
 
 
 @dataclass(frozen=True)
-class Planned:
+class LevelPlans:
     """Which levels were searched for each question, and milliseconds a plan; None where they were the same for all."""
 
     pairs: list[tuple[str, str]]
@@ -38,7 +38,9 @@ class Planned:
     failed: int
 
 
-def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "", llm: Any = None) -> Chunked:
+def by_levels(
+    options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "", llm: Any = None
+) -> SystemChunks:
     """All nodes of the documents at some levels.
 
     Args:
@@ -58,7 +60,7 @@ def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name:
     own = dict(options)
     names = tuple(str(own.pop("levels", LEVELS)).split("+"))
     plan, pooling = own.pop("plan", None), str(own.pop("pooling", "tokens"))
-    levelled = Levelled(names, _plan(plan, names, llm), str(own.pop("fusion", "score")))
+    levelled = LevelSetup(names, _plan(plan, names, llm), str(own.pop("fusion", "score")))
     method = own.pop("method", None)
     asked = {} if llm is None or plan == "llm" else {"llm": llm}
     segmenter = Segmenter(method, **own, **asked, vector_encoder=encoder.name, vectors="chunk")
@@ -68,7 +70,7 @@ def by_levels(options: Mapping[str, Any], data: Dataset, encoder: Encoder, name:
     begun = time.perf_counter()
     table = segment_levels(segmenter, data.documents, list(names), pooling=pooling, **said).chunks().table
     seconds = time.perf_counter() - begun
-    return Chunked(name or NAME, table, seconds, options=dict(options), levelled=levelled)
+    return SystemChunks(name or NAME, table, seconds, options=dict(options), levelled=levelled)
 
 
 def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
@@ -76,28 +78,28 @@ def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
     if plan is None:
         return names[0], names[-1]
     if plan == "llm":
-        from ..index.planners.plan_llm import Asking
+        from ..index.planners.llm_planner import LLMPlanner
 
-        return Asking(llm)
-    if plan in planning.PLANNERS:
-        return planning.load(plan)
+        return LLMPlanner(llm)
+    if plan in planner.PLANNERS:
+        return planner.load(plan)
     pair = str(plan).split("+")
     if len(pair) > 2 or not set(pair) <= set(names) or names.index(pair[0]) > names.index(pair[-1]):
         raise ValueError(
-            f"plan must be one of {', '.join(planning.PLANNERS)}, or one or two of the levels {', '.join(names)}, the "
+            f"plan must be one of {', '.join(planner.PLANNERS)}, or one or two of the levels {', '.join(names)}, the "
             f"finer first, with + between them; got {plan!r}"
         )
     return pair[0], pair[-1]
 
 
-def planned(index: Index, levelled: Levelled, queries: Sequence[str]) -> Planned:
+def planned(index: Index, levelled: LevelSetup, queries: Sequence[str]) -> LevelPlans:
     """Which levels are searched for each query."""
     if isinstance(levelled.plan, tuple):
-        return Planned([levelled.plan] * len(queries), None, 0)
+        return LevelPlans([levelled.plan] * len(queries), None, 0)
     begun = time.perf_counter()
     plans = index.plan(list(queries), levelled.plan)
     spent = 1000 * (time.perf_counter() - begun) / max(1, len(queries))
-    return Planned([(plan.low, plan.high) for plan in plans], spent, sum(plan.failed for plan in plans))
+    return LevelPlans([(plan.low, plan.high) for plan in plans], spent, sum(plan.failed for plan in plans))
 
 
 def ranked(
@@ -118,11 +120,11 @@ def searched(
     index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[Any], depth: int, mode: str, **search: Any
 ) -> Sequence[Sequence[Any]]:
     """As :meth:`pychunk.Index.search`, each query at its own levels."""
-    plans = [planning.Plan(low, high, "") for low, high in pairs]
+    plans = [planner.Plan(low, high, "") for low, high in pairs]
     return index.search(queries, depth, mode, plan=plans, **search)
 
 
-def chosen(chunked: Chunked, rows: I64, told: Planned) -> dict[str, Any]:
+def chosen(chunked: SystemChunks, rows: I64, told: LevelPlans) -> dict[str, Any]:
     """What the best hits are: shares by finest level, of plans by finest and coarsest level; mean words of a hit."""
     assert chunked.levelled is not None
     names = chunked.levelled.names

@@ -71,14 +71,14 @@ class Peer:
 
 
 @dataclass(frozen=True)
-class Absent:
+class MissingPeer:
     """A peer that could not be run, and why."""
 
     name: str
     reason: str
 
 
-def available() -> tuple[list[Peer], list[Absent]]:
+def available() -> tuple[list[Peer], list[MissingPeer]]:
     """The peers that chunk a short text here, and the others with the reason (their imports happen now)."""
     usable, absent = [], []
     for peer in PEERS:
@@ -86,9 +86,9 @@ def available() -> tuple[list[Peer], list[Absent]]:
             metadata.version(peer.package)
             peer.chunker(10, _probe)("A short text. It has three sentences. They are used to try a peer.")
         except metadata.PackageNotFoundError:
-            absent.append(Absent(peer.name, f"not installed: {peer.install}"))
+            absent.append(MissingPeer(peer.name, f"not installed: {peer.install}"))
         except Exception as error:  # whatever stops a peer is the reason why it has no row
-            absent.append(Absent(peer.name, f"{peer.version}: {type(error).__name__}: {error}"))
+            absent.append(MissingPeer(peer.name, f"{peer.version}: {type(error).__name__}: {error}"))
         else:
             usable.append(peer)
     return usable, absent

@@ -23,13 +23,13 @@ from ..augmentation.augment import How
 from ..index.index import Index
 from ..llm.account import Account, Counts
 from . import hierarchies
-from .contenders import Chunked, Encoder, count_tokens, pooled
 from .datasets import Dataset, Question
-from .judges.answering import Answering
-from .measures import boundaries, metrics, pages, spans
+from .judges.answer_generation import AnswerSetup
+from .measures import boundaries, metrics, page_accuracy, span_overlap
 from .measures.intervals import interval, paired
-from .reports.costs import Spent
-from .strategies import STRATEGIES, Strategy, named
+from .reports.costs import LLMUsage
+from .retrieval_setups import STRATEGIES, Strategy, named
+from .systems import Encoder, SystemChunks, count_tokens, pooled
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ BUDGETS = (50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 1000)
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResults:
     """The best chunks of each question: rows int64[q, depth] of ``chunked.table`` (-1: none), words of each.
 
     ``pages``: of each hit, where the questions ask for one. ``milliseconds``: a question, all of them in one call.
@@ -62,7 +62,7 @@ class Found:
     them. ``contexts``: what a model took that wrote contexts. ``planned``: of nodes of levels, which were searched.
     """
 
-    chunked: Chunked
+    chunked: SystemChunks
     rows: I64
     words: I64
     index_bytes: int
@@ -73,11 +73,11 @@ class Found:
     plain: int = 0
     seconds: float = math.nan
     contexts: Counts = field(default_factory=Counts)
-    planned: hierarchies.Planned | None = None
+    planned: hierarchies.LevelPlans | None = None
 
 
 def retrieve(
-    chunked: Chunked,
+    chunked: SystemChunks,
     data: Dataset,
     encoder: Encoder,
     how: str | Strategy,
@@ -85,8 +85,8 @@ def retrieve(
     options: Mapping[str, Any],
     *,
     hits: bool = False,
-    spent: Spent | None = None,
-) -> Found:
+    spent: LLMUsage | None = None,
+) -> SearchResults:
     """Index the chunks and ask all questions.
 
     Args:
@@ -147,7 +147,7 @@ def retrieve(
     each = 1000 * seconds / max(1, len(data.questions))
     plain = sum(bool(own) and "rewrite" in own[0].scores for own in lists)
     kept = lists if hits else ()
-    return Found(chunked, rows, words, size, tokens, pages_found, each, kept, plain, made, contexts, planned)
+    return SearchResults(chunked, rows, words, size, tokens, pages_found, each, kept, plain, made, contexts, planned)
 
 
 def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa.Table:
@@ -168,7 +168,7 @@ def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | No
     return rows, paged if (paged >= 0).any() else None
 
 
-def measure(found: Found, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
+def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
     """(values of each measure float64[q], share found within each of BUDGETS float64[q, budgets])."""
     values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
     top = found.rows[:, :5]
@@ -188,7 +188,7 @@ def first_answers(data: Dataset) -> list[str]:
     return [question.answers[0] if question.answers else "" for question in data.questions]
 
 
-def _answers(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
+def _answers(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
     document, start, end = (_column(found, name) for name in ("document", "start", "end"))
     lengths = [max(1, len(metrics.normalize_answer(text).split())) for text in found.chunked.table["text"].to_pylist()]
     shares = np.zeros(found.rows.shape)
@@ -220,7 +220,7 @@ def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt
     return held
 
 
-def _in_paragraph(found: Found, data: Dataset) -> npt.NDArray[np.bool_]:
+def _in_paragraph(found: SearchResults, data: Dataset) -> npt.NDArray[np.bool_]:
     if any(question.paragraph is None for question in data.questions):
         gold = np.array([question.document for question in data.questions])
         return np.asarray((_column(found, "document") == gold[:, None]) | (gold[:, None] < 0))
@@ -229,12 +229,12 @@ def _in_paragraph(found: Found, data: Dataset) -> npt.NDArray[np.bool_]:
     return metrics.in_paragraph(_column(found, "document"), both, gold)
 
 
-def _column(found: Found, name: str) -> I64:
+def _column(found: SearchResults, name: str) -> I64:
     values = np.asarray(found.chunked.table[name], np.int64)
     return np.where(found.rows >= 0, values[found.rows], -1)
 
 
-def _references(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
+def _references(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
     document, start, end = (_column(found, name) for name in ("document", "start", "end"))
     values: dict[str, list[float]] = {}
     within = np.zeros((len(data.questions), len(BUDGETS)))
@@ -243,15 +243,15 @@ def _references(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
     for i, question in enumerate(data.questions):
         own = document[i] == question.document
 
-        def scores(count: int, i: int = i, own: Any = own, question: Question = question) -> spans.SpanScores:
+        def scores(count: int, i: int = i, own: Any = own, question: Question = question) -> span_overlap.SpanScores:
             chosen = np.stack([start[i, :count][own[:count]], end[i, :count][own[:count]]], axis=1)
             away = (end[i, :count] - start[i, :count])[~own[:count] & (found.rows[i, :count] >= 0)]
-            return spans.span_scores(chosen, question.spans, elsewhere=int(away.sum()))
+            return span_overlap.span_scores(chosen, question.spans, elsewhere=int(away.sum()))
 
         best = scores(5)
         row = {"recall@5": best.recall, "precision@5": best.precision, "IoU@5": best.iou}
         row |= {f"recall@{k}": scores(k).recall for k in (1, 3)}
-        row["precision omega"] = spans.precision_omega(by_document[question.document], question.spans)
+        row["precision omega"] = span_overlap.precision_omega(by_document[question.document], question.spans)
         within[i] = [
             scores(int((spent[i] <= budget).sum())).recall if spent[i, 0] <= budget else 0.0 for budget in BUDGETS
         ]
@@ -261,36 +261,36 @@ def _references(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
     return {name: np.array(each, np.float64) for name, each in values.items()}, within
 
 
-def _spans_by_document(chunked: Chunked, data: Dataset) -> list[I64]:
+def _spans_by_document(chunked: SystemChunks, data: Dataset) -> list[I64]:
     document = np.asarray(chunked.table["document"], np.int64)
     both = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     return [both[document == number] for number in range(len(data.documents))]
 
 
-def _pages(found: Found, data: Dataset) -> tuple[dict[str, F64], F64]:
+def _pages(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
     document, page = _column(found, "document"), found.pages
     if page is None:  # chunks that know no pages: those that they begin on
         start = _column(found, "start")
         page = np.zeros_like(start)
         for number, starts in enumerate(data.page_starts):
             own = document == number
-            page[own] = pages.pages_at(starts, start[own])
+            page[own] = page_accuracy.pages_at(starts, start[own])
     gold = np.array([question.document for question in data.questions])
     gold_page = np.array([question.page or 0 for question in data.questions])
     counts = np.array([len(starts) for starts in data.page_starts])[gold]
     values = {
-        "accuracy doc": pages.accuracy_doc(document[:, 0], gold),
-        "accuracy page": pages.accuracy_page(document[:, 0], page[:, 0], gold, gold_page, counts),
+        "accuracy doc": page_accuracy.accuracy_doc(document[:, 0], gold),
+        "accuracy page": page_accuracy.accuracy_page(document[:, 0], page[:, 0], gold, gold_page, counts),
     }
     for k in PAGE_CUTOFFS:
-        values[f"page recall@{k}"] = pages.page_recall_at_k(document[:, :k], page[:, :k], gold, gold_page)
+        values[f"page recall@{k}"] = page_accuracy.page_recall_at_k(document[:, :k], page[:, :k], gold, gold_page)
     held = (document == gold[:, None]) & (page == gold_page[:, None])
     return values, metrics.hits_within_words(held, found.words, BUDGETS)
 
 
-def measure_boundaries(chunked: Chunked, data: Dataset) -> dict[str, F64]:
+def measure_boundaries(chunked: SystemChunks, data: Dataset) -> dict[str, F64]:
     """Pk, WindowDiff and boundary F1 of each document's chunks against its sections, in sentences."""
-    from ..functions import sentences
+    from ..api import sentences
 
     units = sentences(data.documents)
     cuts = _spans_by_document(chunked, data)
@@ -312,15 +312,15 @@ def measure_boundaries(chunked: Chunked, data: Dataset) -> dict[str, F64]:
 
 def run(
     data: Dataset,
-    makers: Sequence[Callable[[], Chunked]],
+    makers: Sequence[Callable[[], SystemChunks]],
     encoder: Encoder | Sequence[Encoder],
     modes: Sequence[str | Strategy],
     options: Mapping[str, Any],
     *,
     seed: int = 0,
     step: Callable[[str], None] = lambda _: None,
-    judging: Callable[[Chunked], list[Any]] | None = None,
-    answering: Answering | None = None,
+    judging: Callable[[SystemChunks], list[Any]] | None = None,
+    answering: AnswerSetup | None = None,
     account: Account | None = None,
 ) -> dict[str, Any]:
     """Results in the form that :mod:`pychunk.evaluation.reports.report` shows.
@@ -332,7 +332,7 @@ def run(
         options: of :meth:`Index.create` and :meth:`Index.search`.
         step: told what is being done.
         answering: who answers the questions from what each row found, which measures are added for.
-        judging: rows under ``judged`` of each contender (:func:`~.judged_rows.judged_rows`).
+        judging: rows under ``judged`` of each contender (:func:`~.judge_rows.judged_rows`).
         account: of the client of what asks a model, for the costs of each row.
     """
     if answering is not None:
@@ -345,7 +345,7 @@ def run(
     asking = data.questions and any(named(mode).mode != "sparse" for mode in modes)
     texts = [question.text for question in data.questions]
     by_encoder = {id(each): each.asked(texts) if asking else None for each in encoders}
-    spent = Spent(account)
+    spent = LLMUsage(account)
     for make, encoder in zip(makers, encoders, strict=True):
         step("cutting")
         spent.take()
@@ -400,7 +400,7 @@ def _nowhere(data: Dataset) -> list[str]:
 
 
 def _rows(
-    chunked: Chunked,
+    chunked: SystemChunks,
     data: Dataset,
     encoder: Encoder,
     modes: Sequence[str | Strategy],
@@ -408,10 +408,10 @@ def _rows(
     vectors: Any,
     seed: int,
     step: Callable[[str], None],
-    answering: Answering | None,
+    answering: AnswerSetup | None,
     notes: list[str],
     judged: list[Any],
-    asked: tuple[Spent, Counts],
+    asked: tuple[LLMUsage, Counts],
 ) -> Iterator[tuple[dict[str, Any], dict[str, F64]]]:
     words = chunked.words
     counts, edges = np.histogram(np.minimum(words, 500), bins=np.arange(0, 520, 20))
@@ -474,7 +474,7 @@ def _rows(
         )
 
 
-def _cost(chunked: Chunked, found: Found | None) -> dict[str, Any]:
+def _cost(chunked: SystemChunks, found: SearchResults | None) -> dict[str, Any]:
     cost: dict[str, Any] = {
         "words a chunk": float(chunked.words.mean()),
         "chunk seconds": chunked.seconds,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._util.lazy import on_demand as _on_demand
+from .._util.lazy_imports import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from .search.assembly import assemble as assemble

@@ -16,31 +16,31 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine import native
-from .._util.lazy import Late, by_name
+from .._util.lazy_imports import LazyModule, by_name
 from ..defaults import BM25, SEARCH
 from ..encoders import registry
-from ..encoders.running.placement import Placement
-from . import checks, created, ingest, merge
-from .added import Added
-from .contents import Contents, steady
-from .dense import known
-from .levels import levels as by_level
-from .scoring.probes import Probe
-from .scoring.ranges import has_levels
+from ..encoders.runtime.placement import Placement
+from . import argument_checks, chunk_tables, creation, merge
+from .add_result import AddResult
+from .dense import token_coverage
+from .levels import level_selection as by_level
+from .scoring.level_rows import has_levels
 from .scoring.ranking import Ranking
+from .scoring.subqueries import Subquery
 from .search.hits import DocumentHits, Hit, Hits
-from .search.options import SearchOptions
 from .search.queries import Queries
+from .search.search_options import SearchOptions
 from .stages import Stages
-from .store.digests import Digests
-from .store.metadata import columns_not_given, with_columns_of_before, with_metadata
-from .store.store import Store, Verify, schema_of
+from .store.document_digests import Digests
+from .store.index_folder import Store, Verify, schema_of
+from .store.metadata_columns import columns_not_given, with_columns_of_before, with_metadata
+from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
-    from .planners import planning
-    from .rerank import rerank as reranking
+    from .planners import planner
+    from .rerank import rerankers as reranking
 else:  # of some searches alone
-    planning = Late("pychunk.index.planners.planning")
+    planner = LazyModule("pychunk.index.planners.planner")
 
 GIVEN = "given"
 
@@ -67,7 +67,7 @@ class Index:
     def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int | None) -> None:
         self._store, self._encoder, self._placement = store, encoder, placement
         self._process = os.getpid()
-        self._open: Contents | None = Contents(store, accuracy, placement)
+        self._open: IndexWriter | None = IndexWriter(store, accuracy, placement)
 
     @classmethod
     def create(
@@ -108,7 +108,7 @@ class Index:
                 (two million of 256 bytes), else ``"pq"``.
             terms: what BM25 counts: ``"auto"`` (words, and n-grams of those that are not English), ``"words"``,
                 ``"ngrams"`` or ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
-                :class:`pychunk.index.lexical.terms.Analyzer`.
+                :class:`pychunk.index.lexical.analyzer.Analyzer`.
             k1, b: BM25's parameters.
             dim: width of given vectors, with ``encoder=None``.
             runtime, device: where queries are encoded, as for :class:`pychunk.Segmenter`; with ``device="cuda"`` a flat
@@ -122,12 +122,12 @@ class Index:
             ImportError: ``kind="hnsw"``, and FAISS is not installed.
         """
         if accuracy is not None:
-            checks.whole("accuracy", accuracy, 1)
+            argument_checks.whole("accuracy", accuracy, 1)
         words = {"ngram": ngram, "stemmer": stemmer, "stop_words": stop_words}
         words |= {"fold_diacritics": fold_diacritics, "cjk_bigrams": cjk_bigrams}
-        options = created.options(vectors, dtype, kind, {"k1": k1, "b": b}, terms, words)
+        options = creation.options(vectors, dtype, kind, {"k1": k1, "b": b}, terms, words)
         if dim is not None:
-            checks.whole("dim", dim, 1)
+            argument_checks.whole("dim", dim, 1)
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
         placement = Placement.of(runtime, device)
@@ -159,7 +159,7 @@ class Index:
                 f"{path} holds an index already: Index.open adds to it, as does exist_ok=True; or remove the folder"
             )
         found = steady(lambda: cls._opened(store, encoder, placement, accuracy, True), store)
-        other = created.differences(found.info, {**options, "encoder": facts})
+        other = creation.differences(found.info, {**options, "encoder": facts})
         if other:
             found.close()
             raise ValueError(
@@ -201,7 +201,7 @@ class Index:
         if verify not in (True, False, "headers"):
             raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
         if accuracy is not None:
-            checks.whole("accuracy", accuracy, 1)
+            argument_checks.whole("accuracy", accuracy, 1)
         store = Store(Path(path))
         if create and not store.exists():
             name = "static" if encoder is None else encoder
@@ -231,10 +231,10 @@ class Index:
     # What an index is
 
     @property
-    def _contents(self) -> Contents:
+    def _contents(self) -> IndexWriter:
         return self._require_open()
 
-    def _require_open(self) -> Contents:
+    def _require_open(self) -> IndexWriter:
         if self._open is None:
             raise ValueError(f"the index {str(self.path)!r} is closed: pychunk.Index.open opens it again")
         return self._open
@@ -250,7 +250,7 @@ class Index:
         return f"<Index {str(self.path)!r}: {holds}>"
 
     def _repr_html_(self) -> str:
-        return str(by_name("pychunk.chunks.tables", "index_html")(repr(self), self._store.manifest))
+        return str(by_name("pychunk.chunks.notebook_tables", "index_html")(repr(self), self._store.manifest))
 
     @property
     def replaced(self) -> int:
@@ -341,12 +341,12 @@ class Index:
         Makes this process the writer, so that the answer holds until it adds.
 
         Args:
-            documents: of :func:`pychunk.index.store.digests.of`. A document is known by what was said of it when it was
-                added, until it is added without, or it or a chunk of it is removed.
+            documents: of :func:`pychunk.index.store.document_digests.of`. A document is known by what was said of it
+                when it was added, until it is added without, or it or a chunk of it is removed.
 
         Example:
             >>> import pychunk, tempfile, pyarrow as pa
-            >>> from pychunk.index.store import digests
+            >>> from pychunk.index.store import document_digests
             >>> from pychunk.index.index import Index
             >>> seg = pychunk.Segmenter("sentence", vectors="sentence")
             >>> table = pa.table({"id": ["cats", "rust"], "text": ["Cats purr.", "Rust is safe."]})
@@ -370,7 +370,7 @@ class Index:
         metadata: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
         documents: Digests | None = None,
         on_duplicate: str = "raise",
-    ) -> Added:
+    ) -> AddResult:
         """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
 
         Columns of metadata that are not given again are kept: the new chunks of a document have what its old ones had.
@@ -396,35 +396,35 @@ class Index:
                 documents than those of ``documents``, another process that writes.
         """
         self._contents.begin_writing()
-        table = ingest.as_table(chunks)
+        table = chunk_tables.as_table(chunks)
         if metadata is not None:
-            table = with_metadata(table, chunks, checks.columns(metadata, table))
+            table = with_metadata(table, chunks, argument_checks.columns(metadata, table))
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
-            table = with_columns_of_before(table, self._contents.chunks_of(ingest.keys(table).unique(), lacks))
+            table = with_columns_of_before(table, self._contents.chunks_of(chunk_tables.keys(table).unique(), lacks))
         if on_duplicate not in ("raise", "merge"):
             raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
         if on_duplicate == "merge":
             table = merge.merged(table)
-        rows = ingest.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
+        rows = chunk_tables.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
         if self._encoder is not None:
-            rows = rows.without_vectors(known.unread(self._encoder, table["text"]))
-        pooling = ingest.pooling(table) if self._contents.layout.pooled else None
-        ingest.check_pooling(self._contents.pooling, pooling)
+            rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
+        pooling = chunk_tables.pooling(table) if self._contents.layout.pooled else None
+        chunk_tables.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
-            return Added()
+            return AddResult()
         if table.num_rows and has_levels(self._contents.schema) and not has_levels(table.schema):
             warnings.warn(
                 "these chunks are of no level, and searches of an index of levels by levels= or plan= pass over them: "
                 "add what pychunk.segment(..., levels=...).chunks() gives",
                 stacklevel=2,
             )
-        late, keys = ingest.outdated(table), ingest.keys(table)
+        late, keys = chunk_tables.outdated(table), chunk_tables.keys(table)
         unique = keys.unique() if documents is None else documents.ids
         if documents is not None:
-            ingest.check_documents(table, documents.ids)
-        replaced = len(self._contents.add(rows, keys, late, documents, uuids=ingest.of_uuids(table)))
+            chunk_tables.check_documents(table, documents.ids)
+        replaced = len(self._contents.add(rows, keys, late, documents, uuids=chunk_tables.of_uuids(table)))
         self._contents.pooling = pooling or self._contents.pooling
-        return Added(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
+        return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none.
@@ -434,7 +434,7 @@ class Index:
         """
         if (ids is None) == (chunk_ids is None):
             raise ValueError("remove() takes ids or chunk_ids")
-        wanted = checks.ids("ids", ids) if ids is not None else checks.ids("chunk_ids", chunk_ids)
+        wanted = argument_checks.ids("ids", ids) if ids is not None else argument_checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
         if ids is not None and len(wanted) and self.schema.names and "id" not in self.schema.names:
             raise ValueError(
@@ -628,8 +628,8 @@ class Index:
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
             fusion: how hybrid joins them. ``"score"``: cosine + ``weight`` x BM25 as a share of its bound; ``"rrf"``:
                 reciprocal ranks, BM25's counting ``weight`` times. In an index of levels also ``"levels"``: scores that
-                hold nodes of all sizes against each other, in bits (:mod:`pychunk.index.levels.across`); with ``words``
-                those that fit, the better per word first.
+                hold nodes of all sizes against each other, in bits (:mod:`pychunk.index.levels.level_ranking`); with
+                ``words`` those that fit, the better per word first.
             blend: share of the best sentence against the chunk's own vector, in an index of both.
             document_weight: how much a chunk's document counts beside it: so many times the document's own score is
                 added, which is BM25 of all its chunks as one text, by vectors the mean of its three best sentences (or
@@ -644,18 +644,19 @@ class Index:
                 the coarsest, ``("paragraph", "section")``. Of hits that hold one another the best alone is returned.
             plan: what chooses these levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``, a
                 function ``(query, metadata) -> (low, high)``, or what :meth:`plan` gave
-                (:mod:`pychunk.index.planners.planning`). ``hit.scores["plan"]`` says which, and why.
+                (:mod:`pychunk.index.planners.planner`). ``hit.scores["plan"]`` says which, and why.
             rerank: what orders the best ``depth`` hits anew: ``"features"``, a weighted sum of what is known of them
-                (:mod:`pychunk.index.rerank.learned`; of the static encoder's vectors, by sentences and BM25), or a
+                (:mod:`pychunk.index.rerank.linear_reranker`; of the static encoder's vectors, by sentences and BM25),
+                or a
                 folder with other weights; a cross-encoder (``"reranker"``, which ``pychunk model get reranker`` gets,
                 or what ``pychunk export`` wrote); or a function ``(queries, hits) -> scores`` of the hits of all
-                queries (:mod:`pychunk.index.rerank.rerank`).
+                queries (:mod:`pychunk.index.rerank.rerankers`).
             expand: what to return around each hit: so many chunks of the same document on either side, in an index of
                 levels of its own level, and with ``levels`` none that an earlier hit brought; ``"subtree"``: all that
                 hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole section
                 that it is part of, in an index of levels as nodes of its own level. Of subtrees of the ``k`` hits that
                 hold one another the outermost is returned, with the best score among them, so that there may be fewer
-                than ``k``; they are ranked by all hits inside them (:mod:`pychunk.index.search.context`).
+                than ``k``; they are ranked by all hits inside them (:mod:`pychunk.index.search.expansion`).
             words: at most so many words handed over for each query: hits in their order, each with as much around it
                 as still fits; one that is itself too long for what is left is passed over. With a tree those come
                 first that promise most for their length.
@@ -669,7 +670,7 @@ class Index:
             rewrite: searches by several texts, terms or vectors for each query: ``"feedback"`` (by what its first hits
                 say, too), ``"options"`` (queries are pairs of a question and its possible answers), ``"hyde"`` (by a
                 passage that a model writes, too), ``"multi"`` (by other queries that it writes), or a function
-                (:mod:`pychunk.index.search.rewrite`). Their scores, or with ``"rrf"`` their ranks, are fused.
+                (:mod:`pychunk.index.search.query_rewriting`). Their scores, or with ``"rrf"`` their ranks, are fused.
             on_error: what a rewrite or a reranker that fails brings, a rewrite that gives nothing, or scores of NaN:
                 ``"raise"`` an error that names the stage and the row, ``"skip"`` the query's hits without that stage,
                 with the reason in ``hit.scores["rewrite"]`` or ``hit.scores["rerank"]``.
@@ -687,7 +688,7 @@ class Index:
             parents, by_document, min_score, threads, rewrite, on_error
         )  # fmt: skip
         if plan is not None:
-            return planning.searched(self, self._hits, queries, query_vectors, options)
+            return planner.searched(self, self._hits, queries, query_vectors, options)
         return self._hits(queries, query_vectors, options)
 
     def _hits(self, queries: Any, query_vectors: Any, options: SearchOptions) -> Hits[Any]:
@@ -697,7 +698,7 @@ class Index:
 
     def plan(
         self, queries: str | Sequence[str], plan: Any = "rules", *, words: int | None = None, threads: int | None = None
-    ) -> list[planning.Plan]:
+    ) -> list[planner.Plan]:
         """The levels that a planner chooses for each query, and why; ``words``: how many are to be handed over.
 
         Raises:
@@ -712,7 +713,7 @@ class Index:
             ...     print(index.plan("Who purrs?")[0])
             sentence: asks for a fact
         """
-        return planning.plans(self, plan, queries, words=words, threads=threads)
+        return planner.plans(self, plan, queries, words=words, threads=threads)
 
     def plan_metadata(
         self,
@@ -722,7 +723,7 @@ class Index:
         look: bool = True,
         hits: int = 5,
         threads: int | None = None,
-    ) -> list[planning.Metadata]:
+    ) -> list[planner.Metadata]:
         """What planners are told of each query.
 
         Args:
@@ -735,11 +736,11 @@ class Index:
         vectors = reader.vectors(list(queries), None, ranking.mode) if look and queries else None
         searcher = self._contents.searcher()
         probes = (
-            reader.probes(list(queries), vectors, ranking, searcher) if look else [[Probe(text)] for text in queries]
+            reader.probes(list(queries), vectors, ranking, searcher) if look else [[Subquery(text)] for text in queries]
         )
         encoder = str(self._store.manifest["encoder"]["fingerprint"])
         told = ranking if look else None
-        return planning.metadata_of(
+        return planner.metadata_of(
             searcher, probes, words=words, encoder=encoder, ranking=told, hits=hits, threads=threads
         )
 
@@ -763,7 +764,7 @@ class Index:
             (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
         """
         ranking = Ranking(mode, fusion, weight, blend, document_weight)
-        checks.whole("k", k, 1)
+        argument_checks.whole("k", k, 1)
         reader = self._queries(threads)
         texts, vectors = reader.read(queries, query_vectors, ranking)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)

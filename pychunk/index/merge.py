@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import compute as pc
-from .ingest import keys
-from .scoring.ranges import has_levels
+from .chunk_tables import keys
+from .scoring.level_rows import has_levels
 
 I64 = npt.NDArray[np.int64]
 

@@ -7,28 +7,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .._util.lazy import Late
-from ..encoders.running.placement import Placement
-from . import checks
-from .levels import levels as by_level
+from .._util.lazy_imports import LazyModule
+from ..encoders.runtime.placement import Placement
+from . import argument_checks
+from .levels import level_selection as by_level
 from .scoring.fusion import F32
-from .scoring.probes import Probe
-from .search import context
+from .scoring.subqueries import Subquery
+from .search import expansion
 from .search.hits import DocumentHits, Hit, Hits, once
-from .search.options import SearchOptions
 from .search.queries import Queries
+from .search.search_options import SearchOptions
 from .search.searcher import Searcher
 
 if TYPE_CHECKING:
-    from .contents import Contents
-    from .rerank import learned
-    from .rerank import rerank as reranking
+    from .rerank import linear_reranker
+    from .rerank import rerankers as reranking
     from .scoring.ranking import Found
-    from .search import rewrite as rewriting
-    from .search import showing
+    from .search import fetch
+    from .search import query_rewriting as rewriting
+    from .writer import IndexWriter
 else:  # of some searches alone
-    learned, reranking = Late("pychunk.index.rerank.learned"), Late("pychunk.index.rerank.rerank")
-    rewriting, showing = Late("pychunk.index.search.rewrite"), Late("pychunk.index.search.showing")
+    linear_reranker, reranking = (
+        LazyModule("pychunk.index.rerank.linear_reranker"),
+        LazyModule("pychunk.index.rerank.rerankers"),
+    )
+    rewriting, fetch = LazyModule("pychunk.index.search.query_rewriting"), LazyModule("pychunk.index.search.fetch")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Stages:
         encoder: the fingerprint of the index's encoder.
     """
 
-    contents: Contents
+    contents: IndexWriter
     reader: Queries
     placement: Placement
     encoder: str
@@ -57,7 +60,7 @@ class Stages:
         given: list[Any] = []
         if rewrite == "options" and queries is not None:
             queries, given = rewriting.choices(queries)
-        checks.whole("k", own.k, 1)
+        argument_checks.whole("k", own.k, 1)
         texts, vectors = self.reader.read(queries, query_vectors, ranking)
         if own.rerank and queries is None:
             raise ValueError("rerank reads the queries' texts; query_vectors came without")
@@ -76,7 +79,7 @@ class Stages:
             dim = self.contents.layout.dim
             wanted, reasons = rewriting.rewritten(rewrite, texts, given, mode=own.mode, dim=dim, skip=own.skips)
             probes = self.reader.filled(wanted, probes, ranking, searcher)
-        lists = showing.hits(searcher, self._ranked(searcher, probes, allowed, names), texts)
+        lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names), texts)
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self.contents.uuids:
@@ -91,7 +94,7 @@ class Stages:
         return Hits(Hits(hits) for hits in lists)
 
     def _ranked(
-        self, searcher: Searcher, probes: Sequence[Sequence[Probe]], allowed: Any, names: Sequence[str]
+        self, searcher: Searcher, probes: Sequence[Sequence[Subquery]], allowed: Any, names: Sequence[str]
     ) -> list[Found]:
         own = self.options
         if own.fusion == "levels":
@@ -108,8 +111,8 @@ class Stages:
     ) -> list[list[Hit]]:
         own = self.options
         stage: reranking.Reranker
-        if weights := learned.named(own.rerank):
-            stage = learned.Learned(searcher, vectors, self.encoder, weights, mode=own.mode)
+        if weights := linear_reranker.named(own.rerank):
+            stage = linear_reranker.LinearReranker(searcher, vectors, self.encoder, weights, mode=own.mode)
         else:
             stage = reranking.load(own.rerank, self.placement)
         found, _ = reranking.reranked(stage, texts, lists, own.k, threads=own.threads, on_error=own.on_error)
@@ -120,7 +123,7 @@ class Stages:
         own = self.options
         if isinstance(own.expand, str):
             return [
-                context.with_context(searcher, hits, own.expand, parents=own.parents, words=own.words, names=names)
+                expansion.with_context(searcher, hits, own.expand, parents=own.parents, words=own.words, names=names)
                 for hits in lists
             ]
         if own.expand:
@@ -129,4 +132,4 @@ class Stages:
             ]
             if names or own.fusion == "levels":
                 lists = [once(hits, searcher.documents_of(hits)) for hits in lists]
-        return lists if own.words is None else [context.up_to(hits, own.words) for hits in lists]
+        return lists if own.words is None else [expansion.up_to(hits, own.words) for hits in lists]

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .._util.lazy import on_demand as _on_demand
+from .._util.lazy_imports import on_demand as _on_demand
 
 if TYPE_CHECKING:
-    from .output import IngestError
-    from .report import Report
     from .run import ingest
+    from .run_report import Report
+    from .shard_output import IngestError
 
 __all__ = ["IngestError", "Report", "ingest"]
 # Other commands use a module or two of it: .01 s of their start.
-__getattr__ = _on_demand(__name__, objects={"IngestError": ".output", "Report": ".report", "ingest": ".run"})
+__getattr__ = _on_demand(__name__, objects={"IngestError": ".shard_output", "Report": ".run_report", "ingest": ".run"})

@@ -12,26 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from .._util.staged import Staged
+from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
 from ..chunks.batch import ChunkBatch
 from ..inputs.document_columns import NAMES, wanted_columns
-from ..inputs.texts import NotedRowError
+from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, Source, open_source
+from ..io.duplicate_ids import DuplicateIds
 from ..io.files import find_if_reached
 from ..io.formats.html_files import How, Links
-from ..io.repeats import Repeats
 from ..segmenter import Segmenter
-from . import empty, facts, letters
-from .empty import columns_of
-from .folder import BESIDE, LOCK, Lock, strangers, sweep
-from .manifest import NAME, Manifest, Shard, told
-from .output import IngestError, Output
-from .reading import Part, Range, parts
-from .report import Report
+from . import dead_letters, empty_tables, run_facts
+from .empty_tables import columns_of
+from .run_folder import BESIDE, LOCK, Lock, strangers, sweep
+from .run_manifest import NAME, Manifest, Shard, told
+from .run_report import Report
 from .sample import Sample, sample_of
+from .shard_output import IngestError, Output
 from .shards import COMPRESSIONS
-from .verify import damage
+from .source_batches import BatchPart, Range, parts
+from .verification import damage
 
 #: Text of a shard.
 SHARD_BYTES = 128_000_000
@@ -167,16 +167,16 @@ def _written(
     """Write what the folder lacks of the run of these options."""
     types = opened.kept_types() if opened.keep else {}
     opened = replace(opened, kept=tuple(types.items()))
-    nothing = [empty.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
+    nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
-        manifest = _manifest(folder, facts.of(opened, options, chosen, nothing[0]), resume)
+        manifest = _manifest(folder, run_facts.of(opened, options, chosen, nothing[0]), resume)
         report = Report(folder, ignored=opened.ignored)
         bad = _damage(report, manifest, resume)
         report.removed = sweep(folder, {shard.name for shard in manifest.shards})
         report.did_nothing = manifest.complete and not bad
         if not report.did_nothing:
-            columns = empty.empty_tables(nothing)
+            columns = empty_tables.empty_tables(nothing)
             output = Output(folder, manifest, report, columns, chosen["shard_bytes"], chosen["compression"])
             run = _Run(opened, made, said, output, chosen["limit"], progress)
             run.sample = None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
@@ -227,7 +227,7 @@ class _Run:
         self.source, self.made, self.said, self.output = source, made, said, output
         self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
-        self.repeats = Repeats()
+        self.repeats = DuplicateIds()
 
     def finish(self, bad: Sequence[Shard]) -> None:
         """Make shards again, then those that are not there yet; a run without any shard leaves nothing."""
@@ -241,7 +241,7 @@ class _Run:
 
     def _all(self, bad: Sequence[Shard]) -> None:
         manifest = self.output.manifest
-        letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
+        dead_letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
         for shard in bad:
             end = shard.first_batch + shard.batches
             self._range(Range(shard.first_batch, end, shard.first_read, shard.first_document), shard)
@@ -256,7 +256,7 @@ class _Run:
     def _range(self, where: Range, wanted: Shard | None) -> None:
         found = parts(self.source, where, self.limit, self.sample)
         self.output.begin(where, wanted)
-        staged = Staged(_ended(found), [self._segmented, self.output.write, self._settled], depth=_DEPTH)
+        staged = Pipeline(_ended(found), [self._segmented, self.output.write, self._settled], depth=_DEPTH)
         try:
             for part in staged:
                 if part is not None and self.progress is not None:
@@ -267,7 +267,7 @@ class _Run:
             self.output.abandon()
             self._count(staged.busy)
 
-    def _segmented(self, part: Part | None) -> tuple[Part | None, Any]:
+    def _segmented(self, part: BatchPart | None) -> tuple[BatchPart | None, Any]:
         if part is None:
             return None, None
         if part.table is None:
@@ -284,10 +284,10 @@ class _Run:
 
     def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
         """Documents that are cut all the same, but in part not by the model that was asked."""
-        notes = [each for each in chunks.errors if isinstance(each, NotedRowError)]
+        notes = [each for each in chunks.errors if isinstance(each, PartialRowError)]
         return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
-    def _settled(self, found: tuple[Part | None, Any]) -> Part | None:
+    def _settled(self, found: tuple[BatchPart | None, Any]) -> BatchPart | None:
         part, closed = found
         self.output.flush()
         if closed is not None:
@@ -336,7 +336,7 @@ def _dry(
     return report
 
 
-def _ended(found: Iterator[Part]) -> Iterator[Part | None]:
+def _ended(found: Iterator[BatchPart]) -> Iterator[BatchPart | None]:
     """All parts, then None."""
     yield from found
     yield None
@@ -369,12 +369,12 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     """That of the folder where it may be gone on with, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
-        others = strangers(folder, {LOCK, NAME, *BESIDE, letters.NAME})
+        others = strangers(folder, {LOCK, NAME, *BESIDE, dead_letters.NAME})
         if others:
             raise ValueError(f"{folder} is not empty, and holds no run ({others[0]} is there): give another folder")
         manifest = Manifest(now)
-        letters.put(folder, 0, b"")
-        letters.cut(folder, 0)
+        dead_letters.put(folder, 0, b"")
+        dead_letters.cut(folder, 0)
         manifest.save(folder)
         return manifest
     if different := told(manifest.facts, now):
@@ -394,9 +394,9 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
 def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> None:
     """Put letters about files that are not read after those of all shards, or take away what another run put there."""
     end = sum(shard.letter_bytes for shard in manifest.shards)
-    letters.cut(report.folder, end)
+    dead_letters.cut(report.folder, end)
     if source is not None and (unread := list(source.unread())):
-        letters.put(report.folder, end, letters.encoded(unread))
+        dead_letters.put(report.folder, end, dead_letters.encoded(unread))
         report.letters += len(unread)
 
 

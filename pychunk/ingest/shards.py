@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from .._engine.data.columns import COLUMNS
-from .folder import aside
-from .unbuffered import UnbufferedFile
+from .direct_file import DirectFile
+from .run_folder import aside
 
 #: Text of a row group, at least, where the shard has as much: half a batch, so that a full batch is one of its own.
 ROW_GROUP_BYTES = 4 << 20
@@ -36,7 +36,7 @@ class ShardWriter:
         self._schema = schema
         self._held: list[pa.Table] = []
         self._held_bytes = 0
-        self.sink = _Hashing(UnbufferedFile(aside(path)))
+        self.sink = _Hashing(DirectFile(aside(path)))
         try:
             self._writer = pq.ParquetWriter(pa.PythonFile(self.sink, mode="w"), schema, **_options(schema, compression))
         except BaseException:
@@ -54,7 +54,7 @@ class ShardWriter:
         if self._held_bytes >= ROW_GROUP_BYTES:
             self._flush()
 
-    def finish(self) -> UnbufferedFile:
+    def finish(self) -> DirectFile:
         """The file with all that was written, still open, not yet on the disk for sure."""
         self._flush()
         self._writer.close()
@@ -96,7 +96,7 @@ class _Hashing:
     #: The Parquet writer writes its footer when it is freed, even of a file that nobody wants any more.
     gone = False
 
-    def __init__(self, file: UnbufferedFile) -> None:
+    def __init__(self, file: DirectFile) -> None:
         self.file = file
         self.sha256 = hashlib.sha256()
         self.seconds = 0.0

@@ -15,9 +15,9 @@ from .._engine.data.cuts import Cuts
 from .._engine.data.features import PARTS, Features
 from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged
-from .._engine.data.removed import Removed
+from .._engine.data.removed_spans import RemovedSpans
 from .._engine.data.request import Request
-from .blocks import in_bytes
+from .block_inputs import in_bytes
 from .document_columns import DOCUMENT_COLUMNS, NAMES, Call, name_of, values_of, wanted_columns
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Given:
+class DocumentArguments:
     """Checked, for a whole batch; ``rows`` are those of some of its documents.
 
     ``parts`` are features by name, and ``cuts``. ``characters`` names those that count in characters, as the caller
@@ -42,7 +42,7 @@ class Given:
     @classmethod
     def of(
         cls, method: Method, texts: TextBatch, split: Callable[[TextBatch], tuple[Ragged, Ragged]], said: dict[str, Any]
-    ) -> Given:
+    ) -> DocumentArguments:
         """From the keywords of a call; ``split(texts)`` gives their sentences and flags.
 
         Raises:
@@ -79,7 +79,7 @@ class Given:
     def has_vectors(self) -> bool:
         return "vectors" in self.parts
 
-    def rows(self, begin: int, end: int) -> Given:
+    def rows(self, begin: int, end: int) -> DocumentArguments:
         """Those of documents [begin, end) alone; nothing is copied."""
         if not self.parts:
             return self
@@ -87,10 +87,10 @@ class Given:
             name: value[begin:end] if isinstance(value, np.ndarray) else value.rows(begin, end)
             for name, value in self.parts.items()
         }
-        return Given(parts, self.characters)
+        return DocumentArguments(parts, self.characters)
 
     @property
-    def removed(self) -> Removed | None:
+    def removed(self) -> RemovedSpans | None:
         return self.parts.get("removed")
 
     @property
@@ -114,7 +114,7 @@ class Given:
 
 
 #: That nothing was said.
-NOTHING = Given()
+NOTHING = DocumentArguments()
 
 
 def _unknown(name: str) -> str:

@@ -14,17 +14,17 @@ import numpy as np
 
 from .._engine.data.cuts import Cuts
 from .._engine.data.ragged import Ragged
-from .blocks import blocks_of, removed_of
-from .spans import matrices, ragged_spans, ragged_starts, sentence_matrix
-from .summaries import unit_or_text
-from .values import column_of, only_column, package_of
+from .block_inputs import blocks_of, removed_of
+from .span_inputs import matrices, ragged_spans, ragged_starts, sentence_matrix
+from .summary_inputs import unit_or_text
+from .value_columns import column_of, only_column, package_of
 
 if TYPE_CHECKING:
     from ..methods.base import Method
     from . import TextBatch
 
 
-class Said(TypedDict, total=False):
+class DocumentColumns(TypedDict, total=False):
     """The keywords of a call."""
 
     summaries: Any

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from .._engine.arrow import flat_text
 from .._engine.data.ragged import Ragged
-from .arguments import NOTHING, Given
-from .blocks import columns_of_parsers
+from .arguments import NOTHING, DocumentArguments
+from .block_inputs import columns_of_parsers
 from .passthrough import kept_columns
 from .skip import left_out
-from .texts import NotedRowError, RowError, TextBatch
+from .texts import PartialRowError, RowError, TextBatch
 
 if TYPE_CHECKING:
     from .._engine.data.request import Request
@@ -44,7 +44,7 @@ class Inputs:
     kept: dict[str, Any] = field(default_factory=dict)
     first_document: int = 0
     skips: bool = False
-    given: Given = NOTHING
+    given: DocumentArguments = NOTHING
     written: bool = False
     notes: tuple[RowError, ...] = ()
 
@@ -89,7 +89,8 @@ class Inputs:
             split: returns the sentences of all texts and their flags.
 
         Raises:
-            TypeError, ValueError: as :meth:`Given.of`; or ``summaries=`` for a method that has them written.
+            TypeError, ValueError: as :meth:`DocumentArguments.of`; or ``summaries=`` for a method that has them
+            written.
         """
         texts, said, notes = self.texts, self.said, self.notes
         if self.skips and said:
@@ -100,7 +101,7 @@ class Inputs:
                 raise ValueError("summaries= is for summary='given'; got summary='llm', which has them written")
             summaries, notes = self._summaries(write)
             said = {**said, "summaries": summaries}
-        given = Given.of(method, texts, split, said)
+        given = DocumentArguments.of(method, texts, split, said)
         return replace(
             self, texts=texts, said=said, notes=notes, given=given, written=self.written or write is not None
         )
@@ -110,7 +111,7 @@ class Inputs:
         notes: list[RowError] = []
         for row, part in self.texts.slices(CALL_BYTES):
             found, failed = write(part.to_pylist())
-            notes += [NotedRowError(self.first_document + row + at, note) for at, note in failed]
+            notes += [PartialRowError(self.first_document + row + at, note) for at, note in failed]
             written += found
         return pa.array(written, pa.large_string()), tuple(notes)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .values import package_of, speaks_arrow
+from .value_columns import package_of, speaks_arrow
 
 
 class MappedColumns:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from .._engine.arrow import primitive
 from .._engine.data.columns import COLUMNS
-from .values import only_column, package_of
+from .value_columns import only_column, package_of
 
 if TYPE_CHECKING:
     from . import TextBatch

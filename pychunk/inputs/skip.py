@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from .document_columns import name_of
 from .texts import RowError
-from .values import array_of, missing_rows
+from .value_columns import array_of, missing_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import few_strings, flat_text
-from .values import (
+from .value_columns import (
     Columns,
     are_uuids,
     ids_of,
@@ -38,7 +38,7 @@ class RowError(NamedTuple):
     reason: str
 
 
-class NotedRowError(RowError):
+class PartialRowError(RowError):
     """A row that was cut, but not all of it as it should have been, and why."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ except ImportError:
     raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
 
 from ..segmenter import Segmenter
-from .metadata import keys_of, said_of
+from .document_metadata import keys_of, said_of
 
 
 class PychunkTextSplitter(TextSplitter):

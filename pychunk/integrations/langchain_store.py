@@ -15,13 +15,13 @@ try:
 except ImportError:
     raise ImportError("integrations.langchain_store needs LangChain: pip install langchain-core") from None
 
+from ..api import segment
 from ..chunks.batch import Chunk
 from ..defaults import SEARCH
-from ..functions import segment
+from ..index.chunk_tables import encode_chunks
 from ..index.index import Index
-from ..index.ingest import encode_chunks
 from ..index.search.hits import Hit
-from .found import best, text_of
+from .flat_hits import best, text_of
 from .langchain_embeddings import PychunkEmbeddings
 
 #: Columns of the chunk table, which are no metadata.

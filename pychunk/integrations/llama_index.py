@@ -14,7 +14,7 @@ except ImportError:
     raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
 
 from ..segmenter import Segmenter
-from .metadata import keys_of, said_of
+from .document_metadata import keys_of, said_of
 
 
 class PychunkNodeParser(NodeParser):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..inputs.inputs import CALL_BYTES
-from .blocks import BlockSegmenter
+from .data_frame_chunks import BlockSegmenter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from .._util.lazy import on_demand as _on_demand
-from .documents import Batch, DeadLetter
+from .._util.lazy_imports import on_demand as _on_demand
+from .document_batches import Batch, DeadLetter
 from .kinds import KINDS
 from .source import Source, open_source
 

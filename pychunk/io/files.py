@@ -76,7 +76,7 @@ def find_if_reached(path: str) -> list[SourceFile]:
         return [SourceFile(urls.Url.of(path), 0, None)]
 
 
-#: What an ingest keeps beside its shards (pychunk/ingest/folder.py), which is no document.
+#: What an ingest keeps beside its shards (pychunk/ingest/run_folder.py), which is no document.
 _NOTES = ("_manifest.json", "_lock", "_dead_letters.jsonl", "_removed/", "_summaries/")
 
 
@@ -98,7 +98,7 @@ def open_binary(path: str) -> BinaryIO:
             filesystem, inside = _arrow_filesystem(path)
             return cast(BinaryIO, filesystem.open_input_file(inside))
         filesystem, inside = _fsspec_filesystem(path)
-        return cast(BinaryIO, urls.Far(filesystem.open(inside, "rb"), path))
+        return cast(BinaryIO, urls.RemoteFile(filesystem.open(inside, "rb"), path))
 
 
 def open_at(path: str) -> pa.NativeFile:

@@ -13,28 +13,31 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from .._util.lazy import Late
-from ..parsing.columns import PROSE
+from .._util.lazy_imports import LazyModule
+from ..parsing.block_columns import PROSE
 from ..parsing.docling import BEGINS
 from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
-from .documents import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
+from .document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
 from .formats import docling_files, html_files, json_arrays, markdown_files, paged_files
 from .formats.html_files import How, Links
 from .formats.text_files import BINARY, is_binary, not_text
 from .wiki import mediawiki, wikiextractor
-from .wiki.mediawiki import Wanted
+from .wiki.mediawiki import PageFilter
 
 if TYPE_CHECKING:
     from .formats import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
 else:  # as files of their kinds are read
-    arrow_files, csv_files = Late("pychunk.io.formats.arrow_files"), Late("pychunk.io.formats.csv_files")
-    json_lines, parquet_files = Late("pychunk.io.formats.json_lines"), Late("pychunk.io.formats.parquet_files")
-    pdf_files, text_files = Late("pychunk.io.formats.pdf_files"), Late("pychunk.io.formats.text_files")
+    arrow_files, csv_files = LazyModule("pychunk.io.formats.arrow_files"), LazyModule("pychunk.io.formats.csv_files")
+    json_lines, parquet_files = (
+        LazyModule("pychunk.io.formats.json_lines"),
+        LazyModule("pychunk.io.formats.parquet_files"),
+    )
+    pdf_files, text_files = LazyModule("pychunk.io.formats.pdf_files"), LazyModule("pychunk.io.formats.text_files")
 
 
-class Asked(NamedTuple):
+class ParserOptions(NamedTuple):
     """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
 
     ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found. ``links``: what of their links is text.
@@ -46,7 +49,7 @@ class Asked(NamedTuple):
     ids: str | None = None
     keep: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-    wanted: Wanted = Wanted()
+    wanted: PageFilter = PageFilter()
     every: bool = False
     noise: How = "model"
     noise_threshold: float | None = None
@@ -72,7 +75,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opened:
+class ParserInput:
     """A file for its parser, which takes one of ``blocks()``, ``stored()`` and ``at()``."""
 
     name: str
@@ -144,10 +147,10 @@ class Kind:
     """
 
     names: re.Pattern[str]
-    read: Callable[[Opened, Asked], Iterator[Any]]
+    read: Callable[[ParserInput, ParserOptions], Iterator[Any]]
     begins: Callable[[bytes], bool] = field(default=lambda head: False)
     is_table: bool = False
-    listed: Callable[[Opened], dict[str, pa.DataType]] | None = None
+    listed: Callable[[ParserInput], dict[str, pa.DataType]] | None = None
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     prose: bool = False
 
@@ -157,7 +160,7 @@ class Kind:
         return schema(self.columns, PROSE if self.prose else None)
 
 
-def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
+def _mediawiki(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     blocks = file.blocks()
     first = next(blocks, None)
     if first is None:
@@ -168,11 +171,11 @@ def _mediawiki(file: Opened, asked: Asked) -> Iterator[Any]:
     return mediawiki.pages(itertools.chain([first], blocks), file.name, file.tell, asked.wanted)
 
 
-def _wikiextractor(file: Opened, asked: Asked) -> Iterator[Any]:
+def _wikiextractor(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     return wikiextractor.documents(file.lines(), file.name, file.tell)
 
 
-def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
+def _json_lines(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     blocks, tell, unit = json_arrays.as_lines(file.lines(), file.name, file.tell)
     if asked.every:
         found = json_lines.typed(blocks, file.name, tell)
@@ -181,8 +184,8 @@ def _json_lines(file: Opened, asked: Asked) -> Iterator[Any]:
     return (part._replace(unit=unit) for part in found)
 
 
-def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
-    def read(file: Opened, asked: Asked) -> Iterator[Any]:
+def _csv(separator: bytes) -> Callable[[ParserInput, ParserOptions], Iterator[Any]]:
+    def read(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
         return csv_files.parts(
             file.lines(),
             file.name,
@@ -197,7 +200,7 @@ def _csv(separator: bytes) -> Callable[[Opened, Asked], Iterator[Any]]:
     return read
 
 
-def _parquet(file: Opened, asked: Asked) -> Iterator[Any]:
+def _parquet(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     ahead = bool(files.scheme_of(file.name))
     with file.at() as found:
         yield from parquet_files.parts(
@@ -205,40 +208,40 @@ def _parquet(file: Opened, asked: Asked) -> Iterator[Any]:
         )
 
 
-def _parquet_columns(file: Opened) -> dict[str, pa.DataType]:
+def _parquet_columns(file: ParserInput) -> dict[str, pa.DataType]:
     with file.at() as found:
         return parquet_files.columns(found)
 
 
-def _arrow(file: Opened, asked: Asked) -> Iterator[Any]:
+def _arrow(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     with file.at() as found:
         source = found if isinstance(found, pa.NativeFile) else pa.PythonFile(found, mode="r")
         yield from arrow_files.parts(source, file.name, file.size, file.tell, asked.columns, asked.optional)
 
 
-def _text(file: Opened, asked: Asked) -> Iterator[Any]:
+def _text(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     document = text_files.document(file.blocks(), file.name, file.tell)
     return iter(() if document is None else (document,))
 
 
-def _markdown(file: Opened, asked: Asked) -> Iterator[Any]:
+def _markdown(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     document = markdown_files.document(file.blocks(), file.name, file.tell, cleaned=asked.noise != "off")
     return iter(() if document is None else (document,))
 
 
-def _html(file: Opened, asked: Asked) -> Iterator[Any]:
+def _html(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     # Pages declare encodings of their own: only one that was named is undone before.
     blocks = file.blocks() if file.encoding else file.stored()
     document = html_files.document(blocks, file.name, file.tell, asked.noise, asked.noise_threshold, asked.links)
     return iter(() if document is None else (document,))
 
 
-def _pdf(file: Opened, asked: Asked) -> Iterator[Any]:
+def _pdf(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     item = pdf_files.raw(file.stored(), file.name, file.tell)
     return iter(() if item is None else (item,))
 
 
-def _docling(file: Opened, asked: Asked) -> Iterator[Any]:
+def _docling(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     document = docling_files.document(file.stored(), file.name, file.tell)
     return iter(() if document is None else (document,))
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
-from .documents import DeadLetter
+from .document_batches import DeadLetter
 from .files import SourceFile
 from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .wiki import mediawiki

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from .._util import urls
-from .._util.isolated import Processes
-from ..inputs.values import NoTextColumnError, plain
-from . import columns, files
+from .._util.worker_process import Processes
+from ..inputs.value_columns import NoTextColumnError, plain
+from . import column_batches, files
 from .decompression import streams
-from .documents import (
+from .document_batches import (
     BATCH_BYTES,
     MAY_BE,
     Batch,
@@ -36,18 +36,18 @@ from .formats import json_paths, pdf_files
 from .formats.html_files import How, Links, check_links, check_noise
 from .kinds import (
     KINDS,
-    Asked,
-    Opened,
+    ParserInput,
+    ParserOptions,
     kind_of,
     why_unread,
 )
 from .listing import head_of, listed, opened, opened_at
 from .listing import unread as unread_files
 from .wiki import mediawiki
-from .wiki.mediawiki import RawPage, Wanted
+from .wiki.mediawiki import PageFilter, RawPage
 
 if TYPE_CHECKING:
-    from .workers import Task, Workers
+    from .page_workers import Task, Workers
 
 #: Raw text that one process cleans at a time.
 _TASK_BYTES = 1 << 20
@@ -80,7 +80,7 @@ class Source:
     needed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     encoding: str = ""
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: PageFilter = field(default_factory=PageFilter)
     workers: int = 1
     threads: int = 1
     batch_bytes: int = BATCH_BYTES
@@ -217,7 +217,7 @@ class Source:
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:
         for file, kind in zip(self.files, self.kinds, strict=True):
-            yield from KINDS[kind].read(self._opened(file, tell), Asked(every=True, quotes=self.quotes))
+            yield from KINDS[kind].read(self._opened(file, tell), ParserOptions(every=True, quotes=self.quotes))
 
     def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
         """The documents in order; the same batches each time, however many threads and workers there are.
@@ -257,7 +257,7 @@ class Source:
             for kind, own in groupby(zip(self.kinds, self.files, strict=True), itemgetter(0)):
                 files = [file for _, file in own]
                 items = self._items(kind, files, before, told.append)
-                for found in (columns.grouped if KINDS[kind].is_table else grouped)(items, self.batch_bytes):
+                for found in (column_batches.grouped if KINDS[kind].is_table else grouped)(items, self.batch_bytes):
                     if number >= skip:
                         yield _Group(number, kind, found, told[:])
                     told.clear()
@@ -285,7 +285,7 @@ class Source:
         """A batch of a group that nobody else cleans; leaves the group empty."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
-            table = (columns.in_pieces if in_pieces else columns.joined)(group.items)
+            table = (column_batches.in_pieces if in_pieces else column_batches.joined)(group.items)
             return Batch(table, group.number, last.file, last.bytes_read)
         documents = cast("list[Document]", group.items)
         if group.kind == "mediawiki":
@@ -308,7 +308,7 @@ class Source:
 
     def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
         """Batches whose pages are cleaned by other processes, a bounded number of tasks ahead, in order."""
-        from .workers import Workers  # here, as few inputs are dumps: .01 s of every command's start
+        from .page_workers import Workers  # here, as few inputs are dumps: .01 s of every command's start
 
         waiting: deque[tuple[_Group, list[Task]]] = deque()
         pool = Workers(self.workers, self.wanted)
@@ -378,7 +378,7 @@ class Source:
         keep = tuple(name for name in self.keep if name not in _OWN)
         opened = self._opened(file, tell)
         elsewhere = {name: type_ for name, type_ in self.kept if name in keep and name not in self.needed}
-        asked = Asked(
+        asked = ParserOptions(
             self.column,
             self.ids,
             keep,
@@ -394,7 +394,7 @@ class Source:
         if not KINDS[kind].is_table:
             return items
         needed = [name for name in self.needed if name in keep]
-        return columns.runs(
+        return column_batches.runs(
             items,
             file.path,
             opened.tell,
@@ -405,14 +405,16 @@ class Source:
             elsewhere=elsewhere,
         )
 
-    def _opened(self, file: SourceFile, tell: DeadLetters) -> Opened:
+    def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
         def tell_encoding(letter: DeadLetter) -> None:
             reason = letter.reason.partition(MAY_BE)[0]  # no guess if an encoding was named
             tell(letter._replace(reason=reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,")))
 
         path = file.path
         said = tell_encoding if self.encoding else tell
-        return Opened(path, file.size, said, lambda: opened(path), lambda: opened_at(path), self.threads, self.encoding)
+        return ParserInput(
+            path, file.size, said, lambda: opened(path), lambda: opened_at(path), self.threads, self.encoding
+        )
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -543,7 +545,7 @@ def open_source(
         needed,
         (),
         codec,
-        Wanted(frozenset(() if namespaces is None else namespaces), redirects),
+        PageFilter(frozenset(() if namespaces is None else namespaces), redirects),
         workers,
         threads or min(8, os.cpu_count() or 1),
         batch_bytes,

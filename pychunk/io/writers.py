@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .._util.durable import whole_file
+from .._util.durable_files import whole_file
 
 KNOWN = (".parquet", ".jsonl", ".arrow", ".feather", ".csv")
 

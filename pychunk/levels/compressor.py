@@ -17,8 +17,8 @@ import numpy as np
 
 from .._engine.engine import Engine
 from .._util.weights import read_weights
-from ..encoders import static
-from ..encoders.loaded import loaded
+from ..encoders import static_encoder
+from ..encoders.model_cache import loaded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 FACTS = "compressor.json"
 #: The folders of those that pychunk ships, each for another encoder.
-SHIPPED = (static.SHIPPED, static.SHIPPED / "compressor-minilm")
-#: The arrays of csrc/vectors/compress.h, in its order.
+SHIPPED = (static_encoder.SHIPPED, static_encoder.SHIPPED / "compressor-minilm")
+#: The arrays of csrc/vectors/compressor.h, in its order.
 PARTS = ("queries", "places", "mix", "down", "up", "bias")
 
 
@@ -44,7 +44,7 @@ class Compressor:
         ValueError: a file is missing, damaged, or of a newer format.
     """
 
-    def __init__(self, path: str | Path = static.SHIPPED) -> None:
+    def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
         remedy = "train it again with python -m training.compressor in a checkout, or install pychunk again"
         self.facts, stored = read_weights(self.path / FACTS, "compressor", remedy, ("encoder",))
@@ -86,7 +86,7 @@ class Compressor:
         return engine.compressed_vectors(self.parts, sentences, tokens, doc_offsets, spans, threads=threads)
 
 
-def compressor(path: str | Path = static.SHIPPED) -> Compressor:
+def compressor(path: str | Path = static_encoder.SHIPPED) -> Compressor:
     """The compressor in a directory, loaded once."""
     return loaded(path, FACTS, lambda: Compressor(path), Compressor)
 

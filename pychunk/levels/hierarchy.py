@@ -11,8 +11,8 @@ import numpy as np
 from .._engine.arrow import flat_text
 from .._engine.data.cuts import Cuts
 from .._engine.data.ragged import offsets_of
-from .._util.lazy import by_name
-from .names import Level
+from .._util.lazy_imports import by_name
+from .level_names import Level
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -217,12 +217,12 @@ class Hierarchy:
             >>> found.chunks().table["levels"].to_pylist()[2:]
             [['sentence', 'paragraph'], ['paragraph'], ['document']]
         """
-        found: ChunkBatch = by_name("pychunk.levels.rows", "chunks_of")(self)
+        found: ChunkBatch = by_name("pychunk.levels.node_rows", "chunks_of")(self)
         return found
 
     def to_arrow(self) -> pa.Table:
         """A table with a row a node, from which :meth:`from_arrow` makes the same again; see there."""
-        return by_name("pychunk.levels.arrow", "table_of")(self)
+        return by_name("pychunk.levels.hierarchy_table", "table_of")(self)
 
     @staticmethod
     def from_arrow(table: Any) -> Hierarchy:
@@ -237,7 +237,7 @@ class Hierarchy:
             >>> Hierarchy.from_arrow(table).texts_of("paragraph")
             ['One. Two.', 'Three.']
         """
-        found: Hierarchy = by_name("pychunk.levels.arrow", "hierarchy_from")(table)
+        found: Hierarchy = by_name("pychunk.levels.hierarchy_table", "hierarchy_from")(table)
         return found
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -246,7 +246,7 @@ class Hierarchy:
         Raises:
             ValueError: a path that ends otherwise.
         """
-        by_name("pychunk.levels.arrow", "write")(self, path)
+        by_name("pychunk.levels.hierarchy_table", "write")(self, path)
 
     @staticmethod
     def read(path: str | PathLike[str]) -> Hierarchy:
@@ -255,7 +255,7 @@ class Hierarchy:
         Raises:
             ValueError: the file holds another table, or not all of its rows. FileNotFoundError: there is none.
         """
-        found: Hierarchy = by_name("pychunk.levels.arrow", "read")(path)
+        found: Hierarchy = by_name("pychunk.levels.hierarchy_table", "read")(path)
         return found
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -13,7 +13,7 @@ from .hierarchy import Hierarchy
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .names import Level
+    from .level_names import Level
 
     F32 = npt.NDArray[np.float32]
 

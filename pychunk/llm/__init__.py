@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from .ask import Ask, Reply
 from .client import LLM
 from .errors import LimitReachedError, LLMError
+from .messages import Request, Response
 
-__all__ = ["LLM", "Ask", "LLMError", "LimitReachedError", "Reply"]
+__all__ = ["LLM", "LLMError", "LimitReachedError", "Request", "Response"]

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from .._util.durable import opened
+from .._util.durable_files import opened
 from .errors import LLMError
 
 T = TypeVar("T")

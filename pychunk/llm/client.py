@@ -18,11 +18,11 @@ from .._util.urls import without_secrets
 from ..defaults import CLIENT
 from . import cache as caches
 from .account import Account, Counts, check_limits, is_amount
-from .ask import Ask, Reply
+from .connection import OUTPUTS, AttemptError, Connection, Timeouts, body_of, http_library, reply_of
 from .errors import LimitReachedError, LLMError
+from .event_loop import LoopThread
+from .messages import Request, Response
 from .secret import Secret
-from .thread import LoopThread
-from .wire import OUTPUTS, AttemptError, Timeouts, Wire, body_of, http_library, reply_of
 
 #: Seconds before the first further attempt, and the longest wait that is not told; drawn from half to all of each.
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -125,12 +125,12 @@ class LLM:
     def _start(self) -> None:
         """What is of this process alone."""
         self._thread = LoopThread()
-        self._wire: tuple[asyncio.AbstractEventLoop, Wire, asyncio.Semaphore] | None = None
+        self._wire: tuple[asyncio.AbstractEventLoop, Connection, asyncio.Semaphore] | None = None
         self._output = OUTPUTS[0] if self.output == "auto" else self.output
         self._limit_name = "max_tokens"
         self._pause_until = 0.0
         self._answered = self._failed_in_a_row = 0
-        self._under_way: dict[bytes, asyncio.Future[Reply]] = {}
+        self._under_way: dict[bytes, asyncio.Future[Response]] = {}
         self._random = random.Random()
         self._lock = threading.Lock()
         #: By stage, tokens in of answers in the cache, and what they had been estimated at: what corrects a dry run.
@@ -171,24 +171,25 @@ class LLM:
         """What answers depend on, for the metadata of what was made of them."""
         return {"model": self.model, **self.parameters}
 
-    def ask(self, ask: Ask | str, *, system: str = "", **more: Any) -> Reply:
+    def ask(self, ask: Request | str, *, system: str = "", **more: Any) -> Response:
         """The answer to one question; as :meth:`ask_many`.
 
         Args:
-            system, more: of a question that is given as text, fields of :class:`Ask`: ``schema``, ``max_tokens`` ...
+            system, more: of a question that is given as text, fields of :class:`Request`: ``schema``, ``max_tokens``
+            ...
 
         Raises:
-            TypeError: what is no field, or fields beside an :class:`Ask`.
+            TypeError: what is no field, or fields beside an :class:`Request`.
         """
-        if isinstance(ask, Ask) and (system or more):
+        if isinstance(ask, Request) and (system or more):
             raise TypeError("an Ask has its fields already: pass them to Ask()")
-        unknown = sorted(set(more) - {each.name for each in fields(Ask)})
+        unknown = sorted(set(more) - {each.name for each in fields(Request)})
         if unknown:
             name = unknown[0]
             raise TypeError(f"a question has no {name}; what else an endpoint takes: parameters={{{name!r}: ...}}")
-        return self.ask_many([ask if isinstance(ask, Ask) else Ask(ask, system, **more)])[0]
+        return self.ask_many([ask if isinstance(ask, Request) else Request(ask, system, **more)])[0]
 
-    def ask_many(self, asks: Sequence[Ask | str]) -> list[Reply]:
+    def ask_many(self, asks: Sequence[Request | str]) -> list[Response]:
         """The answers, in order; at most ``concurrency`` calls run at a time, and equal questions are asked once.
 
         A question that fails after all attempts, or that the endpoint refuses as too long or ill-formed, has a reply
@@ -200,28 +201,28 @@ class LLM:
         """
         return [reply for part in self._parts(asks) for reply in self._replies(part)]
 
-    def stream(self, asks: Iterable[Ask | str]) -> Iterator[Reply]:
+    def stream(self, asks: Iterable[Request | str]) -> Iterator[Response]:
         """The same for any number of questions, in memory that does not grow with it."""
         for part in self._parts(asks):
             yield from self._replies(part)
 
-    def _parts(self, asks: Iterable[Ask | str]) -> Iterator[list[Ask]]:
-        if isinstance(asks, (str, Ask)):
+    def _parts(self, asks: Iterable[Request | str]) -> Iterator[list[Request]]:
+        if isinstance(asks, (str, Request)):
             raise TypeError("questions must be a list; a single one goes to ask()")
         size = max(_PART, 32 * self.concurrency)
-        part: list[Ask] = []
+        part: list[Request] = []
         for ask in asks:
-            part.append(ask if isinstance(ask, Ask) else Ask(ask))
+            part.append(ask if isinstance(ask, Request) else Request(ask))
             if len(part) == size:
                 yield part
                 part = []
         if part:
             yield part
 
-    def _replies(self, asks: list[Ask]) -> list[Reply]:
+    def _replies(self, asks: list[Request]) -> list[Response]:
         keys = [ask.key(self.url, self.model, self.parameters) for ask in asks]
         known = {} if self.cache is None else self.cache.get_many(keys)
-        replies: dict[int, Reply] = {}
+        replies: dict[int, Response] = {}
         for place, (ask, key) in enumerate(zip(asks, keys, strict=True)):
             found = _stored(known.get(key))
             if found is not None:
@@ -248,7 +249,7 @@ class LLM:
             self.account.settle(asks[places[0]].stage, Counts(cached=len(places) - 1))
         return [replies[place] for place in range(len(asks))]
 
-    def _foreseen_of(self, ask: Ask, key: bytes) -> Reply:
+    def _foreseen_of(self, ask: Request, key: bytes) -> Response:
         """The reply of a dry run, which counts what the call would take, by what others of its stage took."""
         if key in self._foreseen:
             self.account.settle(ask.stage, Counts(cached=1))
@@ -258,13 +259,13 @@ class LLM:
             paid, estimated = self._counted.get(ask.stage, (0, 0))
             size = round(ask.tokens * paid / estimated) if estimated else ask.tokens
             self.account.settle(ask.stage, Counts(calls=1, attempts=1, tokens_in=size, tokens_out=ask.max_tokens))
-        return Reply(error="dry run")
+        return Response(error="dry run")
 
-    async def _all(self, asks: list[tuple[Ask, bytes]]) -> dict[bytes, Reply]:
+    async def _all(self, asks: list[tuple[Request, bytes]]) -> dict[bytes, Response]:
         """Workers take one question after the other; after an error none is begun, and those under way end."""
         self._connected()
         waiting = iter(asks)
-        replies: dict[bytes, Reply] = {}
+        replies: dict[bytes, Response] = {}
         errors: list[Exception] = []
 
         async def work() -> None:
@@ -287,7 +288,7 @@ class LLM:
             raise next((error for error in errors if not isinstance(error, LimitReachedError)), errors[0])
         return replies
 
-    async def _once(self, ask: Ask, key: bytes) -> Reply:
+    async def _once(self, ask: Request, key: bytes) -> Response:
         """The answer, shared with whoever asks the same at the same time."""
         while (other := self._under_way.get(key)) is not None:
             try:
@@ -312,7 +313,7 @@ class LLM:
                 future.cancel()
             self._under_way.pop(key, None)
 
-    async def _called(self, ask: Ask, key: bytes) -> Reply:
+    async def _called(self, ask: Request, key: bytes) -> Response:
         wire, places = self._connected()
         async with places:
             begun, attempts = time.monotonic(), 0
@@ -346,10 +347,10 @@ class LLM:
                 self.cache.put(key, json.dumps(kept))
             return reply
 
-    def _connected(self) -> tuple[Wire, asyncio.Semaphore]:
+    def _connected(self) -> tuple[Connection, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
         if self._wire is None or self._wire[0] is not loop:
-            made = Wire(self.url, self._secret, self._timeouts)
+            made = Connection(self.url, self._secret, self._timeouts)
             self._wire = loop, made, asyncio.Semaphore(self.concurrency)
             self._under_way.clear()
         return self._wire[1:]
@@ -368,7 +369,7 @@ class LLM:
         longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (attempts - 1))
         await asyncio.sleep(longest * self._random.uniform(0.5, 1.0))
 
-    def _otherwise(self, ask: Ask, error: AttemptError, output: str, limit_name: str) -> bool:
+    def _otherwise(self, ask: Request, error: AttemptError, output: str, limit_name: str) -> bool:
         """Whether the endpoint does not take the request as it was put, and takes another form of it from now on."""
         if error.status not in (400, 415, 422, 501):
             return False
@@ -381,7 +382,7 @@ class LLM:
             self._output = OUTPUTS[OUTPUTS.index(output) + 1]
         return True
 
-    def _given_up(self, ask: Ask, error: AttemptError, attempts: int) -> Reply:
+    def _given_up(self, ask: Request, error: AttemptError, attempts: int) -> Response:
         """A reply without an answer, where another question may have one; else LLMError."""
         remedy = ""
         if error.status in (401, 403):
@@ -398,15 +399,15 @@ class LLM:
         if remedy:
             raise LLMError(f"{self.url}, model {self.model!r}: {error}; {remedy}")
         tried = f" (after {attempts} attempts)" if attempts > 1 else ""
-        return Reply(error=f"{error}{tried}")
+        return Response(error=f"{error}{tried}")
 
 
-def _stored(text: str | None) -> Reply | None:
+def _stored(text: str | None) -> Response | None:
     """A reply from the cache; None where it is none, as after an upgrade."""
     try:
         found = json.loads(text or "")
         logprobs = found.pop("logprobs")
-        return Reply(**found, logprobs=None if logprobs is None else tuple(logprobs), cached=True)
+        return Response(**found, logprobs=None if logprobs is None else tuple(logprobs), cached=True)
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .account import Counts
-from .ask import Ask, Reply, estimate
 from .client import LLM
 from .errors import LLMError
+from .messages import Request, Response, estimate
 from .prompts import load
 from .repair import FORMS, Groups, Propositions, once_more, read_or_fault
 
@@ -19,7 +19,7 @@ _TOO_LONG = re.compile(r"context (length|window|size)|maximum context|too many t
 SHOWN = 2000
 
 
-class Answered(NamedTuple):
+class WindowResult(NamedTuple):
     """What was decided of a window; ``groups`` is None where no answer was of use, and ``fault`` says why.
 
     ``ends``: another question would have no better answer.
@@ -43,7 +43,7 @@ class Grouper:
         self.llm, self.task = llm, task
         self.prompt, self.form = load(task, language), FORMS[task]
 
-    def __call__(self, windows: Sequence[Sequence[str]]) -> list[Answered]:
+    def __call__(self, windows: Sequence[Sequence[str]]) -> list[WindowResult]:
         """Of each window, which is a list of the texts of its units.
 
         Raises:
@@ -71,10 +71,10 @@ class Grouper:
         """What decisions depend on besides the text."""
         return {**self.llm.facts, "prompt": self.prompt.version}
 
-    def _ask(self, units: Sequence[str], fault: str = "") -> Ask:
+    def _ask(self, units: Sequence[str], fault: str = "") -> Request:
         lines = [f"[{number}] {shown(text)}" for number, text in enumerate(units, 1)]
         longest = 64 + self.form.tokens * len(units) + self.form.again * sum(map(estimate, lines))
-        return Ask(
+        return Request(
             once_more(fault) + "\n".join(lines),
             self.prompt.system,
             stage=self.task,
@@ -83,16 +83,16 @@ class Grouper:
             max_tokens=longest,
         )
 
-    def _read(self, reply: Reply, count: int) -> Answered:
+    def _read(self, reply: Response, count: int) -> WindowResult:
         if _TOO_LONG.search(reply.error):
             if count == 1:
                 raise LLMError(
                     f"the context of model {self.llm.model!r} holds not one unit of a document: name one with a longer "
                     f"one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
                 )
-            return Answered(None, f"{reply.error}; lower window_tokens", ends=True)
+            return WindowResult(None, f"{reply.error}; lower window_tokens", ends=True)
         found = read_or_fault(reply, lambda text: self.form.read(text, count))
-        return Answered(None, found) if isinstance(found, str) else Answered(found)
+        return WindowResult(None, found) if isinstance(found, str) else WindowResult(found)
 
 
 def shown(text: str) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from .ask import Reply
-from .parse import json_in, number_of, numbers_of, ranges_of
-from .plain import plain
-from .schema import TEXT, WHOLE, list_of, object_of
+from .json_schemas import TEXT, WHOLE, list_of, object_of
+from .lenient_parser import json_in, number_of, numbers_of, ranges_of
+from .messages import Response
+from .plain_text import plain
 
 T = TypeVar("T")
 
@@ -34,10 +34,10 @@ def once_more(fault: str) -> str:
     return f"Your last answer was refused: {fault}. Answer again, in the form that was asked for.\n\n" if fault else ""
 
 
-def read_or_fault(reply: Reply, read: Callable[[str], T]) -> T | str:
+def read_or_fault(reply: Response, read: Callable[[str], T]) -> T | str:
     """What ``read`` finds in an answer; a text is why it is of no use, in words that a model is told.
 
-    >>> read_or_fault(Reply('{"first": 3}'), lambda text: turn(text, 2))
+    >>> read_or_fault(Response('{"first": 3}'), lambda text: turn(text, 2))
     '3 is no unit from 2 to 2, and not 0'
     """
     if reply.fault:

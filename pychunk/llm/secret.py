@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from .._util.spellings import spellings
+from .._util.secret_spellings import spellings
 
 ENVIRONMENT = "PYCHUNK_LLM_KEY"
 HIDDEN = "[key]"

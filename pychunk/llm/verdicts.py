@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .ask import MESSAGE_TOKENS, Ask, Reply, estimate
 from .client import LLM
-from .parse import json_in
+from .json_schemas import WHOLE, list_of, object_of, one_of
+from .lenient_parser import json_in
+from .messages import MESSAGE_TOKENS, Request, Response, estimate
 from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
-from .schema import WHOLE, list_of, object_of, one_of
 
 I64 = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ _FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
 _REASONS = 5
 
 
-class Read(NamedTuple):
+class VerdictAnswer(NamedTuple):
     """An answer: a verdict of each chunk, an index of the words or -1; what was wrong with it, counted."""
 
     verdicts: list[int]
@@ -153,7 +153,7 @@ class Judge:
         waiting: deque[tuple[str, list[int]]] = deque()
         left = []
 
-        def asks() -> Iterator[Ask]:
+        def asks() -> Iterator[Request]:
             for about, rows, fault in calls:
                 waiting.append((about, rows))
                 yield self._ask(about, [texts[row] for row in rows], fault)
@@ -168,13 +168,13 @@ class Judge:
                 faults.update(found.faults)
         return left
 
-    def _read(self, reply: Reply, count: int) -> Read | str:
+    def _read(self, reply: Response, count: int) -> VerdictAnswer | str:
         return read_or_fault(reply, lambda text: read(text, count, self.words))
 
-    def _ask(self, about: str, texts: Sequence[str], fault: str) -> Ask:
+    def _ask(self, about: str, texts: Sequence[str], fault: str) -> Request:
         lines = [f"[{number}] {shown(text)}" for number, text in enumerate(texts, 1)]
         before = f"{shown(about)}\n\n" if about else ""
-        return Ask(
+        return Request(
             once_more(fault) + before + "\n".join(lines),
             self.prompt.system,
             stage=self.stage,
@@ -184,7 +184,7 @@ class Judge:
         )
 
 
-def read(text: str, count: int, words: Sequence[str]) -> Read:
+def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
     """The verdicts of an answer on ``count`` chunks, numbered from 1.
 
     Strict: a number is one as digits and nothing else, a verdict one of the words in any case. JSON may stand in fences
@@ -221,7 +221,7 @@ def read(text: str, count: int, words: Sequence[str]) -> Read:
             out[place] = own[0]
         fault = "missing" if not own else "twice" if len(own) > 1 else "other word" if own[0] == ABSTAINED else ""
         faults.update([fault] if fault else [])
-    return Read(out, faults)
+    return VerdictAnswer(out, faults)
 
 
 def shown(text: str) -> str:

@@ -10,13 +10,13 @@ from .autochunker import Autochunker
 from .base import Method
 from .cluster import Cluster
 from .fixed import Fixed
-from .given import Given
 from .llm_semantic import LlmSemantic
 from .lumber import Lumber
 from .nsp import Nsp
 from .page import Page
 from .paragraph import Paragraph
 from .pic import Pic
+from .precomputed import Precomputed
 from .proposition import Proposition
 from .recursive import Recursive
 from .semantic import Semantic
@@ -36,7 +36,7 @@ METHODS: dict[str, type[Method]] = {
     "page": Page,
     "nsp": Nsp,
     "topic": Topic,
-    "given": Given,
+    "given": Precomputed,
     "autochunker": Autochunker,
     "llm_semantic": LlmSemantic,
     "lumber": Lumber,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .asked import Asked
+from .llm_base import LLMMethod
 
 
-class Autochunker(Asked):
+class Autochunker(LLMMethod):
     """Ranges of numbered units that belong together, by a model; units that it names as noise are in no chunk.
 
     AutoChunker, section 3.1: the model sees sentences (or blocks, where documents have them) with numbers and answers

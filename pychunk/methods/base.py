@@ -9,8 +9,8 @@ import numpy as np
 
 from .._engine import native
 from .._engine.data.cuts import Cuts
-from .._engine.data.decided import Decided
 from .._engine.data.features import Features
+from .._engine.data.method_results import MethodResult
 from .._engine.data.plan import Plan, Traits
 from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
@@ -104,9 +104,9 @@ class Method:
         """
         return native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
-    def decided(self, features: Features) -> Decided:
+    def decided(self, features: Features) -> MethodResult:
         """The cuts, and for a method that ``removes`` what it leaves out."""
-        return Decided(self.cuts(features))
+        return MethodResult(self.cuts(features))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .asked import Asked
+from .llm_base import LLMMethod
 
 
-class LlmSemantic(Asked):
+class LlmSemantic(LLMMethod):
     """Cut after the numbered units at which a model says that the subject changes (LLMSemantic of Chroma's report).
 
     Windows, faults and options are those of ``autochunker``; nothing is removed.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .asked import Asked, Outcome, Units, of_sentences
+from .llm_base import GroupingResult, LLMMethod, Units, of_sentences
 
 if TYPE_CHECKING:
-    from .._engine.data.decided import Decided
     from .._engine.data.features import Features
+    from .._engine.data.method_results import MethodResult
 
 
-class Lumber(Asked):
+class Lumber(LLMMethod):
     """Cut at the first unit of each window at which a model says that the content turns (LumberChunker).
 
     The next window begins there, so a document is asked about step by step, and documents of a call at the same time.
@@ -28,8 +28,8 @@ class Lumber(Asked):
     ) -> None:
         super().__init__(llm=llm, window_tokens=window_tokens, overlap_units=0, fallback=fallback, strict=strict)
 
-    def decided(self, features: Features) -> Decided:
-        out = Outcome(self, features)
+    def decided(self, features: Features) -> MethodResult:
+        out = GroupingResult(self, features)
         units = [Units(features, row) for row in range(features.documents)]
         begins = [np.zeros(own.count, bool) for own in units]
         at = [0] * len(units)

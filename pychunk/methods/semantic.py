@@ -55,8 +55,8 @@ class Semantic(Method):
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
         if plan.threshold != "gradient":
             return scores, native.thresholds(plan, scores, threads=1)
-        # Of slopes, which the engine does not return: as pychunk/_engine/reference/search/scoring.py has them. It cuts
-        # where they are above the threshold, so that here they fall with the cosine.
+        # Of slopes, which the engine does not return: as pychunk/_engine/reference/search/thresholds.py has them. It
+        # cuts where they are above the threshold, so that here they fall with the cosine.
         slopes, found = [], np.full(scores.documents, np.nan)
         for row in range(scores.documents):
             wide = np.rint(scores.part(row).astype(np.float64) * 2.0**32) * 2.0**-32

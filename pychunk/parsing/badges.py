@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._engine.data.blocks import HEADING, PARAGRAPH
-from .html.hidden import ENDS, PROSE
+from .html.hidden_text import ENDS, PROSE
 
 if TYPE_CHECKING:
     from .._engine.data.blocks import Blocks
@@ -107,7 +107,8 @@ def _reason(source: str) -> str:
 
 
 def _is_prose(comments: str) -> bool:
-    """Return whether comments say a sentence, as hidden prose of pages does (:mod:`pychunk.parsing.html.hidden`)."""
+    """Return whether comments say a sentence, as hidden prose of pages does
+    (:mod:`pychunk.parsing.html.hidden_text`)."""
     words = comments.removeprefix("<!--").removesuffix("-->").split()
     return len(words) >= PROSE and words[-1][-1] in ENDS
 

@@ -1,8 +1,8 @@
 """DoclingDocument JSON to plain text with its blocks: what docling has made of a scan, a PDF or an Office file.
 
 The format: docling-core's ``DoclingDocument``, a tree of references (``body``) to ``texts``, ``tables``, ``pictures``
-and ``groups``, each with its place on a page. The text is as that of PDFs (``pychunk.parsing.pdf.file``): a form feed
-between pages, cells of tables separated by `` | ``, items of lists behind their marks.
+and ``groups``, each with its place on a page. The text is as that of PDFs (``pychunk.parsing.pdf.pdf_document``): a
+form feed between pages, cells of tables separated by `` | ``, items of lists behind their marks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .pdf.paged import CELLS, RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
+from .pdf.paged_text import CELLS, RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
 
 #: How a file begins, which has the name of its format first.
 BEGINS = re.compile(rb'\s*\{\s*"schema_name"\s*:\s*"DoclingDocument"')

@@ -2,8 +2,8 @@
 article; and how much of what was asked for is handed over within so many words.
 
 The leads of articles are withheld, whichever question is asked about them: their first sentences are questions. In the
-place of headings stands a mark, as in :mod:`pychunk.training.sections`. Every question also comes stripped: its
-content words alone, as many for each kind, so that nothing tells the breadth by the form.
+place of headings stands a mark, as in :mod:`pychunk.training.section_questions`. Every question also comes stripped:
+its content words alone, as many for each kind, so that nothing tells the breadth by the form.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
+from ..api import segment
 from ..evaluation import datasets
 from ..evaluation.datasets import Span
-from ..functions import segment
-from . import sections
+from . import section_questions
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -152,8 +152,8 @@ def of_articles(titles: Sequence[str], texts: Sequence[str]) -> list[_Article]:
         >>> found.text[:12]
         '§\\n\\nShe was b'
     """
-    made = sections.section_questions(titles, texts)
-    by_document: dict[int, list[sections.Question]] = {}
+    made = section_questions.section_questions(titles, texts)
+    by_document: dict[int, list[section_questions.Question]] = {}
     for question in made.questions:
         by_document.setdefault(question.document, []).append(question)
     leads = []
@@ -327,7 +327,7 @@ def _marked(text: str) -> tuple[str, Rows]:
         plain = line.strip()
         depth = _depth(plain)
         kind = "heading" if depth and plain.strip("=# ") else "paragraph"
-        shown = sections.MARK + " " * (len(line) - 1) if kind == "heading" else line
+        shown = section_questions.MARK + " " * (len(line) - 1) if kind == "heading" else line
         if plain:
             rows.append((kind, min(depth, 6) if kind == "heading" else 0, at, at + max(1, len(shown.rstrip()))))
         parts.append(shown)

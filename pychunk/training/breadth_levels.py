@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..functions import segment
+from ..api import segment
 from ..index.index import Index
 from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 

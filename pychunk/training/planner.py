@@ -10,7 +10,7 @@ beside the levels that are best for all of them.
 
     pychunk train planner --data DIR --out my-planner
 
-and then ``index.search(query, plan=Learned("my-planner"))`` (:mod:`pychunk.index.planners.plan_learned`).
+and then ``index.search(query, plan=ModelPlanner("my-planner"))`` (:mod:`pychunk.index.planners.model_planner`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..encoders import static
+from ..encoders import static_encoder
 from ..evaluation.measures.intervals import paired
-from ..index.planners.plan_features import features
-from ..index.planners.plan_learned import FACTS
+from ..index.planners.model_planner import FACTS
+from ..index.planners.planner_features import features
 from . import breadth, breadth_levels
-from .options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
+from .model_folder import write_facts, write_weights
 from .teacher import import_torch
-from .written import write_facts, write_weights
+from .train_options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
 
 logger = logging.getLogger(__name__)
 
@@ -246,7 +246,7 @@ def finish(options: argparse.Namespace, settings: Settings, learned: Lessons, va
         "format": 1,
         "name": "pychunk-planner",
         **write_weights(options.out / WEIGHTS, weights),
-        "encoder": static.load().fingerprint,
+        "encoder": static_encoder.load().fingerprint,
         "caution": caution,
         "cautions": table,
         **said(weights, caution, learned, validation),

@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import functions
-from ..encoders import static
+from .. import api
+from ..encoders import static_encoder
 from ..evaluation.measures import intervals
 from ..index.index import Index
-from ..index.rerank.learned import FACTS, INPUTS, Inputs
+from ..index.rerank.linear_reranker import FACTS, INPUTS, Inputs
 from ..segmenter import Segmenter
 from .corpus import read_articles
-from .options import (
+from .model_folder import write_facts, write_weights
+from .train_options import (
     add_articles,
     add_out,
     add_plan,
@@ -38,7 +39,6 @@ from .options import (
     run,
     setting,
 )
-from .written import write_facts, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
 
 def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Generator) -> tuple[str, Query | None]:
     """A paragraph, which may have lost a sentence, and a query about it."""
-    spans = functions.sentences(line)[0]
+    spans = api.sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
     if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:
@@ -136,7 +136,7 @@ def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
     documents, queries = drawn(articles, plan)
     texts = [query.text for query in queries]
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
-    vectors = static.load().encode(texts)
+    vectors = static_encoder.load().encode(texts)
     inputs = np.zeros((len(queries), DEPTH, len(INPUTS)), np.float32)
     there, asked = np.zeros((2, len(queries), DEPTH), np.bool_)
     with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
@@ -200,7 +200,7 @@ def train(options: argparse.Namespace) -> None:
         "format": 1,
         "name": "pychunk-rank-features",
         **write_weights(options.out / WEIGHTS, {"weights": weights}),
-        "encoder": static.load().fingerprint,
+        "encoder": static_encoder.load().fingerprint,
         "inputs": list(INPUTS),
         "values": [round(float(each), 4) for each in weights],
         "licence": "Apache-2.0",

@@ -23,9 +23,11 @@ import numpy.typing as npt
 
 from .._util.checksums import sha256
 from . import static_fit
-from .bags import Bags, tokenize, without_meaning
 from .corpus import Document, read_split, sample_runs, whole_documents
-from .options import (
+from .static_eval import Scores, score, sentence_vectors, unit
+from .teacher import Floats, Teacher, import_torch, public_name
+from .token_bags import Bags, tokenize, without_meaning
+from .train_options import (
     add_held_out,
     add_out,
     add_plan,
@@ -36,8 +38,6 @@ from .options import (
     new_parser,
     plan_from,
 )
-from .static_eval import Scores, score, sentence_vectors, unit
-from .teacher import Floats, Teacher, import_torch, public_name
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """What fitting and measuring need."""
 
     vocabulary: list[str]
@@ -81,7 +81,7 @@ def _sample(documents: Sequence[Document], teacher: Teacher, vocabulary: Sequenc
     return Sample(tokenize(sentences, vocabulary), teacher.encode_cached(sentences, store), numbered)
 
 
-def gather(options: argparse.Namespace) -> Material:
+def gather(options: argparse.Namespace) -> TrainingData:
     """Read the articles and compute, or take from the cache, every teacher vector that is needed.
 
     What is measured against (held-out sentences) and what rare tokens rest on (the tokens' own vectors) is computed
@@ -97,10 +97,10 @@ def gather(options: argparse.Namespace) -> Material:
     runs = sample_runs(learn, options.sentences, options.run, options.seed)
     training = _sample(runs, quick, vocabulary, "float16")
     projection = static_fit.fit_projection(training.vectors, options.dim)
-    return Material(vocabulary, token_vectors, training, held_out, projection)
+    return TrainingData(vocabulary, token_vectors, training, held_out, projection)
 
 
-def measure(table: npt.NDArray[Any], material: Material) -> Scores:
+def measure(table: npt.NDArray[Any], material: TrainingData) -> Scores:
     """Scores of ``table`` (float or int8) on the held-out articles."""
     sample = material.held_out
     teacher = unit(sample.vectors)
@@ -108,7 +108,9 @@ def measure(table: npt.NDArray[Any], material: Material) -> Scores:
     return score(sentence_vectors(table, sample.bags), teacher, reduced, sample.documents)
 
 
-def train(material: Material, plan: static_fit.Plan, smooth: float) -> tuple[npt.NDArray[np.int8], dict[str, Scores]]:
+def train(
+    material: TrainingData, plan: static_fit.Plan, smooth: float
+) -> tuple[npt.NDArray[np.int8], dict[str, Scores]]:
     """Fit and round the table.
 
     Returns:
@@ -139,7 +141,7 @@ def train(material: Material, plan: static_fit.Plan, smooth: float) -> tuple[npt
 def write(
     out: Path,
     table: npt.NDArray[np.int8],
-    material: Material,
+    material: TrainingData,
     scores: dict[str, Scores],
     options: argparse.Namespace,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .bags import Bags
+from .token_bags import Bags
 
 Floats = npt.NDArray[np.floating[Any]]
 

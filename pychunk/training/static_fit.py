@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .bags import Bags
-from .options import setting
 from .teacher import import_torch
+from .token_bags import Bags
+from .train_options import setting
 
 logger = logging.getLogger(__name__)
 

@@ -21,16 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoders import registry
+from ..encoders.cross_encoder import PairScorer
 from ..encoders.files import model_dir
 from ..encoders.files.bert_weights import read_weights
-from ..encoders.pairs import PairScorer
 from ..evaluation.measures import intervals
 from ..index.index import Index
-from ..index.rerank.rerank import scores
+from ..index.rerank.rerankers import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
-from .options import add_articles, add_out, add_plan, cache_home, command, names, new_parser, plan_from
-from .written_bert import write_bert
+from .bert_folder import write_bert
+from .train_options import add_articles, add_out, add_plan, cache_home, command, names, new_parser, plan_from
 
 logger = logging.getLogger(__name__)
 

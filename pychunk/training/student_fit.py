@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._util.durable import whole_file
+from .._util.durable_files import whole_file
 from ..encoders.files.bert_weights import BertWeights
-from .options import setting
 from .student_lessons import Lessons
 from .teacher import import_torch
+from .train_options import setting
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import functions
-from ..encoders.pairs import PairScorer
+from .. import api
+from ..encoders.cross_encoder import PairScorer
 from ..evaluation.datasets import lines_with_headings
 from ..index.index import Index
 from ..segmenter import Segmenter
@@ -107,7 +107,7 @@ def heading(text: str, random: np.random.Generator) -> str:
 
 def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[str, str]:
     """A paragraph, which may have lost a sentence, and a query about that sentence; empty where it is too short."""
-    spans = functions.sentences(line)[0]
+    spans = api.sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
     if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:

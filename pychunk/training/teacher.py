@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._util.durable import whole_file
+from .._util.durable_files import whole_file
 
 logger = logging.getLogger(__name__)
 

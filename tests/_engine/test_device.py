@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk._engine import device as _device
 from pychunk._engine.device import Device
-from pychunk.encoders.pairs import PairScorer
-from pychunk.encoders.running.placement import Placement
+from pychunk.encoders.cross_encoder import PairScorer
+from pychunk.encoders.runtime.placement import Placement
 from pychunk.encoders.transformer import TransformerEncoder
 
 TEXTS = [

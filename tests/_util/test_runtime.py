@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pychunk
-from pychunk._util.durable import write_text
+from pychunk._util.durable_files import write_text
 
 TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
 
@@ -188,7 +188,7 @@ IMPORTS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.scripts"])
+@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.script_warning"])
 def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
     """Arrow imports pandas at its first array; the child waited for the lock of a module without end."""
     pytest.importorskip("pandas")
@@ -209,7 +209,7 @@ def test_a_fork_waits_for_a_pdf_that_another_thread_reads() -> None:
     assert (
         run("""
         import os, signal, threading
-        from pychunk.parsing.pdf import file
+        from pychunk.parsing.pdf import pdf_document as file
         reads = threading.Event()
         def work():
             with file._LOCK:
@@ -348,7 +348,7 @@ def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_pa
     script = f"""
         import os, signal
         from pathlib import Path
-        from pychunk._util.durable import whole_file
+        from pychunk._util.durable_files import whole_file
         with whole_file(Path({str(tmp_path / "out.parquet")!r})) as file:
             file.write(b"half"), file.flush()
             os.kill(os.getpid(), signal.SIGKILL)

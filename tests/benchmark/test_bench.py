@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk.benchmark import workloads
 from pychunk.benchmark.calibration import Calibration
-from pychunk.benchmark.texts import Author, corpora
+from pychunk.benchmark.synthetic_texts import Author, corpora
 
 PARENT = Path(pychunk.__file__).resolve().parents[1]
 

@@ -56,12 +56,12 @@ def test_a_single_figure_says_nothing_of_its_noise() -> None:
     assert estimates.ratio_of_means([2.0], [1.0]) == estimates.Ratio(2.0, 0.0, math.inf)
 
 
-def noisy(random: np.random.Generator, cost: float, rounds: int, deviation: float = 0.04) -> measure.Figures:
+def noisy(random: np.random.Generator, cost: float, rounds: int, deviation: float = 0.04) -> measure.Timings:
     """Processes that differ by 4 %, as the noisiest workloads' do, one in ten of them in a burst, on a drifting CPU."""
     speed = 1 + 0.3 * random.random(rounds)
     burst = np.where(random.random(rounds) < 0.1, 1 + random.random(rounds), 1)
     cpu = cost * speed * burst * np.exp(deviation * random.normal(size=rounds))
-    return measure.Figures(cpu.tolist(), (cpu * 1.1).tolist(), speed.tolist(), [0.1] * rounds)
+    return measure.Timings(cpu.tolist(), (cpu * 1.1).tolist(), speed.tolist(), [0.1] * rounds)
 
 
 def test_intervals_hold_what_they_say() -> None:
@@ -103,7 +103,7 @@ def test_noise_raises_no_alarm_and_slowdowns_do(cost: float, least: float, most:
 def test_the_second_measurement_decides(first: float, second: float | None, status: str) -> None:
     asked = []
 
-    def again(names: list[str]) -> tuple[dict[str, measure.Figures], dict[str, measure.Figures]]:
+    def again(names: list[str]) -> tuple[dict[str, measure.Timings], dict[str, measure.Timings]]:
         asked.extend(names)
         return {"pic": flat(second or 0)}, {"pic": flat(1.0)}
 
@@ -121,13 +121,13 @@ def test_a_busy_machine_raises_no_alarm_that_its_load_explains() -> None:
     assert compare.status_of(compare.by_calibration(busy, quiet), 0.1) == "regressed"
     busy.waiting = [0.8] * 5
     assert compare.status_of(compare.by_calibration(busy, quiet), 0.1) == "unclear"
-    slow = measure.Figures([1.4] * 5, [1.4] * 5, [1.0] * 5, [0.8] * 5)
+    slow = measure.Timings([1.4] * 5, [1.4] * 5, [1.0] * 5, [0.8] * 5)
     assert compare.status_of(compare.by_calibration(slow, quiet), 0.1) == "regressed"
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 10), st.floats(0, 10)), min_size=1, max_size=20))
 def test_a_round_keeps_the_fastest_timing_and_the_share_of_waiting(timings: list[tuple[float, float]]) -> None:
-    figures = measure.Figures()
+    figures = measure.Timings()
     figures.add([{"cpu": cpu, "wall": cpu + waited, "calibration": 2 * cpu} for cpu, waited in timings])
     assert figures.cpu == [min(cpu for cpu, _ in timings)]
     assert figures.costs == [0.5]

@@ -10,7 +10,7 @@ from bench_stubs import FAST, base_of, flat, stub
 from command_line import invoke
 
 import pychunk
-from pychunk.benchmark import copies, launch, measure, saved
+from pychunk.benchmark import baseline, launch, measure, package_copies
 
 PARENT = Path(pychunk.__file__).resolve().parents[1]
 
@@ -20,9 +20,9 @@ def a_run(cost: float = 1.0) -> measure.Run:
 
 
 def test_a_saved_run_comes_back(tmp_path: Path) -> None:
-    base = saved.Base(a_run(), {"pic": "def"}, "0123")
-    saved.save(tmp_path / "base.json", base)
-    assert saved.load(tmp_path / "base.json") == base
+    base = baseline.Base(a_run(), {"pic": "def"}, "0123")
+    baseline.save(tmp_path / "base.json", base)
+    assert baseline.load(tmp_path / "base.json") == base
     assert [path.name for path in tmp_path.iterdir()] == ["base.json"]
     assert json.loads((tmp_path / "base.json").read_text())["format"] == 1
 
@@ -41,21 +41,21 @@ def test_a_saved_run_comes_back(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_used_say_why(tmp_path: Path, change, message: str) -> None:
     path = tmp_path / "base.json"
-    saved.save(path, saved.Base(a_run(), {"pic": "def"}))
+    baseline.save(path, baseline.Base(a_run(), {"pic": "def"}))
     path.write_text(change(json.loads(path.read_text())))
     with pytest.raises(ValueError, match=message):
-        saved.load(path)
+        baseline.load(path)
 
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     path = tmp_path_factory.mktemp("copy") / "base.json.pychunk.zip"
-    return path, copies.keep(launch.this_installation(), path)
+    return path, package_copies.keep(launch.this_installation(), path)
 
 
 @pytest.mark.slow
 def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
-    with copies.unpacked(*copied) as package:
+    with package_copies.unpacked(*copied) as package:
         assert package != PARENT / "pychunk"
         with launch.Process(launch.copied_installation(package), [], "") as process:
             assert process.about["facts"]["package"] == str(package)
@@ -75,9 +75,9 @@ def test_a_copy_that_is_not_the_bases_is_refused(tmp_path: Path, copied: tuple[P
     path = tmp_path / "base.json.pychunk.zip"
     path.write_bytes(copied[0].read_bytes())
     change(path)
-    with pytest.raises(ValueError, match=message), copies.unpacked(path, copied[1]):
+    with pytest.raises(ValueError, match=message), package_copies.unpacked(path, copied[1]):
         pass
-    with pytest.raises(ValueError, match="without a copy"), copies.unpacked(path, ""):
+    with pytest.raises(ValueError, match="without a copy"), package_copies.unpacked(path, ""):
         pass
 
 
@@ -86,7 +86,7 @@ def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> N
     """A faster stub, whose chunks are wrong, lies in the copy; the figures beside it would raise no alarm."""
     path = tmp_path / "base.json"
     other = launch.Installation(sys.executable, str(stub(tmp_path / "stub", FAST) / "pychunk"))
-    found = {**json.loads(base), "copy": copies.keep(other, copies.path_of(path))}
+    found = {**json.loads(base), "copy": package_copies.keep(other, package_copies.path_of(path))}
     path.write_text(json.dumps(found))
     base_of(path, 0.01)
     result = invoke(["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
@@ -104,7 +104,7 @@ def test_a_copy_that_cannot_run_leaves_the_figures(
     broken = stub(tmp_path / "stub", "raise TypeError('built for another Python')") / "pychunk"
     if when == "imported":
         (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
-    digest = copies.keep(launch.Installation(sys.executable, str(broken)), copies.path_of(path))
+    digest = package_copies.keep(launch.Installation(sys.executable, str(broken)), package_copies.path_of(path))
     path.write_text(json.dumps({**json.loads(base), "copy": digest}))
     base_of(path, 0.01)
     result = invoke(["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
@@ -117,15 +117,15 @@ def test_a_copy_that_cannot_run_leaves_the_figures(
 
 def test_every_base_has_a_copy_of_its_own() -> None:
     names = ["v1.2", "v1.3", "v1", "v1.json"]
-    assert len({copies.path_of(Path(name)) for name in names}) == len(names)
+    assert len({package_copies.path_of(Path(name)) for name in names}) == len(names)
 
 
 def test_files_of_any_age_are_copied(tmp_path: Path) -> None:
     """Some package managers set every time to 1970."""
     package = stub(tmp_path, "pass") / "pychunk"
     os.utime(package / "__init__.py", (1, 1))
-    digest = copies.keep(launch.Installation(sys.executable, str(package)), tmp_path / "copy.zip")
-    with copies.unpacked(tmp_path / "copy.zip", digest) as found:
+    digest = package_copies.keep(launch.Installation(sys.executable, str(package)), tmp_path / "copy.zip")
+    with package_copies.unpacked(tmp_path / "copy.zip", digest) as found:
         assert (found / "__init__.py").read_bytes() == (package / "__init__.py").read_bytes()
 
 
@@ -134,9 +134,9 @@ def test_without_room_for_a_copy_the_figures_are_kept(tmp_path: Path, monkeypatc
     def full(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(copies, "keep", full)
+    monkeypatch.setattr(package_copies, "keep", full)
     arguments = ["bench", "--only", "latency", "--rounds", "1", "--save", str(tmp_path / "base.json")]
     result = invoke(arguments)
     assert result.exit_code == 0, result.output
     assert "No space left on device" in " ".join(result.stderr.split())
-    assert saved.load(tmp_path / "base.json").copy == ""
+    assert baseline.load(tmp_path / "base.json").copy == ""

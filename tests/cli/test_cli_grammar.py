@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from pychunk import Segmenter
 from pychunk.cli.shared.grammar import method_of, value_of
-from pychunk.cli.shared.groups import many, with_groups
-from pychunk.cli.shared.options import SHORT_FORMS, Beside, Cutting, Reading, Vectors
+from pychunk.cli.shared.option_groups import many, with_groups
+from pychunk.cli.shared.segment_options import SHORT_FORMS, ContextOptions, ReaderOptions, SegmentOptions, Vectors
 from pychunk.inputs.document_columns import DOCUMENT_COLUMNS
 from pychunk.methods import METHODS, option_names
 
@@ -65,32 +65,38 @@ def test_any_value_can_be_written(value: Any) -> None:
 
 
 def test_flags_are_short_for_options_and_said_once() -> None:
-    assert Cutting("semantic", {"threshold": "percentile:20"}, max_tokens="none").options() == {
+    assert SegmentOptions("semantic", {"threshold": "percentile:20"}, max_tokens="none").options() == {
         "method": "semantic",
         "threshold": ("percentile", 20.0),
         "max_tokens": None,
     }
     with pytest.raises(ValueError, match="size is said twice: in -m fixed:size=3, and by --size"):
-        Cutting("fixed:size=3", {"size": "4"}).options()
+        SegmentOptions("fixed:size=3", {"size": "4"}).options()
     with pytest.raises(ValueError, match="takes its cuts from Python"):
-        Cutting("given").options()
+        SegmentOptions("given").options()
     usual = {"recursive": {"size": 110, "unit": "words"}}
-    assert Cutting("recursive:size=20").options(usual=usual) == {"method": "recursive", "size": 20, "unit": "words"}
-    assert Cutting().options({"titles": "t"}) == {"method": None, "summary": "title"}  # which means pic
-    assert Cutting("pic:summary=lead").options({"titles": "t"})["summary"] == "lead"
-    assert Cutting().options() == {"method": None}
+    assert SegmentOptions("recursive:size=20").options(usual=usual) == {
+        "method": "recursive",
+        "size": 20,
+        "unit": "words",
+    }
+    assert SegmentOptions().options({"titles": "t"}) == {"method": None, "summary": "title"}  # which means pic
+    assert SegmentOptions("pic:summary=lead").options({"titles": "t"})["summary"] == "lead"
+    assert SegmentOptions().options() == {"method": None}
     assert set(SHORT_FORMS) <= {option for method in METHODS for option in option_names(method)}
 
 
 def test_every_option_of_a_segmenter_can_be_said() -> None:
-    flags = {name for group in (Cutting, Vectors, Beside) for name in inspect.signature(group).parameters}
+    flags = {
+        name for group in (SegmentOptions, Vectors, ContextOptions) for name in inspect.signature(group).parameters
+    }
     assert set(inspect.signature(Segmenter).parameters) - flags == {"on_error", "options"}  # on_error: each command's
     said = ["titles", "summaries", "page_starts", "blocks", "removed"]
     assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == said
-    assert Reading(namespace=["0", "4"]).namespaces == (0, 4)
-    assert Reading(namespace=["all"]).namespaces is None
+    assert ReaderOptions(namespace=["0", "4"]).namespaces == (0, 4)
+    assert ReaderOptions(namespace=["all"]).namespaces is None
     with pytest.raises(ValueError, match="--namespace must be a number or all; got x"):
-        _ = Reading(namespace=["x"]).namespaces
+        _ = ReaderOptions(namespace=["x"]).namespaces
 
 
 OTHERS = {"left_one": Annotated[str | None, typer.Option(help="Left.")], "right": str | None}

@@ -13,7 +13,7 @@ from pychunk._engine import device as _device
 from pychunk._engine import native
 from pychunk._engine.device import Device
 from pychunk._engine.reference import vectors as linear
-from pychunk._engine.reference.search import scoring
+from pychunk._engine.reference.search import thresholds
 
 #: Dimensions that straddle a warp, a lane's columns and a tile of them; the usual ones are there, too.
 DIMS = [1, 31, 32, 33, 64, 100, 128, 129, 256, 384]
@@ -37,7 +37,7 @@ def poisoned(shape: tuple[int, ...], device: Device) -> object:
 def expected(vectors: npt.NDArray[np.float32], summary: npt.NDArray[np.float32], k: float) -> tuple[object, ...]:
     """Scores, labels and cuts of one document, by the slow twin."""
     scores = np.array([linear.dot(row, summary) for row in vectors], np.float32)
-    labels = [int(label) for label in scoring.labels(scores, k)]
+    labels = [int(label) for label in thresholds.labels(scores, k)]
     cuts = [i for i in range(len(labels)) if i == 0 or labels[i] != labels[i - 1]]
     return scores, labels, cuts
 

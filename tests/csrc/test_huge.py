@@ -8,7 +8,7 @@ import pytest
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.data.ragged import Ragged
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 KEPT_BYTES = 64 << 20  # csrc/common/rows.h
 WORDS = [
@@ -35,14 +35,14 @@ WORDS = [
 def huge() -> tuple[str, np.ndarray]:
     """A text with more sentences than are kept, and the vectors of its sentences, each encoded for itself."""
     drawn = random.Random(0)
-    sentences = KEPT_BYTES // (4 * static.load().dim) + 5_000
+    sentences = KEPT_BYTES // (4 * static_encoder.load().dim) + 5_000
     text = "".join(
         f"{' '.join(drawn.choices(WORDS, k=drawn.randint(1, 4))).capitalize()}.{drawn.choice([' ', ' ', ' ', chr(10)])}"
         for _ in range(sentences)
     )
     spans = pychunk.sentences(text)[0]
-    assert 4 * static.load().dim * len(spans) > KEPT_BYTES
-    return text, static.load().encode([text[start:end] for start, end in spans])
+    assert 4 * static_encoder.load().dim * len(spans) > KEPT_BYTES
+    return text, static_encoder.load().encode([text[start:end] for start, end in spans])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk._engine.reference.tail import tail_of
+from pychunk._engine.reference.overlap_tail import tail_of
 
 
 def measured(text: str) -> int:

@@ -17,7 +17,7 @@ from pychunk._engine.data.request import Request
 from pychunk._engine.reference import engine, hashing, vectors
 from pychunk._engine.reference.document import token_ids
 from pychunk._engine.reference.text import wordpiece
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 WORDS = st.sampled_from(
     [
@@ -372,7 +372,7 @@ def test_sentences_of_real_text_equal_the_reference(articles: list[str]) -> None
 )
 def test_every_code_point_is_the_same_to_the_reference(last: int, step: int) -> None:
     """Whatever Unicode version Python has: 830,337 code points had other tokens on 3.11."""
-    encoder = static.load()
+    encoder = static_encoder.load()
     ids, options = token_ids(encoder), encoder.tokenizer_options
     texts = [f"a{chr(c)}b \u0327{chr(c)}\u0301e" for c in range(0, last, step) if not 0xD800 <= c < 0xE000]
     data = "".join(texts).encode()

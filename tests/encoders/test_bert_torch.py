@@ -19,14 +19,14 @@ pytest.importorskip("onnxruntime")
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import registry, tokens
+from pychunk.encoders import registry, token_ids
 from pychunk.encoders.files import model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import read_weights
-from pychunk.encoders.running.bert_torch import BertTorch, is_out_of_memory
-from pychunk.encoders.running.cuda_graphs import ByShape
-from pychunk.encoders.running.exact_products import exact_products
-from pychunk.encoders.running.sessions import open_session
+from pychunk.encoders.runtime.bert_torch import BertTorch, is_out_of_memory
+from pychunk.encoders.runtime.cuda_graphs import ShapeGraphs
+from pychunk.encoders.runtime.sessions import open_session
+from pychunk.encoders.runtime.torch_precision import exact_products
 
 WORDS, POSITIONS, DIM, WIDE = 50, 24, 32, 96
 #: Largest difference of float32 results: sums are taken in another order.
@@ -116,7 +116,7 @@ def random_rows(rows: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 def tokenised(path: Path, pairs: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The sentences, or each with the next one, as (ids, lengths, types) of one padded batch."""
     facts = model_dir.read(path)
-    found = tokens.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
+    found = token_ids.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
     first = np.arange(len(SENTENCES))
     rows = native.pair_rows(found, first, np.roll(first, -1) if pairs else None, facts.template)
     lengths = rows.lengths()
@@ -440,7 +440,7 @@ def test_shapes_that_come_again_are_captured_and_the_last_used_kept(widths: list
         captured.append(len(inputs[0]))
         return lambda x, y: x + 1
 
-    run = ByShape(function, capture, kept)
+    run = ShapeGraphs(function, capture, kept)
     expected: list[int] = []
     seen: set[int] = set()
     last: list[int] = []  # of the captured, the longest unused first

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_text import TEXTS
+from test_sentence_splitter import TEXTS
 
 import pychunk
 from pychunk.encoders import registry

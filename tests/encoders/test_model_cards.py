@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pychunk
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.encoders.files import model_dir
 from training import nsp
 from training.cards import nsp_card
@@ -67,7 +67,7 @@ def test_the_card_and_the_readme_say_what_was_aimed_at() -> None:
 def copy(tmp_path: Path) -> Path:
     """The shipped cross-encoder, as if two articles had been held out, beside the vocabulary that it shares."""
     pytest.importorskip("onnxruntime")
-    shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", tmp_path / "vocab.txt")
     shutil.copytree(FOLDER / "nsp", tmp_path / "nsp")
     facts = model_dir.read(tmp_path / "nsp")
     model_dir.write_facts(tmp_path / "nsp", replace(facts, notes={**facts.notes, "held_out_articles": 2}))

@@ -8,7 +8,7 @@ from amounts import amounts
 from command_line import invoke
 from fuzz.writes import Case, FailingDisk, unavailable
 
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
@@ -120,4 +120,4 @@ def test_the_list_of_models_fits_the_terminal_and_is_whole(monkeypatch: pytest.M
         lines = shown(terminal)
         assert (max(map(len, lines)) <= 80) == terminal
         assert "…" not in "".join(lines)
-        assert str(static.SHIPPED) in "".join("".join(line.split()) for line in lines)
+        assert str(static_encoder.SHIPPED) in "".join("".join(line.split()) for line in lines)

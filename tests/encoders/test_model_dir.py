@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pychunk._util import durable
-from pychunk.encoders import static, static_pairs
+from pychunk._util import durable_files
+from pychunk.encoders import static_encoder, static_nsp
 from pychunk.encoders.files import model_dir
 
 WRITE = """
@@ -50,7 +50,7 @@ def test_a_killed_process_leaves_the_older_model_or_the_newer(tmp_path: Path, re
 @pytest.mark.parametrize("in_one_step", [True, False])
 def test_an_older_model_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, in_one_step: bool) -> None:
     if not in_one_step:
-        monkeypatch.setattr(durable, "exchange", lambda *paths: False)
+        monkeypatch.setattr(durable_files, "exchange", lambda *paths: False)
     for name in ("older", "newer"):
         with model_dir.whole_or_nothing(tmp_path / "model") as aside:
             (aside / model_dir.FACTS).write_text(name)
@@ -61,20 +61,20 @@ def test_an_older_model_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def killed(code: str, path: Path) -> None:
     """Runs code, indented by four, while it fills a new folder for ``path``; it ends the process."""
-    before = "import os, sys\nfrom pathlib import Path\nfrom pychunk._util import durable\n"
+    before = "import os, sys\nfrom pathlib import Path\nfrom pychunk._util import durable_files as durable\n"
     whole = before + "with durable.whole_folder(Path(sys.argv[1])) as aside:\n" + code
     done = subprocess.run([sys.executable, "-c", whole, str(path)], check=False)
     assert done.returncode == 9
 
 
 def test_what_a_killed_process_had_filled_is_removed_by_the_next(tmp_path: Path) -> None:
-    with durable.whole_folder(tmp_path / "model.v1") as other:
+    with durable_files.whole_folder(tmp_path / "model.v1") as other:
         (other / "b").touch()
         killed("    (aside / 'big').write_bytes(bytes(1 << 20)); os._exit(9)", tmp_path / "model")
         assert len(os.listdir(tmp_path)) == 2
-        with durable.whole_folder(tmp_path / "model") as aside:
+        with durable_files.whole_folder(tmp_path / "model") as aside:
             (aside / "a").touch()
-            with durable.whole_folder(tmp_path / "model") as beside:  # one that is not done keeps what it has
+            with durable_files.whole_folder(tmp_path / "model") as beside:  # one that is not done keeps what it has
                 (beside / "c").touch()
             assert (aside / "a").is_file()
     assert sorted(os.listdir(tmp_path)) == ["model", "model.v1"]
@@ -83,7 +83,7 @@ def test_what_a_killed_process_had_filled_is_removed_by_the_next(tmp_path: Path)
 
 def test_an_older_folder_put_aside_by_a_killed_process_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    with durable.whole_folder(path) as aside:
+    with durable_files.whole_folder(path) as aside:
         (aside / "older").touch()
     between = (
         "    durable.exchange, replace = lambda *paths: False, os.replace\n"
@@ -91,7 +91,7 @@ def test_an_older_folder_put_aside_by_a_killed_process_comes_back(tmp_path: Path
     )
     killed(between, path)
     assert not path.exists()
-    with pytest.raises(OSError, match="disk full"), durable.whole_folder(path):
+    with pytest.raises(OSError, match="disk full"), durable_files.whole_folder(path):
         raise OSError("disk full")
     assert os.listdir(tmp_path) == ["model"]
     assert os.listdir(path) == ["older"]
@@ -99,15 +99,15 @@ def test_an_older_folder_put_aside_by_a_killed_process_comes_back(tmp_path: Path
 
 def test_what_is_not_there_is_not_exchanged(tmp_path: Path) -> None:
     (tmp_path / "one").touch()
-    assert not durable.exchange(tmp_path / "one", tmp_path / "other")
+    assert not durable_files.exchange(tmp_path / "one", tmp_path / "other")
     assert os.listdir(tmp_path) == ["one"]
 
 
 @pytest.mark.parametrize(
     ("facts", "load"),
     [
-        ("static.json", static.StaticEncoder),
-        ("nsp_static.json", static_pairs.StaticPairs),
+        ("static.json", static_encoder.StaticEncoder),
+        ("nsp_static.json", static_nsp.StaticPairs),
         (model_dir.FACTS, lambda path: model_dir.read(path)),
     ],
 )
@@ -115,7 +115,7 @@ def test_what_is_not_there_is_not_exchanged(tmp_path: Path) -> None:
 def test_damaged_facts_are_named_with_a_remedy(
     tmp_path: Path, facts: str, load: Callable[[Path], object], damage: str
 ) -> None:
-    shipped = static.SHIPPED / "nsp" if facts == model_dir.FACTS else static.SHIPPED
+    shipped = static_encoder.SHIPPED / "nsp" if facts == model_dir.FACTS else static_encoder.SHIPPED
     for file in shipped.iterdir():
         if file.is_file() and file.stat().st_size < 20e6:
             shutil.copy(file, tmp_path)

@@ -15,8 +15,8 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
 
 from pychunk._util.checksums import sha256
-from pychunk.encoders import pairs, registry, static
-from pychunk.encoders.files import catalogue, convert, model_dir, quantised, wheels
+from pychunk.encoders import cross_encoder, registry, static_encoder
+from pychunk.encoders.files import catalogue, convert, dequantization, model_dir, wheels
 from training.random_bert import random_weights
 
 PAIRS = [
@@ -30,12 +30,12 @@ def _scores(path: Path, asked: list[tuple[str, str]] = PAIRS) -> Any:
     texts = [text.encode() for each in zip(*asked) for text in each]
     bounds = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     first = np.arange(len(asked), dtype=np.int64)
-    model = pairs.load(path, task="relevance")
+    model = cross_encoder.load(path, task="relevance")
     return model.logits(np.frombuffer(b"".join(texts), np.uint8), bounds, first, first + len(asked))[:, 0]
 
 
 def _tokenizer() -> str:
-    words = (static.SHIPPED / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    words = (static_encoder.SHIPPED / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     return json.dumps(
         {
             "model": {"type": "WordPiece", "vocab": {word: i for i, word in enumerate(words)}, "unk_token": "[UNK]"},
@@ -120,7 +120,7 @@ def known(small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_weights_are_codes_less_the_zero_point_times_the_scale(small: dict[str, Any]) -> None:
-    found = quantised.arrays(small["folder"] / "model.onnx")
+    found = dequantization.arrays(small["folder"] / "model.onnx")
     assert found.keys() == small["restored"].keys()
     for name, values in found.items():
         assert values.dtype == np.float32
@@ -134,7 +134,7 @@ def test_what_lies_beside_the_weights_says_pooling_and_prompt(small: dict[str, A
         "config_sentence_transformers.json": {"prompts": {"query": "asked: "}},
     }
     config = {**small["facts"]["config"], "architectures": ["BertModel"]}
-    made = quantised.as_checkpoint(small["folder"], config, tmp_path / "checkpoint", beside)
+    made = dequantization.as_checkpoint(small["folder"], config, tmp_path / "checkpoint", beside)
     facts = convert.convert(made, tmp_path / "built", "small")
     assert (facts.task, facts.pooling, facts.normalize) == ("vectors", "cls", False)
     assert (facts.query_prompt, facts.passage_prompt) == ("asked: ", "")
@@ -199,13 +199,13 @@ def test_what_is_not_the_pinned_model_is_refused(small: dict[str, Any], known: d
 def test_a_damaged_graph_is_an_error_that_names_the_file(small: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"\xff\x00")
     with pytest.raises(ValueError, match=r"model.onnx is not an ONNX model"):
-        quantised.arrays(tmp_path / "model.onnx")
+        dequantization.arrays(tmp_path / "model.onnx")
     model = onnx.load(small["folder"] / "model.onnx")
     scales = [each for each in model.graph.initializer if each.name.endswith("MatMul_3_scale")]
     model.graph.initializer.remove(scales[0])
     onnx.save(model, tmp_path / "model.onnx")
     with pytest.raises(ValueError, match=r"model.onnx lacks onnx::MatMul_3_scale"):
-        quantised.arrays(tmp_path / "model.onnx")
+        dequantization.arrays(tmp_path / "model.onnx")
 
 
 @pytest.mark.slow

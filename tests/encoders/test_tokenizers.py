@@ -13,7 +13,7 @@ from test_segment import check_exact
 
 import pychunk
 from pychunk._util.checksums import sha256
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.encoders.files import huggingface
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -155,14 +155,14 @@ def test_another_vocabulary_of_wordpiece_counts_too(tiny_encoder: Path, tmp_path
 def test_a_static_encoder_of_ones_own_cuts(tmp_path: Path) -> None:
     import hashlib
 
-    path = Path(shutil.copytree(static.SHIPPED, tmp_path / "own", ignore=shutil.ignore_patterns("nsp*")))
+    path = Path(shutil.copytree(static_encoder.SHIPPED, tmp_path / "own", ignore=shutil.ignore_patterns("nsp*")))
     facts = json.loads((path / "static.json").read_text())
     table = np.load(path / facts["table"])[::-1].copy()
     np.save(path / facts["table"], table)
     facts["table_sha256"] = hashlib.sha256((path / facts["table"]).read_bytes()).hexdigest()
     (path / "static.json").write_text(json.dumps(facts))
     texts = ["Cats purr loudly. Dogs bark at night. The sun is a star. Stars burn hydrogen."]
-    vectors = static.load(path).encode([texts[0][a:b] for a, b in pychunk.sentences(texts)[0]])
+    vectors = static_encoder.load(path).encode([texts[0][a:b] for a, b in pychunk.sentences(texts)[0]])
     own = pychunk.segment(texts, "semantic", encoder=path, vectors="sentence")
     given = pychunk.segment(texts, "semantic", sentence_vectors=vectors, vectors="sentence")
     assert own.table["text"].equals(given.table["text"])

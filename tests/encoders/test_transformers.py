@@ -15,9 +15,9 @@ transformers = pytest.importorskip("transformers")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from pychunk.encoders import registry, static
+from pychunk.encoders import registry, static_encoder
+from pychunk.encoders.cross_encoder import PairScorer
 from pychunk.encoders.files import convert, export
-from pychunk.encoders.pairs import PairScorer
 from pychunk.encoders.transformer import TransformerEncoder
 
 WORDS = ["the", "river", "rises", "in", "mountains", "and", "crosses", "three", "old", "countries", "before", "it"]
@@ -38,7 +38,7 @@ def our_logits(scorer: PairScorer, pairs: list[tuple[str, str]]) -> np.ndarray:
 
 
 def their_logits(model: object, pairs: list[tuple[str, str]], max_length: int) -> np.ndarray:
-    tokenizer = transformers.BertTokenizerFast(str(static.SHIPPED / "vocab.txt"))
+    tokenizer = transformers.BertTokenizerFast(str(static_encoder.SHIPPED / "vocab.txt"))
     found = []
     with torch.inference_mode():
         for a, b in pairs:
@@ -51,7 +51,7 @@ def test_logits_of_a_random_bert_base(tmp_path: Path) -> None:
     torch.manual_seed(3)
     model = transformers.BertForNextSentencePrediction(transformers.BertConfig()).eval()
     model.save_pretrained(tmp_path / "hf")
-    shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "hf" / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", tmp_path / "hf" / "vocab.txt")
     facts = export.export(tmp_path / "hf", tmp_path / "out")
     assert (facts.task, facts.dim, facts.max_length) == ("pairs", 768, 512)
     pairs = pairs_of_words(24)
@@ -65,7 +65,7 @@ SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "i
 def saved(model: object, folder: Path, architecture: str | None = None, **options: str) -> Path:
     """The model's directory with a tokenizer, its architecture called by another name where one is given."""
     model.save_pretrained(folder, **options)
-    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", folder / "vocab.txt")
     if architecture:
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
@@ -262,12 +262,12 @@ def test_other_architectures_are_traced(kind: str, precision: str, tmp_path: Pat
     config = getattr(transformers, f"{kind}Config")(**sizes[kind])
     model = getattr(transformers, f"{kind}Model")(config).eval()
     model.save_pretrained(tmp_path / "hf")
-    shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "hf" / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", tmp_path / "hf" / "vocab.txt")
     export.export(tmp_path / "hf", tmp_path / "out", precision=precision)
     encoder = TransformerEncoder(tmp_path / "out")
     sentences = [a for a, _ in pairs_of_words(12)[:9]]
     found = encoder.encode(sentences)
-    tokenizer = transformers.BertTokenizerFast(str(static.SHIPPED / "vocab.txt"))
+    tokenizer = transformers.BertTokenizerFast(str(static_encoder.SHIPPED / "vocab.txt"))
     with torch.inference_mode():
         for sentence, vector in zip(sentences, found):
             row = tokenizer(sentence, return_tensors="pt")
@@ -282,7 +282,7 @@ def test_cls_pooling_and_relevance_heads(tmp_path: Path) -> None:
     model = transformers.BertModel(transformers.BertConfig(**sizes)).eval()
     folder = tmp_path / "cls"
     model.save_pretrained(folder)
-    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", folder / "vocab.txt")
     (folder / "modules.json").write_text(
         '[{"type": "sentence_transformers.models.Transformer", "path": ""},'
         '{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]'
@@ -291,7 +291,7 @@ def test_cls_pooling_and_relevance_heads(tmp_path: Path) -> None:
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
     facts = convert.convert(folder, tmp_path / "out", "cls")
     assert (facts.pooling, facts.normalize) == ("cls", False)
-    tokenizer = transformers.BertTokenizerFast(str(static.SHIPPED / "vocab.txt"))
+    tokenizer = transformers.BertTokenizerFast(str(static_encoder.SHIPPED / "vocab.txt"))
     with torch.inference_mode():
         expected = model(**tokenizer("The river rises.", return_tensors="pt")).last_hidden_state[0, 0].numpy()
     np.testing.assert_allclose(
@@ -299,5 +299,5 @@ def test_cls_pooling_and_relevance_heads(tmp_path: Path) -> None:
     )
     cross = transformers.BertForSequenceClassification(transformers.BertConfig(**sizes, num_labels=1)).eval()
     cross.save_pretrained(tmp_path / "cross")
-    shutil.copyfile(static.SHIPPED / "vocab.txt", tmp_path / "cross" / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", tmp_path / "cross" / "vocab.txt")
     assert convert.convert(tmp_path / "cross", tmp_path / "ranked", "cross").task == "relevance"

@@ -17,9 +17,9 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import datasets, evaluate, own, runner
-from pychunk.evaluation.contenders import Encoder, by_method
+from pychunk.evaluation import custom, datasets, evaluate, runner
 from pychunk.evaluation.reports import report
+from pychunk.evaluation.systems import Encoder, by_method
 
 
 def run(*words: str) -> Any:
@@ -213,7 +213,7 @@ def test_places_of_answers_are_held_to() -> None:
     encoder = Encoder("static")
     chunked = by_method("sentence", {"atoms": False}, data, encoder)
     rows = np.array([[0]] * 6)  # the first sentence alone
-    found = runner.Found(chunked, rows, chunked.words[rows], 0, 0)
+    found = runner.SearchResults(chunked, rows, chunked.words[rows], 0, 0)
     values, _ = runner.measure(found, data, encoder)
     assert values["strict hits@1"].tolist() == [0, 0, 0, 0, 1, 1]
     assert values["hits@1"].tolist() == [1] * 6
@@ -297,13 +297,13 @@ def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
 
 def test_vectors_and_chunks_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match=r"must give finite numbers \[1, d\] of 1 texts; got shape \(1,\)"):
-        own.Model(lambda texts: [1.0] * len(texts), "flat")
+        custom.Model(lambda texts: [1.0] * len(texts), "flat")
     with pytest.raises(ValueError, match="must have encode"):
-        own.Model(3, "three")
+        custom.Model(3, "three")
     with pytest.raises(ValueError, match="is not in a text of 3 characters"):
-        own.pieces([(0, 9)], "abc", "cut")
+        custom.pieces([(0, 9)], "abc", "cut")
     with pytest.raises(ValueError, match="must give texts of chunks"):
-        own.pieces([1, 2], "abc", "cut")
+        custom.pieces([1, 2], "abc", "cut")
     with pytest.raises(ValueError, match="cut: chunk 0 is not in the text"):
         evaluate(DOCUMENTS, QUESTIONS, {"cut": lambda text: ["elsewhere"]})
 

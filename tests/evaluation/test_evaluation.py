@@ -14,10 +14,10 @@ pytest.importorskip("faiss")
 from command_line import invoke
 
 import pychunk
-from pychunk.evaluation import contenders, datasets, runner, strategies
-from pychunk.evaluation.contenders import Encoder
+from pychunk.evaluation import datasets, retrieval_setups, runner, systems
 from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.measures import metrics
+from pychunk.evaluation.systems import Encoder
 
 TEXTS = [
     "Cats purr when they are content. Kittens are blind at birth. A group of cats is called a clowder.\n"
@@ -55,7 +55,7 @@ def encoder() -> Encoder:
 @pytest.mark.parametrize("mode", runner.MODES)
 def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, encoder: Encoder, mode: str) -> None:
     data = answered()
-    chunked = contenders.by_method("sentence", {}, data, encoder)
+    chunked = systems.by_method("sentence", {}, data, encoder)
     vectors = encoder.encode([question.text for question in data.questions])
     found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
     values, within = runner.measure(found, data, encoder)
@@ -85,8 +85,8 @@ def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, enco
 def test_results_hold_every_row_with_intervals_costs_and_differences(encoder: Encoder) -> None:
     data = answered()
     makers = [
-        lambda: contenders.by_method("sentence", {}, data, encoder),
-        lambda: contenders.by_method("paragraph", {}, data, encoder),
+        lambda: systems.by_method("sentence", {}, data, encoder),
+        lambda: systems.by_method("paragraph", {}, data, encoder),
     ]
     results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"stemmer": "english"})
     assert [row["name"] for row in results["rows"]] == [
@@ -112,7 +112,7 @@ def test_references_are_scored_by_characters(encoder: Encoder) -> None:
     spans = [((TEXTS[d].index(a), TEXTS[d].index(a) + len(a)),) for _, d, a in ASKED]
     questions = [Question(q, d, spans=own) for (q, d, _), own in zip(ASKED, spans)]
     data = Dataset("small", "references", ["a", "b", "c"], TEXTS, questions)
-    whole = contenders.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
+    whole = systems.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
     vectors = encoder.encode([question.text for question in questions])
     found = runner.retrieve(whole, data, encoder, "hybrid", vectors, {})
     values, within = runner.measure(found, data, encoder)
@@ -127,7 +127,7 @@ def test_pages_count_only_in_the_right_document(encoder: Encoder) -> None:
     starts = [[0, text.index("\n") + 1] for text in TEXTS]
     questions = [Question(q, d, page=1 + (TEXTS[d].index(a) >= starts[d][1])) for q, d, a in ASKED]
     data = Dataset("small", "pages", ["a", "b", "c"], TEXTS, questions, page_starts=starts)
-    chunked = contenders.by_method("paragraph", {}, data, encoder)
+    chunked = systems.by_method("paragraph", {}, data, encoder)
     vectors = encoder.encode([question.text for question in questions])
     values, _ = runner.measure(runner.retrieve(chunked, data, encoder, "hybrid", vectors, {}), data, encoder)
     assert values["accuracy doc"].mean() == 1
@@ -139,7 +139,7 @@ def test_the_page_of_a_chunk_over_several_is_that_of_its_best_sentence(encoder: 
     starts = [[0, text.index("\n") + 1] for text in TEXTS]
     questions = [Question(q, d, page=1 + (TEXTS[d].index(a) >= starts[d][1])) for q, d, a in ASKED]
     data = Dataset("small", "pages", ["a", "b", "c"], TEXTS, questions, page_starts=starts)
-    whole = contenders.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
+    whole = systems.by_method("fixed", {"size": 10_000, "unit": "words"}, data, encoder)
     found = runner.retrieve(whole, data, encoder, "sparse", None, {})
     assert found.pages is not None
     assert found.milliseconds > 0
@@ -151,15 +151,17 @@ def test_the_page_of_a_chunk_over_several_is_that_of_its_best_sentence(encoder: 
 
 
 def test_strategies_combine_and_find_what_a_search_finds(tmp_path: Path, encoder: Encoder) -> None:
-    ways = strategies.combined(["sparse", "recipe+bm25"], document_weight=[0.0, 0.5], rerank=[None, "m"], depth=[7])
+    ways = retrieval_setups.combined(
+        ["sparse", "recipe+bm25"], document_weight=[0.0, 0.5], rerank=[None, "m"], depth=[7]
+    )
     assert [str(each) for each in ways[:3]] == ["sparse", "sparse, rerank=m", "sparse, document_weight=0.5"]
     assert (ways[-1].mode, ways[-1].recipe, ways[-1].depth) == ("hybrid", True, 7)
     with pytest.raises(ValueError, match="a strategy is one of hybrid, dense, sparse, recipe, recipe"):
-        strategies.named("best")
+        retrieval_setups.named("best")
     data = answered()
-    chunked = contenders.by_method("sentence", {}, data, encoder)
+    chunked = systems.by_method("sentence", {}, data, encoder)
     asked = [question.text for question in data.questions]
-    own = strategies.Strategy("sparse", document_weight=0.5)
+    own = retrieval_setups.Strategy("sparse", document_weight=0.5)
     found = runner.retrieve(chunked, data, encoder, own, None, {"stemmer": "english"})
     with pychunk.Index.create(tmp_path / "index", stemmer="english") as index:
         index.add(pychunk.segment(TEXTS, "sentence", vectors="sentence", ids=data.ids))
@@ -187,8 +189,8 @@ def test_eval_runs_combinations_as_rows(tmp_path: Path) -> None:
 def test_sections_found_exactly_score_perfectly(encoder: Encoder) -> None:
     cuts = [[text.index("\n") + 1] for text in TEXTS]
     data = Dataset("small", "boundaries", ["a", "b", "c"], TEXTS, boundaries=cuts)
-    right = runner.measure_boundaries(contenders.by_method("paragraph", {}, data, encoder), data)
-    wrong = runner.measure_boundaries(contenders.by_method("sentence", {}, data, encoder), data)
+    right = runner.measure_boundaries(systems.by_method("paragraph", {}, data, encoder), data)
+    wrong = runner.measure_boundaries(systems.by_method("sentence", {}, data, encoder), data)
     assert right["pk"].tolist() == right["windowdiff"].tolist() == [0, 0, 0]
     assert right["boundary F1"].tolist() == [1, 1, 1]
     assert (wrong["windowdiff"] > 0).all()
@@ -201,7 +203,7 @@ def test_a_peer_is_asked_until_its_mean_length_is_right(encoder: Encoder, articl
 
     recursive = next(peer for peer in peers.PEERS if peer.name == "LangChain recursive")
     data = Dataset("wiki", "answers", [str(i) for i in range(20)], articles[:20], [])
-    chunked = contenders.by_peer(recursive, 80, data, encoder)
+    chunked = systems.by_peer(recursive, 80, data, encoder)
     assert chunked.words.mean() == pytest.approx(80, rel=0.08)
     for document, start, end, text in zip(
         *(chunked.table[name].to_pylist() for name in ("document", "start", "end", "text"))
@@ -253,7 +255,7 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
     """A slice: 300 questions against all articles."""
     squad = datasets.squad(data / "squad" / "dev-v2.0.json", 300)
     vectors = encoder.encode([question.text for question in squad.questions])
-    chunked = contenders.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
+    chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
     found = runner.retrieve(chunked, squad, encoder, "hybrid", vectors, {"stemmer": "english"})
     values, _ = runner.measure(found, squad, encoder)
     assert values["strict hits@1"].mean() > 0.7
@@ -263,7 +265,7 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
 @pytest.mark.parametrize(("method", "options"), [("pic", {}), ("recursive", {"size": 5, "unit": "words"})])
 def test_sentences_encoded_once_are_what_the_segmenter_gives(tiny_encoder: Path, method: str, options: dict) -> None:
     data = answered()
-    shared = contenders.by_method(method, options, data, Encoder(str(tiny_encoder))).table
+    shared = systems.by_method(method, options, data, Encoder(str(tiny_encoder))).table
     own = pychunk.segment(TEXTS, method, vector_encoder=str(tiny_encoder), vectors="sentence", ids=data.ids, **options)
     assert shared["text"].to_pylist() == own.table["text"].to_pylist()
     assert shared["sentences"].to_pylist() == own.table["sentences"].to_pylist()
@@ -271,7 +273,7 @@ def test_sentences_encoded_once_are_what_the_segmenter_gives(tiny_encoder: Path,
 
 def test_answer_cosine_and_relevant_share_are_means_over_the_top(encoder: Encoder) -> None:
     data = answered()
-    chunked = contenders.by_method("pic", {}, data, encoder)
+    chunked = systems.by_method("pic", {}, data, encoder)
     asked = encoder.encode([question.text for question in data.questions])
     found = runner.retrieve(chunked, data, encoder, "dense", asked, {})
     values, _ = runner.measure(found, data, encoder)
@@ -303,11 +305,11 @@ def test_titles_stand_beside_chunks_where_a_data_set_tells_them(tmp_path: Path) 
     own = datasets.squad(tmp_path / "set.json")
     assert own.titles == ["Domestic cat", "Blank", "Dog"]
     encoder = Encoder("static")
-    chunked = contenders.by_method("sentence", {}, own, encoder)
+    chunked = systems.by_method("sentence", {}, own, encoder)
     for way, first in (("title", 1.0), ("head", 0.0)):
-        found = runner.retrieve(chunked, own, encoder, strategies.Strategy("sparse", augment=way), None, {})
+        found = runner.retrieve(chunked, own, encoder, retrieval_setups.Strategy("sparse", augment=way), None, {})
         assert runner.measure(found, own, encoder)[0]["strict hits@1"][[0, 2]].mean() == first
     with pytest.raises(ValueError, match="the chunks have no column 'title'"):
         runner.retrieve(
-            chunked, replace(own, titles=[]), encoder, strategies.Strategy("sparse", augment="title"), None, {}
+            chunked, replace(own, titles=[]), encoder, retrieval_setups.Strategy("sparse", augment="title"), None, {}
         )

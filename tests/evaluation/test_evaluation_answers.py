@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.evaluation.measures.answers import (
+from pychunk.evaluation.measures.answer_accuracy import (
     choice_accuracy,
     exact_match,
     normalised,

@@ -14,8 +14,8 @@ from test_evaluation import ASKED, TEXTS, answered
 
 import pychunk
 from pychunk.evaluation import hierarchies, runner
-from pychunk.evaluation.contenders import Encoder
 from pychunk.evaluation.reports import costs
+from pychunk.evaluation.systems import Encoder
 from pychunk.llm import LLM
 
 LEVELS = ["sentence", "paragraph", "document"]

@@ -108,8 +108,8 @@ def test_a_peer_that_is_not_installed_or_fails_is_absent(monkeypatch: pytest.Mon
     usable, absent = peers.available()
     assert usable == []
     assert absent == [
-        peers.Absent("Missing", "not installed: pip install no-such-distribution"),
-        peers.Absent("Failing", f"numpy {np.__version__}: OSError: its tokenizer is a download"),
+        peers.MissingPeer("Missing", "not installed: pip install no-such-distribution"),
+        peers.MissingPeer("Failing", f"numpy {np.__version__}: OSError: its tokenizer is a download"),
     ]
 
 

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pychunk.evaluation.measures import blocks, edges, intrinsic
+from pychunk.evaluation.measures import chunk_starts, intrinsic, plain_text_blocks
 
 TEXT = "Ada wrote. She sang. The sea rose. It fell. Ships sank."
 SENTENCES = [(0, 10), (11, 20), (21, 34), (35, 43), (44, 55)]
 
 
 def rows(chunks: list[tuple[int, int]]) -> np.ndarray:
-    return edges.holders([start for start, _ in SENTENCES], chunks)
+    return chunk_starts.holders([start for start, _ in SENTENCES], chunks)
 
 
 def test_a_reference_is_complete_where_the_sentence_before_it_is_in_its_chunk() -> None:
-    refers = [edges.refers_back(TEXT[a:b]) for a, b in SENTENCES]
+    refers = [chunk_starts.refers_back(TEXT[a:b]) for a, b in SENTENCES]
     assert refers == [False, True, False, True, False]
     # "She" has Ada before it; "It" begins a chunk.
     assert intrinsic.reference_completeness(refers, rows([(0, 34), (35, 55)])) == (1, 2)
@@ -90,24 +90,24 @@ def test_sizes_comply_between_both_ends() -> None:
     ],
 )
 def test_what_refers_back(text: str, expected: bool) -> None:
-    assert edges.refers_back(text) is expected
+    assert chunk_starts.refers_back(text) is expected
 
 
 def test_where_headings_stand() -> None:
     text = "Ada\nLife\nShe wrote.\nWork\nEngines.\nDeath\nIn 1852."
     headings = [(0, 3), (4, 8), (20, 24), (34, 39)]
     # The title and the first heading are one run.
-    assert edges.heading_places(text, headings, [(0, 19), (20, 33), (34, 48)]) == (4, 0, 0, 0, 0)
-    assert edges.heading_places(text, headings, [(0, 3), (4, 24), (25, 39), (40, 48)]) == (1, 1, 2, 0, 0)
-    assert edges.heading_places(text, headings, [(0, 48)]) == (2, 0, 0, 0, 2)
-    assert edges.heading_places(text, headings, [(0, 8), (9, 48)]) == (0, 2, 0, 0, 2)
-    assert edges.heading_places(text, headings, [(9, 19)]) == (0, 0, 0, 0, 0)
-    assert edges.heading_places("x" * 50 + text, [(70, 74)], [(0, 98)]) == (0, 0, 0, 1, 0)
+    assert chunk_starts.heading_places(text, headings, [(0, 19), (20, 33), (34, 48)]) == (4, 0, 0, 0, 0)
+    assert chunk_starts.heading_places(text, headings, [(0, 3), (4, 24), (25, 39), (40, 48)]) == (1, 1, 2, 0, 0)
+    assert chunk_starts.heading_places(text, headings, [(0, 48)]) == (2, 0, 0, 0, 2)
+    assert chunk_starts.heading_places(text, headings, [(0, 8), (9, 48)]) == (0, 2, 0, 0, 2)
+    assert chunk_starts.heading_places(text, headings, [(9, 19)]) == (0, 0, 0, 0, 0)
+    assert chunk_starts.heading_places("x" * 50 + text, [(70, 74)], [(0, 98)]) == (0, 0, 0, 1, 0)
     # The number of a heading is part of it; what is above is none.
     numbered = "7.\n\nWork\n\nEngines. 8.\n\nDeath\n\nIn 1852."
-    assert edges.heading_places(numbered, [(4, 8), (23, 28)], [(0, 18), (19, 38)]) == (2, 0, 0, 0, 0)
+    assert chunk_starts.heading_places(numbered, [(4, 8), (23, 28)], [(0, 18), (19, 38)]) == (2, 0, 0, 0, 0)
     with pytest.raises(ValueError, match="in order"):
-        edges.heading_places(text, headings, [(4, 8), (0, 3)])
+        chunk_starts.heading_places(text, headings, [(4, 8), (0, 3)])
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8), st.lists(st.integers(0, 90), max_size=20))
@@ -118,11 +118,11 @@ def test_a_position_is_held_by_the_chunk_that_it_is_in(sizes: list[tuple[int, in
         at += gap + length
     # An empty chunk holds nothing; one that begins where it stands may.
     expected = [next((i for i, (a, b) in enumerate(chunks) if a <= p < b), -1) for p in positions]
-    assert edges.holders(positions, chunks).tolist() == expected
+    assert chunk_starts.holders(positions, chunks).tolist() == expected
 
 
 def texts_of(text: str, headings: tuple[tuple[int, int], ...] = (), pages: tuple[int, ...] = ()) -> list[str]:
-    return [text[a:b] for a, b in blocks.find_blocks(text, headings, pages)]
+    return [text[a:b] for a, b in plain_text_blocks.find_blocks(text, headings, pages)]
 
 
 def test_lines_are_paragraphs_unless_blank_lines_part_them() -> None:
@@ -158,7 +158,7 @@ def test_blocks_end_with_their_page() -> None:
 @given(st.text("ab.:\n -|`1", max_size=60), st.lists(st.integers(0, 60), max_size=3))
 def test_blocks_hold_every_character_once(text: str, pages: list[int]) -> None:
     starts = sorted({0, *pages})
-    found = blocks.find_blocks(text, page_starts=starts).tolist()
+    found = plain_text_blocks.find_blocks(text, page_starts=starts).tolist()
     kept = "".join("".join(text[a:b].split()) for a, b in found)
     assert kept == "".join(text.split())
     assert all(b <= a for (_, b), (a, _) in zip(found, found[1:]))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.evaluation.measures import boundaries, intervals, metrics, pages, spans
+from pychunk.evaluation.measures import boundaries, intervals, metrics, page_accuracy, span_overlap
 
 # --- answers ---
 
@@ -71,7 +71,7 @@ def test_span_scores_are_those_of_sets_of_positions(
     retrieved = sum(len(positions(chunk)) for chunk in chunks) + elsewhere
     wanted = sum(len(positions(reference)) for reference in references)
     missed = sum(len(positions(reference) - held) for reference in references)
-    scores = spans.span_scores(chunks, references, elsewhere=elsewhere)
+    scores = span_overlap.span_scores(chunks, references, elsewhere=elsewhere)
     assert scores.recall == shared / wanted
     assert scores.precision == (shared / retrieved if retrieved else 0)
     assert scores.iou == shared / (retrieved + missed)
@@ -84,15 +84,15 @@ def test_precision_omega_is_that_of_sets_of_positions(
 ) -> None:
     wanted = positions(*references)
     holding = [bool(positions(chunk) & wanted) for chunk in chunks]
-    assert spans.holds_reference(chunks, references).tolist() == holding
+    assert span_overlap.holds_reference(chunks, references).tolist() == holding
     reached = positions(*(chunk for chunk, held in zip(chunks, holding) if held))
-    assert spans.precision_omega(chunks, references) == len(reached & wanted) / len(reached | wanted)
+    assert span_overlap.precision_omega(chunks, references) == len(reached & wanted) / len(reached | wanted)
 
 
 def test_overlapping_chunks_count_twice_in_precision_and_iou_and_once_in_omega() -> None:
     chunks, references = [[0, 20], [10, 30]], [[10, 20]]
-    assert spans.span_scores(chunks, references) == (1.0, 0.25, 0.25)
-    assert spans.precision_omega(chunks, references) == pytest.approx(1 / 3)
+    assert span_overlap.span_scores(chunks, references) == (1.0, 0.25, 0.25)
+    assert span_overlap.precision_omega(chunks, references) == pytest.approx(1 / 3)
 
 
 @settings(deadline=None)
@@ -101,20 +101,20 @@ def test_every_token_is_in_one_of_the_chunks_that_tile_the_text(lengths: list[in
     ends = np.cumsum(lengths)
     tokens = np.stack([ends - lengths, ends], axis=1)
     edges = np.array([0, *sorted(cuts), max(31, ends[-1])])
-    found = spans.in_tokens(np.stack([edges[:-1], edges[1:]], axis=1), tokens)
+    found = span_overlap.in_tokens(np.stack([edges[:-1], edges[1:]], axis=1), tokens)
     held = [token for start, end in found for token in range(start, end)]
     assert held == list(range(len(tokens)))
 
 
 def test_spans_that_make_no_sense_are_named() -> None:
     with pytest.raises(ValueError, match=r"got \[7, 3\] in row 1"):
-        spans.span_scores([[0, 1], [7, 3]], [[0, 1]])
+        span_overlap.span_scores([[0, 1], [7, 3]], [[0, 1]])
     with pytest.raises(ValueError, match=r"at least one character; got \[\[4, 4\]\]"):
-        spans.span_scores([[0, 1]], [[4, 4]])
+        span_overlap.span_scores([[0, 1]], [[4, 4]])
     with pytest.raises(ValueError, match=r"got shape \(3,\)"):
-        spans.precision_omega([0, 1, 2], [[0, 1]])
+        span_overlap.precision_omega([0, 1, 2], [[0, 1]])
     with pytest.raises(ValueError, match="got -1"):
-        spans.span_scores([[0, 1]], [[0, 1]], elsewhere=-1)
+        span_overlap.span_scores([[0, 1]], [[0, 1]], elsewhere=-1)
 
 
 # --- boundaries ---
@@ -221,21 +221,23 @@ def test_boundaries_out_of_range_are_named() -> None:
 
 def test_pages_by_hand() -> None:
     gold_documents, gold_pages, counts = [0, 1, 2], [1, 4, 2], [5, 4, 2]
-    assert pages.accuracy_doc([0, 1, 0], gold_documents).tolist() == [1, 1, 0]
-    scores = pages.accuracy_page([0, 1, 0], [5, 4, 2], gold_documents, gold_pages, counts)
+    assert page_accuracy.accuracy_doc([0, 1, 0], gold_documents).tolist() == [1, 1, 0]
+    scores = page_accuracy.accuracy_page([0, 1, 0], [5, 4, 2], gold_documents, gold_pages, counts)
     assert scores == pytest.approx([1 - 4 / 5, 1, 0])
-    recall = pages.page_recall_at_k([[0, 1], [1, 1], [-1, 2]], [[2, 1], [3, 4], [-1, 2]], gold_documents, gold_pages)
+    recall = page_accuracy.page_recall_at_k(
+        [[0, 1], [1, 1], [-1, 2]], [[2, 1], [3, 4], [-1, 2]], gold_documents, gold_pages
+    )
     assert recall.tolist() == [0, 1, 1]
-    assert pages.pages_at([0, 5, 9], [0, 4, 5, 8, 9, 99]).tolist() == [1, 1, 2, 2, 3, 3]
+    assert page_accuracy.pages_at([0, 5, 9], [0, 4, 5, 8, 9, 99]).tolist() == [1, 1, 2, 2, 3, 3]
 
 
 def test_page_shapes_and_counts_are_checked() -> None:
     with pytest.raises(ValueError, match=r"equal; got \(2,\), \(3,\)"):
-        pages.accuracy_doc([0, 1], [0, 1, 2])
+        page_accuracy.accuracy_doc([0, 1], [0, 1, 2])
     with pytest.raises(ValueError, match="at least 1; got 0"):
-        pages.accuracy_page([0], [1], [0], [1], [0])
+        page_accuracy.accuracy_page([0], [1], [0], [1], [0])
     with pytest.raises(ValueError, match=r"got shapes \(2,\) and \(2,\)"):
-        pages.page_recall_at_k([0, 1], [1, 1], [0, 1], [1, 1])
+        page_accuracy.page_recall_at_k([0, 1], [1, 1], [0, 1], [1, 1])
 
 
 # --- intervals ---

@@ -14,7 +14,7 @@ numpy = pytest.importorskip("safetensors.numpy")
 from command_line import invoke
 
 import pychunk
-from pychunk.encoders import registry, static
+from pychunk.encoders import registry, static_encoder
 from pychunk.encoders.files import export, model_dir
 from training.random_bert import random_weights
 
@@ -29,7 +29,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights, config = random_weights(layers=2, hidden=64, heads=4)
     numpy.save_file(weights, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps({**config, "model_type": "bert", "architectures": ["BertModel"]}))
-    shutil.copyfile(static.SHIPPED / "vocab.txt", folder / "vocab.txt")
+    shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", folder / "vocab.txt")
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": PROMPTS}))
     return folder
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pychunk.evaluation.reports import plots, report
+from pychunk.evaluation.reports import report, report_plots
 
 HOSTILE = '<b>&"</b><script>alert(1)</script>[red]'
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
@@ -215,7 +215,7 @@ def test_a_single_bin_and_equal_shares_can_be_drawn() -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
 def test_ticks_hold_the_range(low: float, size: float) -> None:
-    made = plots.ticks(low, low + size)
+    made = report_plots.ticks(low, low + size)
     slack = 1e-6 * max(abs(low), size)
     assert made[0] <= low + slack
     assert made[-1] >= low + size - slack
@@ -224,7 +224,7 @@ def test_ticks_hold_the_range(low: float, size: float) -> None:
 
 @given(st.lists(st.floats(0, 300), max_size=30))
 def test_labels_stand_apart_in_order(at: list[float]) -> None:
-    placed = plots.spread(at, 15, 0, 300)
+    placed = report_plots.spread(at, 15, 0, 300)
     gap = min(15, 300 / max(1, len(at) - 1))
     order = sorted(range(len(at)), key=lambda i: at[i])
     assert all(-1e-6 <= p <= 300 + 1e-6 for p in placed)
@@ -232,5 +232,5 @@ def test_labels_stand_apart_in_order(at: list[float]) -> None:
 
 
 def test_labels_that_stand_apart_stay() -> None:
-    assert plots.spread([100, 10, 40], 15, 0, 300) == [100, 10, 40]
-    assert plots.spread([50, 50], 20, 0, 300) == [40, 60]
+    assert report_plots.spread([100, 10, 40], 15, 0, 300) == [100, 10, 40]
+    assert report_plots.spread([50, 50], 20, 0, 300) == [40, 60]

@@ -80,7 +80,7 @@ class Case(NamedTuple):
 def segmented(texts: Any, vectors: str, ids: list[str] | None) -> Any:
     """Return chunks with the vectors that an index wants."""
     import pychunk
-    from pychunk.index.ingest import encode_chunks
+    from pychunk.index.chunk_tables import encode_chunks
 
     if vectors != "both":
         return pychunk.segment(texts, "sentence", vectors=vectors, ids=ids)
@@ -91,7 +91,7 @@ def index(folder: Path, kind: str) -> None:
     """Make the undamaged index of a kind."""
     import pychunk
     from pychunk.index.index import Index
-    from pychunk.index.store import digests
+    from pychunk.index.store import document_digests
 
     options, ids = KINDS[kind], [f"d{i}" for i in range(len(TEXTS))]
     with Index.create(folder, **options) as made:
@@ -117,7 +117,7 @@ def index(folder: Path, kind: str) -> None:
                     "year": list(range(begin, begin + len(own))),
                     "tags": [["a", f"t{i}"] for i in range(len(own))],
                 }
-                made.add(chunks, metadata=years, documents=digests.of(own, ["text"], None))
+                made.add(chunks, metadata=years, documents=document_digests.of(own, ["text"], None))
                 made.save()
         if kind != "bare":
             made.remove(["d7", "d40"])
@@ -126,7 +126,7 @@ def index(folder: Path, kind: str) -> None:
 def answers(folder: Path, verify: Any) -> list[Any]:
     """Return all that an index says, hits with their scores, read as its users do."""
     from pychunk.index.index import Index
-    from pychunk.index.store import digests
+    from pychunk.index.store import document_digests
 
     opened = Index.open(folder, verify=verify)
     try:
@@ -145,7 +145,7 @@ def answers(folder: Path, verify: Any) -> list[Any]:
         if "year" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, modes[-1], where="year >= 20"))
             texts = pa.table({"id": ["d1", "d2"], "text": [TEXTS[1], "another"]})
-            found.append(opened.changed(digests.of(texts, ["text"], None)).tolist())
+            found.append(opened.changed(document_digests.of(texts, ["text"], None)).tolist())
         found += [[repr(hit) for hit in own] for each in searches for own in each]
         return [len(opened), *found, opened.table.to_pylist()]
     finally:
@@ -174,8 +174,8 @@ def files_of(folder: Path) -> list[Path]:
 
 def sign(folder: Path, named: bool) -> None:
     """Compute checksums again, as an attacker does: of the manifest, and if ``named`` of all that it names."""
-    from pychunk.index.files import blocks
-    from pychunk.index.store.store import Store, _digest, checksum, headers
+    from pychunk.index.files import block_checksums
+    from pychunk.index.store.index_folder import Store, _digest, checksum, headers
 
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -186,7 +186,7 @@ def sign(folder: Path, named: bool) -> None:
         for name, (_, crc) in Store.files(manifest).items():
             with contextlib.suppress(Exception):  # of what is no Arrow file any more there are none
                 manifest["headers"][name] = [crc, headers(folder / name)]
-            manifest["blocks"][name] = [crc, blocks.written(blocks.hashes(folder / name))]
+            manifest["blocks"][name] = [crc, block_checksums.written(block_checksums.hashes(folder / name))]
     manifest["checksum"] = _digest(manifest)
     path.write_text(json.dumps(manifest))
 
@@ -271,11 +271,11 @@ def scratch() -> Path:
 
 @functools.cache
 def whole(kind: str) -> Whole:
-    from pychunk.index.dense import codes
-    from pychunk.index.dense.vectors import import_faiss
-    from pychunk.index.files import blocks
+    from pychunk.index.dense import quantized_index
+    from pychunk.index.dense.vector_index import import_faiss
+    from pychunk.index.files import block_checksums
 
-    blocks.BLOCK, codes.LEAST = 1 << 12, 8  # several blocks a file, and codes of few vectors
+    block_checksums.BLOCK, quantized_index.LEAST = 1 << 12, 8  # several blocks a file, and codes of few vectors
     with contextlib.suppress(ImportError):
         import_faiss().omp_set_num_threads(1)  # a forked process would wait for the others
     folder = scratch() / kind

@@ -105,14 +105,14 @@ def tried(scratch: Path, unbroken: Unbroken, case: dict[str, Any]) -> dict[str, 
 
 def _warm(scratch: Path) -> None:
     import pychunk
-    from pychunk.index import contents as contents_
-    from pychunk.index.dense import codes
+    from pychunk.index import writer as contents_
+    from pychunk.index.dense import quantized_index
     from pychunk.ingest import run, shards
     from pychunk.io import open_source
 
     for late in ("pychunk.encoders.files.model_dir", "pychunk.io.writers"):
         importlib.import_module(late)  # a case would import it under its fault, and each fork anew
-    codes.LEAST = 8  # vectors for which there are codes
+    quantized_index.LEAST = 8  # vectors for which there are codes
     for kind in ("flat", "pq", "hnsw"):  # what is loaded once is loaded before the forks
         work = Indexing(scratch / kind, {"kind": kind, "vectors": "sentence", "script": [["save"]]})
         work.folder.mkdir()

@@ -333,7 +333,7 @@ class Endpoints:
     def check(self, case: Case) -> None:
         if not importlib.util.find_spec("httpx2"):
             return
-        from pychunk.llm import client, wire
+        from pychunk.llm import client, connection
 
         _import_all()
         heard = Heard()
@@ -343,7 +343,7 @@ class Endpoints:
             with (
                 tempfile.TemporaryDirectory(prefix="pychunk-fuzz-") as folder,
                 mock.patch.object(client, "_FIRST_WAIT", 0.0),
-                mock.patch.object(wire, "MAX_REPLY", MOST),
+                mock.patch.object(connection, "MAX_REPLY", MOST),
                 Endpoint(case.replies, case.key) as endpoint,
             ):
                 self._check(case, endpoint, Path(folder) / "c.sqlite", heard)

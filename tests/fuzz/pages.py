@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pychunk.io.decompression.bzip2 import Block
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import html_files
 from pychunk.parsing.html import html_guard
 from pychunk.parsing.html import page as html

@@ -36,7 +36,7 @@ import pyarrow as pa
 import pychunk
 from pychunk._engine import native
 from pychunk.encoders import registry
-from pychunk.encoders.running.placement import Placement
+from pychunk.encoders.runtime.placement import Placement
 from pychunk.index.index import Index
 from pychunk.io import open_source
 from pychunk.io.writers import Writer

@@ -62,8 +62,8 @@ class Ingesting(Work):
             self._ingest()
 
     def check(self, possible: set[int] | None) -> int:
-        from pychunk.ingest.manifest import Manifest
-        from pychunk.ingest.verify import damage
+        from pychunk.ingest.run_manifest import Manifest
+        from pychunk.ingest.verification import damage
 
         manifest = Manifest.load(self.folder / "out") if (self.folder / "out").is_dir() else None
         if manifest is not None:

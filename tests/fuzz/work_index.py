@@ -97,13 +97,13 @@ class Indexing(Work):
     def _apply(self, index: Any, number: int, step: tuple[Any, ...]) -> None:
         import pyarrow as pa
 
-        from pychunk.index.store import digests
+        from pychunk.index.store import document_digests
 
         if step[0] == "add":
             chunks, keywords, _ = self._batch(step[1], number)
             if _says_documents(number):
                 texts = pa.table({"id": step[1], "text": [f"version {number}"] * len(step[1])})
-                keywords["documents"] = digests.of(texts, ["text"], None)
+                keywords["documents"] = document_digests.of(texts, ["text"], None)
             index.add(chunks, **keywords)
         elif step[0] == "remove":
             index.remove(step[1])

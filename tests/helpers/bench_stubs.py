@@ -7,8 +7,8 @@ from pathlib import Path
 from pychunk.benchmark import measure
 
 
-def flat(cost: float) -> measure.Figures:
-    return measure.Figures([cost] * 5, [cost] * 5, [1.0] * 5, [0.25] * 5)
+def flat(cost: float) -> measure.Timings:
+    return measure.Timings([cost] * 5, [cost] * 5, [1.0] * 5, [0.25] * 5)
 
 
 def base_of(path: Path, factor: float, **changes: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pychunk import Hierarchy
-from pychunk.levels.names import BY_PAGE, BY_STRUCTURE
+from pychunk.levels.level_names import BY_PAGE, BY_STRUCTURE
 
 WORDS = st.sampled_from(
     [

@@ -10,7 +10,7 @@ from pychunk.parsing.html.encodings import decode
 from pychunk.parsing.html.html_guard import flattened, work_of
 
 
-def native(written: str, images: bool = False, targets: bool = False) -> html_walk.Walked | None:
+def native(written: str, images: bool = False, targets: bool = False) -> html_walk.HtmlDocument | None:
     found = _native.walk_html(np.frombuffer(written.encode(), np.uint8), images=images, targets=targets)
     return None if found is None else html.walked_from(found)
 

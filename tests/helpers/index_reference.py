@@ -13,12 +13,12 @@ import pychunk
 from pychunk._engine import arrow
 from pychunk._engine.reference.search.scan import products
 from pychunk.encoders import registry
-from pychunk.encoders.static import load
-from pychunk.index.dense import eight_bit, known
-from pychunk.index.files import narrow
+from pychunk.encoders.static_encoder import load
+from pychunk.index.dense import int8_vectors, token_coverage
+from pychunk.index.files import int32_columns
 from pychunk.index.index import Index
 from pychunk.index.lexical import postings
-from pychunk.index.lexical.terms import GRAM_MARK, Analyzer
+from pychunk.index.lexical.analyzer import GRAM_MARK, Analyzer
 
 F32 = np.float32
 PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs fetch sticks.", "Rust is memory safe."]
@@ -42,7 +42,7 @@ def written_wide(patch: pytest.MonkeyPatch) -> None:
         buffers = [None, pa.py_buffer(np.asarray(offsets, np.int64)), pa.py_buffer(text)]
         return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
-    patch.setattr(narrow, "fitting", lambda *_: ())
+    patch.setattr(int32_columns, "fitting", lambda *_: ())
     patch.setattr(arrow, "strings", strings)
     as_it_is = postings.narrow
     patch.setattr(postings, "narrow", lambda values: values if values.dtype == np.int64 else as_it_is(values))
@@ -90,7 +90,7 @@ class Reference:
             if "vector" in table.column_names:
                 row["pooled"] = self.stored(table["vector"].slice(place, 1).combine_chunks())
             row["terms"] = Counter(Analyzer("auto").terms(row["text"]))
-            if known.unread(load(), pa.chunked_array([[row["text"]]])).any():
+            if token_coverage.unread(load(), pa.chunked_array([[row["text"]]])).any():
                 row["rows"], row["pooled"] = 0 * row["rows"], 0 * row["pooled"]
             # a document of the same id, or without ids the same chunk, takes the place of one before it
             new = [old for old in new if old["key"] != key or ("id" in row and old["document"] == row["document"])]
@@ -99,7 +99,7 @@ class Reference:
         self.rows = [row for row in self.rows if row["key"] not in keys] + new
 
     def stored(self, vectors: Any) -> Any:
-        return eight_bit.stored(np.asarray(vectors.flatten()).reshape(len(vectors), -1), self.dtype)
+        return int8_vectors.stored(np.asarray(vectors.flatten()).reshape(len(vectors), -1), self.dtype)
 
     def bm25(self, query: str) -> list[np.float32]:
         lengths = [
@@ -139,7 +139,7 @@ class Reference:
 
 def worth(query: str, vector: Any, mode: str) -> Any:
     """The vector of a query, as long as it is worth beside BM25."""
-    return vector * known.worth(load(), [query])[0] if mode == "hybrid" else vector
+    return vector * token_coverage.worth(load(), [query])[0] if mode == "hybrid" else vector
 
 
 def shown(found: list[tuple[float, int, dict[str, Any]]]) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""What processes of ``pychunk._util.isolated`` are told to do in tests; imports nothing that is slow."""
+"""What processes of ``pychunk._util.worker_process`` are told to do in tests; imports nothing that is slow."""
 
 import os
 import signal

@@ -7,8 +7,8 @@ import pytest
 from pdfs import Page, width_of
 
 from pychunk._engine.data.blocks import BLOCK_KINDS
-from pychunk.parsing.pdf.file import PdfError, read_pdf
-from pychunk.parsing.pdf.paged import Paged
+from pychunk.parsing.pdf.paged_text import Paged
+from pychunk.parsing.pdf.pdf_document import PdfError, read_pdf
 
 WORDS = [
     "the",

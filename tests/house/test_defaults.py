@@ -11,7 +11,7 @@ import pytest
 
 from pychunk import defaults
 from pychunk.augmentation.augment import WAYS
-from pychunk.evaluation.strategies import Strategy
+from pychunk.evaluation.retrieval_setups import Strategy
 from pychunk.index.index import Index
 from pychunk.index.scoring.ranking import Ranking
 from pychunk.llm import LLM
@@ -64,7 +64,7 @@ def test_no_other_module_writes_a_default_of_a_search() -> None:
 
 
 def test_constants_of_the_core_are_the_defaults() -> None:
-    header = ROOT / "csrc" / "document" / "atoms.h"
+    header = ROOT / "csrc" / "document" / "cohesion.h"
     if not header.exists():
         pytest.skip("no checkout")
     found = re.search(r"kScrapCharacters = (\d+);", header.read_text(encoding="utf-8"))

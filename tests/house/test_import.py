@@ -88,7 +88,7 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     code += "app(standalone_mode=False)\nprint(*(name for name in sys.modules if name.startswith('pychunk.cli.')))"
     listed = printed(code)
     assert listed.splitlines()[-1].split() == [
-        f"pychunk.cli.{name}" for name in ("shared", "shared.plain_values", "shared.commands", "main")
+        f"pychunk.cli.{name}" for name in ("shared", "shared.value_types", "shared.commands", "main")
     ]
 
 
@@ -107,7 +107,7 @@ USES = [
     "pychunk.integrations.spark.segment",
     "pychunk.cuda.pic",
     "pychunk.evaluation.datasets.load",
-    "pychunk.index.ingest.encode_chunks",
+    "pychunk.index.chunk_tables.encode_chunks",
     "pychunk.index.index.Index",
     "pychunk.Index.create",
     "pychunk.Hit",
@@ -182,7 +182,7 @@ def test_importing_pychunk_takes_less_than_80_ms_beyond_numpy_and_arrow(tmp_path
 
 
 def left(code: str, *options: str) -> subprocess.CompletedProcess[str]:
-    own = f"import atexit, sys, threading, time; from pychunk._util.quick_start import leave\n{code}"
+    own = f"import atexit, sys, threading, time; from pychunk._util.startup import leave\n{code}"
     return subprocess.run([sys.executable, *options, "-c", own], capture_output=True, text=True)
 
 

@@ -37,7 +37,7 @@ ORDER = [
     "encoders.files.model_dir",
     "encoders.files.bert_graph",
     "encoders.files.bert_weights",
-    "encoders.running",
+    "encoders.runtime",
     "encoders",
     "encoders.files",
     "encoders.registry",
@@ -46,7 +46,7 @@ ORDER = [
     "parsing",
     "inputs",
     "features",
-    "io.documents",
+    "io.document_batches",
     "io.decompression",
     "io.wiki",
     "io.formats",
@@ -54,17 +54,17 @@ ORDER = [
     "chunks",
     "llm",
     "augmentation",
-    "clients",
-    "options",
+    "llm_methods",
+    "option_checks",
     "segmenter",
     "levels",
-    "functions",
+    "api",
     "embedding",
     "index.files",
     "index.lexical",
     "index.dense",
     "index.store",
-    "index.checks",
+    "index.argument_checks",
     "index.scoring",
     "index.levels",
     "index.search",
@@ -77,9 +77,9 @@ ORDER = [
     "integrations",
     "evaluation.measures",
     "evaluation.datasets",
-    "evaluation.own",
+    "evaluation.custom",
     "evaluation.peers",
-    "evaluation.contenders",
+    "evaluation.systems",
     "evaluation.reports",
     "evaluation.judges",
     "evaluation",
@@ -238,10 +238,10 @@ def test_every_part_is_there_and_no_folder_holds_too_many() -> None:
 
 def test_modules_that_are_named_in_strings_are_there() -> None:
     for file in FILES:
-        if "Late(" not in file.read_text() and "by_name(" not in file.read_text():
+        if "LazyModule(" not in file.read_text() and "by_name(" not in file.read_text():
             continue
         for node in ast.walk(tree(file)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Late", "by_name"):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("LazyModule", "by_name"):
                 name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
                 assert name is None or name.removeprefix("pychunk.") in NAMES, f"{name_of(file)} names {name}"
 

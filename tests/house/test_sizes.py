@@ -18,7 +18,7 @@ LONGER = {
     "csrc/parsing/html/html_walk.cc": "one walk, whose steps share the state of the block, the link and the list",
     "csrc/parsing/html/html_work.cc": "one pass over the bytes that keeps the parser's open elements as it would",
     "csrc/parsing/markdown.cc": "containers hand their lines to the same rules again, so the rules are one class",
-    "pychunk/view/page.js": "the page's one script, which is written into it whole",
+    "pychunk/view/segmentation_page.js": "the page's one script, which is written into it whole",
     "pychunk/cli/evaluate.py:evaluate": _COMMANDS,
     "pychunk/cli/index.py:index": _COMMANDS,
     "pychunk/cli/ingest.py:command": _COMMANDS,

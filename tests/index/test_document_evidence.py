@@ -19,8 +19,8 @@ import pychunk
 from pychunk._engine.reference.search.scan import products
 from pychunk.evaluation import datasets
 from pychunk.index.index import Index
-from pychunk.index.lexical.terms import Analyzer
-from pychunk.index.scoring.evidence import BEST
+from pychunk.index.lexical.analyzer import Analyzer
+from pychunk.index.scoring.document_scores import BEST
 
 WORDS = [
     "all",

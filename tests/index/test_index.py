@@ -15,8 +15,8 @@ pytest.importorskip("faiss")
 from index_reference import PETS, answers, chunks_of, texts_in
 
 import pychunk
+from pychunk.index.chunk_tables import encode_chunks
 from pychunk.index.index import Index
-from pychunk.index.ingest import encode_chunks
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

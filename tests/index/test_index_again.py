@@ -18,8 +18,8 @@ from index_reference import PETS, chunks_of
 import pychunk
 from pychunk.cli.shared.batches import _taken
 from pychunk.index.index import Index
-from pychunk.index.store import digests
-from pychunk.index.store.register import Register
+from pychunk.index.store import document_digests
+from pychunk.index.store.document_catalog import DocumentCatalog
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -30,7 +30,7 @@ Corpus = dict[str, str]
 def update(index: Index, corpus: Corpus) -> int:
     """Brings an index up to date; the number of documents cut."""
     table = pa.table({"id": list(corpus), "text": pa.array(list(corpus.values()), pa.large_string())})
-    documents = digests.of(table, ["text"], SEGMENTER.options)
+    documents = document_digests.of(table, ["text"], SEGMENTER.options)
     new = index.changed(documents)
     found = index.add(SEGMENTER(table.filter(new), column="text", ids="id"), documents=documents.choose(new))
     assert found.added + found.replaced == new.sum()
@@ -143,7 +143,7 @@ def test_what_is_known_of_documents_goes_with_them(tmp_path: Path) -> None:
 
 def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> None:
     table = pa.table({"id": ["a", "b"], "text": PETS[:2]})
-    documents = digests.of(table, ["text"], None)
+    documents = document_digests.of(table, ["text"], None)
     with Index.create(tmp_path / "x") as index:
         for ids, told, message in (
             (["a", "c"], documents, "there are chunks of document 'c', which is not among documents="),
@@ -155,7 +155,7 @@ def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> Non
         assert len(index) == 0
         assert index.changed(documents).all()
     with pytest.raises(ValueError, match="documents must have an id; 1 have none"):
-        digests.of(pa.table({"id": ["a", None], "text": ["", ""]}), ["text"], None)
+        document_digests.of(pa.table({"id": ["a", None], "text": ["", ""]}), ["text"], None)
 
 
 def test_a_damaged_file_of_documents_is_named(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_a_damaged_file_of_documents_is_named(tmp_path: Path) -> None:
     for array in (np.zeros((3, 2), np.uint64), np.zeros((2, 2), np.uint64), np.zeros(3)):
         np.save(file, array)
         with pytest.raises(ValueError, match=r"documents-000001\.npy is damaged"):
-            Register.load(file)
+            DocumentCatalog.load(file)
     file.write_bytes(b"")
     with pytest.raises(ValueError, match=r"documents-000001\.npy is damaged"):
-        Register.load(file)
+        DocumentCatalog.load(file)
 
 
 # Digests
@@ -204,38 +204,38 @@ def columns() -> pa.Table:
 def test_a_digest_hangs_on_the_document_alone() -> None:
     table = columns()
     names = [name for name in table.column_names if name != "id"]
-    whole = digests.of(table, names, {"size": 5}).values
+    whole = document_digests.of(table, names, {"size": 5}).values
     in_pieces = pa.concat_tables([table[:2], table[2:3], table[3:]])
-    assert (digests.of(in_pieces, names, {"size": 5}).values == whole).all()
+    assert (document_digests.of(in_pieces, names, {"size": 5}).values == whole).all()
     for row in range(6):
-        alone = digests.of(table.slice(row, 1), names, {"size": 5}).values
+        alone = document_digests.of(table.slice(row, 1), names, {"size": 5}).values
         assert (alone[:, 0] == whole[:, row]).all()
         copied = pa.table(
             {name: pa.array(table[name].to_pylist()[row : row + 1], table[name].type) for name in table.column_names}
         )
-        assert (digests.of(copied, names, {"size": 5}).values[:, 0] == whole[:, row]).all()
-    assert (digests.of(table, names, {"size": 6}).values[1:] != whole[1:]).any(axis=0).all()
+        assert (document_digests.of(copied, names, {"size": 5}).values[:, 0] == whole[:, row]).all()
+    assert (document_digests.of(table, names, {"size": 6}).values[1:] != whole[1:]).any(axis=0).all()
 
 
 @pytest.mark.parametrize("name", [name for name in columns().column_names if name not in ("id", "none")])
 def test_a_digest_is_another_where_one_value_is(name: str) -> None:
     table = columns()
-    whole = digests.of(table, [name], None).values
+    whole = document_digests.of(table, [name], None).values
     values = table[name].to_pylist()
     for row in range(6):
         others = [value for value in values if value != values[row]]
         other = pa.array([others[0]], table[name].type)
         changed = table.slice(row, 1).set_column(table.column_names.index(name), name, other)
-        assert (digests.of(changed, [name], None).values[1:, 0] != whole[1:, row]).any()
+        assert (document_digests.of(changed, [name], None).values[1:, 0] != whole[1:, row]).any()
     if name == "number":
         other = table.set_column(2, name, table[name].cast(pa.float64()))
-        assert (digests.of(other, [name], None).values[1:] != whole[1:]).any(axis=0).all()
+        assert (document_digests.of(other, [name], None).values[1:] != whole[1:]).any(axis=0).all()
 
 
 def test_lists_of_texts_do_not_run_together() -> None:
     rows = [[["a", "b"], "c"], [["a"], "bc"], [["ab"], "c"], [["a", "b", "c"], ""], [["a", "", "b"], "c"]]
     table = pa.table({"id": ["x"] * 5, "tags": [tags for tags, _ in rows], "text": [text for _, text in rows]})
-    found = digests.of(table, ["tags", "text"], None).values
+    found = document_digests.of(table, ["tags", "text"], None).values
     assert len({tuple(each) for each in found[1:].T.tolist()}) == 5
 
 
@@ -245,7 +245,7 @@ def test_a_register_is_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory, steps: list[list[tuple[int, int]]]
 ) -> None:
     path = tmp_path_factory.mktemp("register") / "documents.npy"
-    register, known = Register(), {}
+    register, known = DocumentCatalog(), {}
     for number, step in enumerate(steps):
         if number % 4 == 3:
             register.forget(np.array([key for key, _ in step], np.uint64))
@@ -256,7 +256,7 @@ def test_a_register_is_a_dictionary(
             known.update(step)
         if number % 5 == 4:
             register.save(path)
-            register = Register.load(path)
+            register = DocumentCatalog.load(path)
             assert len(register) == len(known)
         found = register.latest(np.arange(10, dtype=np.uint64))
         assert found[0].tolist() == [known[key] + 1 if key in known else 0 for key in range(10)]
@@ -269,12 +269,12 @@ def test_digests_are_those_of_any_layout_in_memory(kind: pa.DataType) -> None:
     table = pa.table(
         {"id": list("abcdef"), "text": pa.array(values, pa.large_string()), "more": pa.array(values, kind)}
     )
-    whole = digests.of(table, ["text", "more"], {}).values
+    whole = document_digests.of(table, ["text", "more"], {}).values
     pieces = pa.concat_tables([table[:1], table[1:1], table[1:4], table[4:]])
-    assert (digests.of(pieces, ["text", "more"], {}).values == whole).all()
+    assert (document_digests.of(pieces, ["text", "more"], {}).values == whole).all()
     with_nulls = table.set_column(2, "more", pa.array([*values[:5], None], kind))
-    assert (digests.of(with_nulls, ["text", "more"], {}).values[:, :5] == whole[:, :5]).all()
-    assert (digests.of(with_nulls, ["text", "more"], {}).values[1:, 5] != whole[1:, 5]).any()
+    assert (document_digests.of(with_nulls, ["text", "more"], {}).values[:, :5] == whole[:, :5]).all()
+    assert (document_digests.of(with_nulls, ["text", "more"], {}).values[1:, 5] != whole[1:, 5]).any()
 
 
 @pytest.mark.parametrize("rows", [[0], [5], [0, 1, 2], [1, 3, 4], list(range(6))])

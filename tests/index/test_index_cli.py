@@ -15,7 +15,7 @@ from rich.console import Console
 
 import pychunk
 from pychunk.cli import index as index_command
-from pychunk.inputs import scripts
+from pychunk.inputs import script_warning
 from pychunk.io import listing
 
 
@@ -314,7 +314,7 @@ def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, docume
 
 
 def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts, "_warned", set())
+    monkeypatch.setattr(script_warning, "_warned", set())
     path = tmp_path / "cats.txt"
     path.write_text("Кішки муркочуть, коли задоволені. Сонце є зорею. " * 20)
     assert invoke(["segment", str(path), "-m", "page"]).stderr == ""

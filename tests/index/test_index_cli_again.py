@@ -16,7 +16,7 @@ from command_line import invoke
 from index_commands import DOCUMENTS, refused, run, written
 
 import pychunk
-from pychunk.io import documents as io_documents
+from pychunk.io import document_batches as io_documents
 from pychunk.io import files as io_files
 
 

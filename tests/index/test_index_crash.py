@@ -19,7 +19,7 @@ pytest.importorskip("faiss")
 
 import pychunk
 from pychunk.index.index import Index
-from pychunk.index.store.store import Store, checksum
+from pychunk.index.store.index_folder import Store, checksum
 
 #: Documents come, are replaced and removed; parts of 40 chunks fill, many small ones become one, and the last save
 #: finds more than half of the chunks removed. Every second batch brings metadata.
@@ -94,7 +94,7 @@ def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, ki
 FULL = """
 import resource, signal, sys
 import pychunk
-from pychunk.index import contents
+from pychunk.index import writer as contents
 from pychunk.index.index import Index
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 made = pychunk.Segmenter("sentence", vectors="sentence")

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk._util.durable import PatientFile
-from pychunk.index import contents
+from pychunk._util.durable_files import BufferedFile
+from pychunk.index import writer
 from pychunk.index.index import Index
 from pychunk.index.lexical import postings
 from pychunk.index.store.part import PartWriter
@@ -25,8 +25,8 @@ def batch(number: int) -> Any:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "PART_CHUNKS", 10)
-    monkeypatch.setattr(contents, "_PIECE", 5)
+    monkeypatch.setattr(writer, "PART_CHUNKS", 10)
+    monkeypatch.setattr(writer, "_PIECE", 5)
     monkeypatch.setattr(postings, "_SHARE", 1)
 
 
@@ -123,7 +123,7 @@ def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monk
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
 def test_a_full_disk_is_told_by_the_file() -> None:
-    file = PatientFile(Path("/dev/full"))
+    file = BufferedFile(Path("/dev/full"))
     file.write(b"Okapi")
     with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
         file.drain()

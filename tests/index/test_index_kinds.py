@@ -15,8 +15,8 @@ pytest.importorskip("faiss")
 from index_reference import chunks_of, seen
 
 import pychunk
-from pychunk.index.dense import vectors as vectors_module
-from pychunk.index.dense.vectors import VectorIndex
+from pychunk.index.dense import vector_index as vectors_module
+from pychunk.index.dense.vector_index import VectorIndex
 from pychunk.index.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -198,7 +198,7 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
     assert [vectors_module.choose("auto", n, 512) for n in (0, last, last + 1)] == ["flat", "flat", "pq"]
     assert vectors_module.choose("auto", last, 768) == "pq"  # of 384 dimensions
     monkeypatch.setattr(vectors_module, "SCANNED", 100 * 512)
-    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
+    monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 100)
     _, table, _ = many
     with Index.create(tmp_path / "x", terms=None) as index:
         index.add(table.slice(0, 60))
@@ -214,7 +214,7 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
 def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
     article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
+    monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 100)
     table = article_chunks.slice(0, 600)
     every = {"k": table.num_rows + 5}
     few = {"where": {"number": 3}, "ids": ["a3", "a13"]}
@@ -243,7 +243,7 @@ def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
 def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
     articles: list[str], questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors_module.codes, "LEAST", 100)
+    monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 100)
     texts = [text[:3000] for text in articles[:40]]
     names = ["sentence", "section", "document"]
     nodes = pychunk.segment(texts, levels=names, vectors="chunk", ids=[f"a{i}" for i in range(40)]).chunks()
@@ -269,8 +269,8 @@ def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
 def test_codes_find_nearly_all_through_any_order_of_changes(
     dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors_module.codes, "LEAST", 200)
-    monkeypatch.setattr(vectors_module.codes, "_FEWEST", 20)
+    monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 200)
+    monkeypatch.setattr(vectors_module.quantized_index, "_FEWEST", 20)
     rng = np.random.default_rng(11)
     middles = rng.standard_normal((20, 32))
     held: dict[str, np.ndarray] = {}

@@ -12,7 +12,7 @@ import pytest
 from command_line import invoke
 
 import pychunk
-from pychunk.levels.segmenting import NodeSegmenter
+from pychunk.levels.level_segmenter import NodeSegmenter
 
 pytest.importorskip("faiss")
 

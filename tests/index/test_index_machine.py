@@ -15,7 +15,7 @@ pytest.importorskip("faiss")
 
 from index_reference import Reference, assert_equal_to, chunks_of
 
-from pychunk.index.dense import codes
+from pychunk.index.dense import quantized_index
 from pychunk.index.index import Index
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
@@ -46,7 +46,7 @@ class Machine(RuleBasedStateMachine):
         self.saved = Reference()
         self.changed = True
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(codes, "LEAST", 4)  # of so few vectors all are candidates: codes lose none
+        self.patch.setattr(quantized_index, "LEAST", 4)  # of so few vectors all are candidates: codes lose none
 
     @initialize(
         vectors=st.sampled_from(["sentence", "chunk", "both"]),

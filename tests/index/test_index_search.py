@@ -18,10 +18,10 @@ from index_reference import PETS, Reference, answers, assert_equal_to, chunks_of
 
 import pychunk
 from pychunk._engine.data.columns import COLUMNS
-from pychunk.index import contents as index_module
+from pychunk.index import writer as index_module
 from pychunk.index.dense import scan as scan_module
 from pychunk.index.index import Index
-from pychunk.index.lexical.terms import Analyzer
+from pychunk.index.lexical.analyzer import Analyzer
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -135,9 +135,9 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
         reference.add(chunks)
         assert_equal_to(reference, index, ["Sentence 7 of text 3", "text"], 5)
         searches = []
-        plain = scan_module.Scan.top
+        plain = scan_module.VectorScan.top
         monkeypatch.setattr(
-            scan_module.Scan, "top", lambda *each, **more: searches.append(each) or plain(*each, **more)
+            scan_module.VectorScan, "top", lambda *each, **more: searches.append(each) or plain(*each, **more)
         )
         index.search(["Sentence 7 of text 3", "text"] * 20, k=10, mode="dense")
         assert len(searches) == 1

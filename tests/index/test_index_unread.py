@@ -15,9 +15,9 @@ from command_line import invoke
 from test_index_again import all_hits
 
 import pychunk
-from pychunk.cli import seen
-from pychunk.cli.seen import Seen, mark
-from pychunk.index.store import digests
+from pychunk.cli import file_cache
+from pychunk.cli.file_cache import FileCache, mark
+from pychunk.index.store import document_digests
 from pychunk.io.files import find
 from pychunk.io.formats import text_files
 
@@ -35,7 +35,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return whole(blocks, file, tell)
 
     monkeypatch.setattr(text_files, "document", told)
-    monkeypatch.setattr(seen, "_TICK", 0)
+    monkeypatch.setattr(file_cache, "_TICK", 0)
     return names
 
 
@@ -101,7 +101,7 @@ def test_what_the_index_lost_or_cuts_otherwise_is_read(tmp_path: Path, folder: P
 def test_a_file_that_changed_just_now_is_read_again(
     tmp_path: Path, folder: Path, read: list[str], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(seen, "_TICK", 3600 * 10**9)
+    monkeypatch.setattr(file_cache, "_TICK", 3600 * 10**9)
     for _ in range(2):
         read.clear()
         index(folder, "-o", tmp_path / "x.idx")
@@ -129,19 +129,21 @@ def test_damage_to_what_is_known_of_files_is_harmless_and_found(tmp_path: Path, 
 
 
 def test_what_is_known_of_a_file_is_of_that_file_alone(tmp_path: Path, folder: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(seen, "_TICK", 0)
+    monkeypatch.setattr(file_cache, "_TICK", 0)
     files = find(str(folder))
     how = np.array([mark(0), mark(0), mark(1), mark(1)], np.uint64)
-    values = np.concatenate([digests.keys(seen._paths(files))[None], np.arange(8, dtype=np.uint64).reshape(2, 4) + 1])
-    known = Seen(tmp_path)
-    known.note(files, how, digests.Digests(seen._paths(files), values))
+    values = np.concatenate(
+        [document_digests.keys(file_cache._paths(files))[None], np.arange(8, dtype=np.uint64).reshape(2, 4) + 1]
+    )
+    known = FileCache(tmp_path)
+    known.note(files, how, document_digests.Digests(file_cache._paths(files), values))
     known.save(lambda own: own.values[0] == values[0, 3])
-    same, found = Seen(tmp_path).known(files[::-1], how[::-1].copy())
+    same, found = FileCache(tmp_path).known(files[::-1], how[::-1].copy())
     assert same.tolist() == [False, True, True, True]
     assert found.ids.to_pylist() == [file.path for file in files[2::-1]]
     assert (found.values == values[:, 2::-1]).all()
     others = [files[0]._replace(size=1), files[1]._replace(stamp=None), files[2]._replace(stamp=(1, 2, -3)), files[0]]
-    assert not Seen(tmp_path).known(others, how[[0, 1, 2, 2]])[0].any()
+    assert not FileCache(tmp_path).known(others, how[[0, 1, 2, 2]])[0].any()
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])

@@ -16,9 +16,9 @@ from command_line import invoke
 from index_reference import chunks_of
 
 import pychunk
-from pychunk.index import ingest
+from pychunk.index import chunk_tables
 from pychunk.index.index import Index
-from pychunk.index.store import digests
+from pychunk.index.store import document_digests
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 NAMES = [uuid.UUID(int=7), uuid.UUID(int=2**127 + 0xABC)]
@@ -106,8 +106,8 @@ def test_uuids_by_way_of_files_and_the_command_line(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": TEXTS, "key": arrow(NAMES)}), tmp_path / "texts.parquet")
     run("index", tmp_path / "chunks.parquet", "-o", tmp_path / "x")
     run("index", tmp_path / "texts.parquet", "--ids", "key", "-o", tmp_path / "y")
-    again = ingest.encode_chunks(pq.read_table(tmp_path / "chunks.parquet"))
-    assert ingest.of_uuids(again)
+    again = chunk_tables.encode_chunks(pq.read_table(tmp_path / "chunks.parquet"))
+    assert chunk_tables.of_uuids(again)
     for path in (tmp_path / "x", tmp_path / "y"):
         found = json.loads(run("search", path, "cats", "-k", "1", "--json"))
         assert found["hits"][0]["id"] == str(NAMES[0])
@@ -128,7 +128,7 @@ def test_a_page_shows_the_hits_of_documents_of_uuids(tmp_path: Path) -> None:
 def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
     table = pa.table({"id": arrow(NAMES), "text": TEXTS})
     seg = pychunk.Segmenter("sentence", vectors="sentence")
-    documents = digests.of(table, ["text"], seg.options)
+    documents = document_digests.of(table, ["text"], seg.options)
     assert documents.ids.to_pylist() == list(map(str, NAMES))
     with Index.create(tmp_path / "x") as index:
         assert index.changed(documents).all()
@@ -142,4 +142,4 @@ def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
         assert index.ids() == NAMES
     some = pa.table({"id": pa.array([None, NAMES[0].bytes], pa.uuid()), "text": TEXTS})
     with pytest.raises(ValueError, match="must have an id; 1 have none"):
-        digests.of(some, ["text"], None)
+        document_digests.of(some, ["text"], None)

@@ -16,10 +16,10 @@ from command_line import invoke
 from index_reference import answers, chunks_of
 
 import pychunk
-from pychunk.cli.shared.joined import joined
+from pychunk.cli.shared.merge_rows import joined
 from pychunk.index.index import Index
 from pychunk.index.merge import merged
-from pychunk.io.documents import Batch
+from pychunk.io.document_batches import Batch
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

@@ -17,9 +17,9 @@ from command_line import invoke
 from pdfs import Page, made
 
 import pychunk
-from pychunk.index.lexical.terms import Analyzer
+from pychunk.index.lexical.analyzer import Analyzer
 from pychunk.index.merge import merged
-from pychunk.index.search.paging import pages_of
+from pychunk.index.search.hit_pages import pages_of
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 

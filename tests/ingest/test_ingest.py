@@ -20,8 +20,8 @@ from command_line import invoke
 from corpora import contents, corpus, sentences, wiki
 
 import pychunk
-from pychunk.ingest import IngestError, Report, ingest, output, shards
-from pychunk.ingest.manifest import Manifest, differences
+from pychunk.ingest import IngestError, Report, ingest, shard_output, shards
+from pychunk.ingest.run_manifest import Manifest, differences
 from pychunk.ingest.sample import rank
 from pychunk.io import files, source
 
@@ -178,9 +178,9 @@ def test_resumed_after_any_step_the_bytes_are_the_same(
 
     with monkeypatch.context() as patch:
         if step == "named":
-            patch.setattr(output, "settle", then_stop(output.settle))
+            patch.setattr(shard_output, "settle", then_stop(shard_output.settle))
         elif step == "letters":
-            patch.setattr(output.letters, "put", then_stop(output.letters.put))
+            patch.setattr(shard_output.dead_letters, "put", then_stop(shard_output.dead_letters.put))
         else:
             patch.setattr(Manifest, "save", then_stop(Manifest.save))
         with pytest.raises(Stop):

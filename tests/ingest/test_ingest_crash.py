@@ -27,7 +27,7 @@ from fuzz.writes import Case, FailingDisk, small_disk
 
 from pychunk.ingest import IngestError, ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.io.workers import _finished, _pool
+from pychunk.io.page_workers import _finished, _pool
 
 LARGE = 200_000_000
 

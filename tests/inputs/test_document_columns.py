@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import Segmenter, functions
+from pychunk import Segmenter, api
 from pychunk.inputs import arguments, document_columns
-from pychunk.inputs.document_columns import DOCUMENT_COLUMNS, NAMES, Said
-from pychunk.inputs.spans import ragged_starts
-from pychunk.integrations import blocks
-from pychunk.integrations.blocks import BlockSegmenter
+from pychunk.inputs.document_columns import DOCUMENT_COLUMNS, NAMES, DocumentColumns
+from pychunk.inputs.span_inputs import ragged_starts
+from pychunk.integrations import data_frame_chunks
+from pychunk.integrations.data_frame_chunks import BlockSegmenter
 
 TEXTS = ["Cats purr. The sun burns. Dogs bark.", "", "One. Two."]
 SAID: dict[str, list[Any]] = {
@@ -60,7 +60,7 @@ def polars_of(name: str) -> Any:
 
 def test_every_entry_is_a_keyword_and_is_tried_here() -> None:
     assert tuple(SAID) == tuple(OPTIONS) == NAMES
-    assert set(NAMES) == set(Said.__annotations__)
+    assert set(NAMES) == set(DocumentColumns.__annotations__)
 
 
 @pytest.mark.parametrize("frame", [arrow_of, pandas_of, polars_of])
@@ -78,20 +78,20 @@ def test_the_name_of_a_column_says_what_its_values_say(name: str, frame: Callabl
 
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_of_a_distributed_frame_take_every_entry(name: str) -> None:
-    blocks = BlockSegmenter.of(column="text", ids=None, keep=["n"], **{name: "c"}, **OPTIONS[name])
-    made = pa.concat_tables(list(blocks(arrow_of(name))))
+    data_frame_chunks = BlockSegmenter.of(column="text", ids=None, keep=["n"], **{name: "c"}, **OPTIONS[name])
+    made = pa.concat_tables(list(data_frame_chunks(arrow_of(name))))
     same = pychunk.segment(arrow_of(name), column="text", keep=["n"], **{name: "c"}, **OPTIONS[name])
     assert made.drop_columns(["document"]).equals(same.table.drop_columns(["document"]))
-    assert set(blocks.needed(["text", "c", "n", "other"])) == {"text", "c", "n"}
+    assert set(data_frame_chunks.needed(["text", "c", "n", "other"])) == {"text", "c", "n"}
 
 
 def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
     table = pa.table({"text": TEXTS, "title": SAID["titles"]})
     named = pychunk.segment(table, column="text", summary="title", titles="title")
     assert pychunk.segment(table, column="text", summary="title").table.equals(named.table)
-    blocks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
-    assert blocks.needed(["text", "title", "n"]) == ["text", "title"]
-    assert blocks.needed(None) == []  # whether there is one is not known: all are read
+    data_frame_chunks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
+    assert data_frame_chunks.needed(["text", "title", "n"]) == ["text", "title"]
+    assert data_frame_chunks.needed(None) == []  # whether there is one is not known: all are read
     with pytest.raises(ValueError, match="method 'pic' needs titles=: a title for each document, or"):
         pychunk.segment(table.drop_columns(["title"]), summary="title")
 
@@ -170,7 +170,7 @@ def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pyt
     )
     for module in (document_columns, arguments):
         monkeypatch.setattr(module, "DOCUMENT_COLUMNS", (*DOCUMENT_COLUMNS, entry))
-    for module in (document_columns, arguments, blocks, functions):
+    for module in (document_columns, arguments, data_frame_chunks, api):
         monkeypatch.setattr(module, "NAMES", (*NAMES, "lengths"))
 
     class Runs(pychunk.Method):

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_text import TEXTS
+from test_sentence_splitter import TEXTS
 
 import pychunk
 from pychunk._engine import native
-from pychunk.integrations.blocks import BlockSegmenter
+from pychunk.integrations.data_frame_chunks import BlockSegmenter
 
 PROSE = st.lists(st.sampled_from(["Cats", "purr.", "The", "sun", "burns.", "\n", "é", "中"]), max_size=30).map(" ".join)
 DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE, st.none()), max_size=8)

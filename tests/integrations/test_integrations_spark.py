@@ -158,10 +158,10 @@ def test_a_worker_makes_one_segmenter(spark: SparkSession) -> None:
     adapter.segment(frame, "sentence", column="text", max_tokens=77).collect()
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pychunk import functions
+        from pychunk import api
 
         list(batches)
-        known = [made for _, made in functions._segmenters.values() if made.plan.max_tokens == 77]
+        known = [made for _, made in api._segmenters.values() if made.plan.max_tokens == 77]
         yield pa.record_batch({"pid": [os.getpid()], "made": [len(known)]})
 
     counts = frame.mapInArrow(made, "pid long, made long").collect()

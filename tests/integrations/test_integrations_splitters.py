@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_text import TEXTS
+from test_sentence_splitter import TEXTS
 
 import pychunk
 from pychunk.integrations import chunking_evaluation

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import invoke
 
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import arrow_messages, parquet_files, parquet_footer
 from pychunk.io.source import open_source
 

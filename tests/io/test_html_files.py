@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 import pychunk
-from pychunk._util.memory import LACK
+from pychunk._util.memory_errors import LACK
 from pychunk.io.decompression.bzip2 import Block
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import html_files
 from pychunk.io.source import open_source
-from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE
+from pychunk.parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE
 from pychunk.parsing.html import html_guard
 
 PROSE = "The river rises in the hills north of the town and runs for forty miles before it meets the sea. "

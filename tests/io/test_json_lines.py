@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pychunk._engine import native
 from pychunk.io.decompression.bzip2 import Block
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import json_lines
 from pychunk.io.source import open_source
 

@@ -12,10 +12,10 @@ from pychunk._engine.data.blocks import Blocks
 from pychunk.cli.main import app
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.io.documents import DeadLetters
+from pychunk.io.document_batches import DeadLetters
 from pychunk.io.formats import json_arrays
 from pychunk.io.formats.paged_files import why_empty
-from pychunk.parsing.pdf.paged import Paged, Span
+from pychunk.parsing.pdf.paged_text import Paged, Span
 
 NOTEBOOK = {"cells": [{"cell_type": "markdown", "source": ["# Tide"]}], "metadata": {}, "nbformat": 4}
 FILES: dict[str, bytes] = {

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk.ingest import ingest
 from pychunk.io.decompression import bzip2, streams
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.source import Source, open_source
 from pychunk.methods import METHODS
 
@@ -85,7 +85,7 @@ def test_a_real_dump_gives_its_articles(data: Path) -> None:
 def test_pages_are_those_of_an_xml_parser(data: Path) -> None:
     from xml.etree import ElementTree
 
-    from pychunk.io.documents import refuse
+    from pychunk.io.document_batches import refuse
     from pychunk.io.wiki import mediawiki
 
     path = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
@@ -94,7 +94,7 @@ def test_pages_are_those_of_an_xml_parser(data: Path) -> None:
             (each.findtext("{*}title"), each.findtext("{*}id"), each.findtext("{*}revision/{*}text"))
             for each in ElementTree.parse(file).getroot().findall("{*}page")
         ]
-    wanted = mediawiki.Wanted(frozenset(), True)
+    wanted = mediawiki.PageFilter(frozenset(), True)
     with open(path, "rb") as file:
         pages = mediawiki.pages(streams.blocks(file, path, refuse), path, refuse, wanted)
         texts = [mediawiki.Parsed(each.data).texts for each in pages]
@@ -492,10 +492,10 @@ def _limited(original: object, size: int) -> object:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])), max_size=6), st.integers(1, 400))
 def test_borders_of_blocks_do_not_matter(texts: list[str], size: int) -> None:
-    from pychunk.io.documents import refuse
+    from pychunk.io.document_batches import refuse
     from pychunk.io.wiki import mediawiki
 
     plain = HEAD + b"".join(page(i, text) for i, text in enumerate(texts)) + FOOT
     blocks = (bzip2.Block(plain[i : i + size], i) for i in range(0, len(plain), size))
-    found = mediawiki.pages(blocks, "f", refuse, mediawiki.Wanted())
+    found = mediawiki.pages(blocks, "f", refuse, mediawiki.PageFilter())
     assert [mediawiki.Parsed(each.data).texts[("revision", "text")] for each in found] == texts

@@ -12,12 +12,12 @@ from corpora import contents
 from pdfs import Page, made
 
 from pychunk import segment
-from pychunk._util.isolated import OutOfMemoryError
-from pychunk._util.memory import LACK
+from pychunk._util.memory_errors import LACK
+from pychunk._util.worker_process import OutOfMemoryError
 from pychunk.io import DeadLetter, open_source
 from pychunk.io.formats import pdf_files
-from pychunk.parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
-from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
+from pychunk.parsing.pdf.pdf_document import read_pdf
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 from pdf_texts import IMAGE, SCAN, headed, running_pages

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk.io.decompression.bzip2 import Block
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.kinds import KINDS, kind_of
 from pychunk.io.source import open_source
 
@@ -279,7 +279,7 @@ def test_wikiextractor_json_is_json_lines(tmp_path: Path) -> None:
     st.integers(1, 99),
 )
 def test_borders_of_blocks_do_not_matter_to_wikiextractor_output(bodies: list[str], size: int) -> None:
-    from pychunk.io.documents import refuse
+    from pychunk.io.document_batches import refuse
     from pychunk.io.wiki import wikiextractor
 
     data = "".join(f'<doc id="{i}" url="" title="t">\nt\n\n{body}\n</doc>\n' for i, body in enumerate(bodies)).encode()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pychunk.io import DeadLetter, columns, open_source
+from pychunk.io import DeadLetter, column_batches, open_source
 from pychunk.io.decompression import streams
-from pychunk.io.documents import Document, grouped, schema, table_of
-from pychunk.io.formats import json_lines, tables
+from pychunk.io.document_batches import Document, grouped, schema, table_of
+from pychunk.io.formats import json_lines, table_parts
 
 
 @settings(max_examples=60, deadline=None)
@@ -37,9 +37,9 @@ def test_columns_are_grouped_like_documents(texts: list[str | None], named: str,
     schema_ = schema((("extra", pa.int16()),))
     found: list[DeadLetter] = []
     spans = [range(at, min(at + cuts, len(texts))) for at in range(0, len(texts), cuts)]
-    parts = [tables.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
-    runs = columns.runs(parts, "f", found.append, column="text", keep=("extra",))
-    groups = [columns.joined(group) for group in columns.grouped(runs, max_bytes)]
+    parts = [table_parts.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
+    runs = column_batches.runs(parts, "f", found.append, column="text", keep=("extra",))
+    groups = [column_batches.joined(group) for group in column_batches.grouped(runs, max_bytes)]
 
     named_ids = [None] * len(texts) if ids is None else ids.to_pylist()
     documents = [

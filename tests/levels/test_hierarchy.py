@@ -26,8 +26,8 @@ from pychunk._engine import native
 from pychunk._engine.data.plan import Plan
 from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import levels as slow
-from pychunk.features.sentences import with_sentences
-from pychunk.levels.build import segment_levels
+from pychunk.features.sentence_features import with_sentences
+from pychunk.levels.hierarchy_builder import segment_levels
 from pychunk.methods.structure import Structure
 from pychunk.parsing.markdown import blocks_of
 

@@ -13,7 +13,7 @@ from pychunk import Hierarchy
 from pychunk._engine import native as _native
 from pychunk._engine.reference import levels as slow
 from pychunk.levels.pooling import pooled
-from pychunk.levels.trees import agglomerated
+from pychunk.levels.similarity_trees import agglomerated
 
 
 @settings(max_examples=60, deadline=None)

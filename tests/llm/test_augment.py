@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk._engine import native
-from pychunk._util.words import whole_words
-from pychunk.augmentation import Document, windows
+from pychunk._util.truncation import whole_words
+from pychunk.augmentation import Document, context_windows
 from pychunk.cli.main import app
-from pychunk.inputs.texts import NotedRowError
+from pychunk.inputs.texts import PartialRowError
 
 TEXTS = ["Aspirin, for adults. Take it with food.  Never twice a day.", "One.", "", "Compass. Keep it dry."]
 
@@ -131,7 +131,7 @@ def test_documents_of_which_a_function_makes_nothing_have_no_context_where_they_
     assert contexts(chunks) == ["about a\nCats"] * 2 + ["Dogs", "about d\nStar"]
     assert [error.row for error in chunks.errors] == [1, 2]
     assert reason in chunks.errors[0].reason
-    assert isinstance(chunks.errors[0], NotedRowError)
+    assert isinstance(chunks.errors[0], PartialRowError)
     every = sentences(batch[:2], augment=lambda _: [], on_error="skip")
     assert contexts(every) == [""] * 3
     assert [error.row for error in every.errors] == [0, 1]
@@ -189,7 +189,7 @@ def test_chunks_with_contexts_are_shown_with_hits(tmp_path: Path) -> None:
 
 def test_windows_by_hand() -> None:
     """Of seven chunks, of four and of one; four others are read around each."""
-    first, end = windows.around(np.full(7, 7), np.arange(7), 4)
+    first, end = context_windows.around(np.full(7, 7), np.arange(7), 4)
     assert [list(range(a, b)) for a, b in zip(first.tolist(), end.tolist(), strict=True)] == [
         [0, 1, 2, 3, 4],
         [0, 1, 2, 3, 4],
@@ -199,7 +199,7 @@ def test_windows_by_hand() -> None:
         [2, 3, 4, 5, 6],
         [2, 3, 4, 5, 6],
     ]
-    first, end = windows.around(np.array([4, 4, 1]), np.array([0, 3, 0]), 4)
+    first, end = context_windows.around(np.array([4, 4, 1]), np.array([0, 3, 0]), 4)
     assert (first.tolist(), end.tolist()) == ([0, 0, 0], [4, 4, 1])
     texts = [str(i) for i in range(20)]
     long, short = (Document(0, None, pa.table({"text": each})) for each in (texts, texts[:10]))
@@ -283,7 +283,7 @@ def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) ->
 
 
 def most_central(vectors: Any, first: Any, since: Any, until: Any) -> list[int]:
-    """As csrc/vectors/central.h says it, in whole numbers, which Python has of any size."""
+    """As csrc/vectors/extractive_summary.h says it, in whole numbers, which Python has of any size."""
     whole = [[int(each) for each in row] for row in np.rint(vectors.astype(np.float64) * 2048)]
     best = []
     for chunk, (begin, end) in enumerate(zip(since.tolist(), until.tolist(), strict=True)):
@@ -311,7 +311,7 @@ def test_the_most_central_sentence_is_that_of_whole_numbers(dim: int, threads: i
     vectors[::11] = 0
     since, until, begin = [], [], 0
     for size in sizes:
-        low, high = windows.around(np.full(size, size), np.arange(size), 4)
+        low, high = context_windows.around(np.full(size, size), np.arange(size), 4)
         since, until, begin = [*since, *(low + begin)], [*until, *(high + begin)], begin + size
     bounds = first, np.array(since), np.array(until)
     found = native.most_central(vectors, *bounds, threads=threads)

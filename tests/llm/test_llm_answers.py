@@ -20,7 +20,7 @@ import pychunk
 import pychunk.llm.client
 from pychunk.answers import Answer, answer, from_hits
 from pychunk.llm import LLM, LimitReachedError, LLMError
-from pychunk.llm.answers import LETTERS, Asked, option_of
+from pychunk.llm.cited_answers import LETTERS, CitedQuestion, option_of
 
 #: Three documents of two pages each.
 TEXTS = [
@@ -275,4 +275,4 @@ def test_a_dry_run_asks_nothing(index: Any) -> None:
         found = answer(index, QUESTIONS, OPTIONS, llm=llm, strict=True)
         assert [each.reason for each in found] == ["dry run"] * 2
         assert llm.account.total.calls == 2
-        assert Asked("x", []).options is None
+        assert CitedQuestion("x", []).options is None

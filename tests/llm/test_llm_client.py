@@ -18,7 +18,7 @@ from llm_server import Server, nobody, together
 
 pytest.importorskip("httpx2")
 
-from pychunk.llm import LLM, Ask, LimitReachedError, LLMError, Reply
+from pychunk.llm import LLM, LimitReachedError, LLMError, Request, Response
 from pychunk.llm import client as client_module
 from pychunk.llm.cache import Cache
 
@@ -38,13 +38,13 @@ def client(server: Server, **more: object) -> LLM:
 
 def test_answers_come_in_the_order_of_questions() -> None:
     with Server(answer=together(4)) as server, client(server) as llm:
-        replies = llm.ask_many([Ask(f"question {number}") for number in range(40)])
+        replies = llm.ask_many([Request(f"question {number}") for number in range(40)])
         assert [f"question {number}'" in reply.text for number, reply in enumerate(replies)] == [True] * 40
         assert server.counts["calls"] == 40
         assert 4 <= server.most_at_once <= llm.concurrency
         total = llm.account.total
         assert (total.calls, total.cached, total.failed) == (40, 0, 0)
-        assert total.tokens_in == sum(Ask(f"question {number}").tokens for number in range(40))
+        assert total.tokens_in == sum(Request(f"question {number}").tokens for number in range(40))
         assert total.seconds > 0
 
 
@@ -56,7 +56,7 @@ def test_a_text_that_is_too_long_is_an_error_of_that_question() -> None:
 
 def test_equal_questions_are_asked_once() -> None:
     with Server("slow", delay=0.05) as server, client(server) as llm:
-        replies = llm.ask_many([Ask("the same")] * 5)
+        replies = llm.ask_many([Request("the same")] * 5)
         assert len({reply.text for reply in replies}) == 1
         assert server.counts["calls"] == 1
         assert [reply.cached for reply in replies] == [False, True, True, True, True]
@@ -87,7 +87,7 @@ def test_what_does_not_pass_is_an_error_of_that_question(fault: str) -> None:
 def test_an_endpoint_that_answers_nothing_ends_the_run() -> None:
     with Server("500,always") as server, client(server, retries=0, concurrency=2) as llm:
         with pytest.raises(LLMError, match="failed one after the other"):
-            llm.ask_many([Ask(f"question {number}") for number in range(100)])
+            llm.ask_many([Request(f"question {number}") for number in range(100)])
         assert server.counts["calls"] <= 8 + 2
 
 
@@ -198,12 +198,12 @@ def test_questions_of_another_type_say_what_to_pass() -> None:
     with pytest.raises(TypeError, match=r"parameters=\{'temperature': ...\}"):
         llm.ask("What is a chunk?", temperature=1)
     with pytest.raises(TypeError, match="an Ask has its fields"):
-        llm.ask(Ask("What is a chunk?"), max_tokens=1)
+        llm.ask(Request("What is a chunk?"), max_tokens=1)
     for wrong in ({"key": 5}, {"cache": None}):
         with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):
             LLM("http://host/v1", "m", **wrong)
     with Server() as server, client(server) as llm:
-        assert [reply.fault for reply in llm.ask_many(["One?", Ask("Two?"), "One?"])] == [""] * 3
+        assert [reply.fault for reply in llm.ask_many(["One?", Request("Two?"), "One?"])] == [""] * 3
         assert server.counts["calls"] == 2
 
 
@@ -240,7 +240,7 @@ def test_an_interrupted_call_leaves_none_behind() -> None:
     code = (
         "import sys, signal, threading, time, os\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # what shells start in the background ignores it
-        "from pychunk.llm import LLM, Ask\n"
+        "from pychunk.llm import LLM, Request\n"
         "llm = LLM(sys.argv[1], 'test', cache=False)\n"
         "def interrupt():\n"
         # Not before calls are under way: Python loses an interrupt that comes while it imports (1 of 120 runs).
@@ -250,7 +250,7 @@ def test_an_interrupted_call_leaves_none_behind() -> None:
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "threading.Thread(target=interrupt, daemon=True).start()\n"
         "try:\n"
-        "    llm.ask_many([Ask(str(n)) for n in range(50)])\n"
+        "    llm.ask_many([Request(str(n)) for n in range(50)])\n"
         "except KeyboardInterrupt:\n"
         "    print(len(llm._under_way), llm._wire[2]._value)\n"
     )
@@ -265,7 +265,7 @@ def test_an_interrupted_call_leaves_none_behind() -> None:
 def test_memory_of_a_stream_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "_PART", 100)
     with Server() as server, client(server, concurrency=2) as llm:
-        asked = (Ask(str(number)) for number in range(5000))
+        asked = (Request(str(number)) for number in range(5000))
         replies = llm.stream(asked)
         assert next(replies).fault == ""
         assert server.counts["calls"] == 100
@@ -280,7 +280,7 @@ def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
         texts = []
         for _ in range(2):
             with client(server, cache=tmp_path / "c.sqlite") as llm:
-                replies = llm.ask_many([Ask(f"question {number}", logprobs=2) for number in range(30)])
+                replies = llm.ask_many([Request(f"question {number}", logprobs=2) for number in range(30)])
                 texts.append([(reply.text, reply.logprobs, reply.tokens_out) for reply in replies])
         assert texts[0] == texts[1]
         assert server.counts["calls"] == 30
@@ -289,14 +289,14 @@ def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
 
 def test_the_key_of_an_answer_is_all_that_it_depends_on(tmp_path: Path) -> None:
     with Server() as server, client(server, cache=tmp_path / "c.sqlite") as llm:
-        plain = Ask("same", system="s", version="1")
+        plain = Request("same", system="s", version="1")
         others = [
-            Ask("same", system="t", version="1"),
-            Ask("same", system="s", version="2"),
-            Ask("same", system="s", version="1", max_tokens=5),
-            Ask("same", system="s", version="1", logprobs=1),
-            Ask("same", system="s", version="1", schema=SCHEMA),
-            Ask("same", system="s", version="1", parameters={"seed": 1}),
+            Request("same", system="t", version="1"),
+            Request("same", system="s", version="2"),
+            Request("same", system="s", version="1", max_tokens=5),
+            Request("same", system="s", version="1", logprobs=1),
+            Request("same", system="s", version="1", schema=SCHEMA),
+            Request("same", system="s", version="1", parameters={"seed": 1}),
         ]
         llm.ask_many([plain, *others, plain])
         assert server.counts["calls"] == 1 + len(others)
@@ -314,7 +314,7 @@ def test_failures_are_not_cached(tmp_path: Path) -> None:
 
 def _ask_in_process(url: str, path: str) -> None:
     with LLM(url, "test", cache=path) as llm:
-        llm.ask_many([Ask(f"question {number}") for number in range(60)])
+        llm.ask_many([Request(f"question {number}") for number in range(60)])
 
 
 @pytest.mark.slow
@@ -358,9 +358,9 @@ def test_a_damaged_cache_says_so(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_killed_run_pays_for_nothing_twice(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pychunk.llm import LLM, Ask\n"
+        "import sys\nfrom pychunk.llm import LLM, Request\n"
         "llm = LLM(sys.argv[1], 'test', cache=sys.argv[2], concurrency=4)\n"
-        "llm.ask_many([Ask(str(n)) for n in range(300)])\n"
+        "llm.ask_many([Request(str(n)) for n in range(300)])\n"
     )
     arguments = [sys.executable, "-c", code]
     with Server("slow", delay=0.01) as server:
@@ -384,7 +384,7 @@ def test_a_killed_run_pays_for_nothing_twice(tmp_path: Path) -> None:
 
 
 def test_max_calls_is_exact_and_resumable(tmp_path: Path) -> None:
-    asks = [Ask(f"question {number}") for number in range(30)]
+    asks = [Request(f"question {number}") for number in range(30)]
     with Server() as server:
         with client(server, cache=tmp_path / "c.sqlite", max_calls=17) as llm:
             with pytest.raises(LimitReachedError, match="max_calls=17"):
@@ -396,7 +396,7 @@ def test_max_calls_is_exact_and_resumable(tmp_path: Path) -> None:
 
 
 def test_cost_exceeds_its_limit_by_calls_under_way_at_most(tmp_path: Path) -> None:
-    asks = [Ask(f"question {number:02}") for number in range(60)]
+    asks = [Request(f"question {number:02}") for number in range(60)]
     with (
         Server("slow", delay=0.01) as server,
         client(server, price=(1000.0, 2000.0), max_cost=0.3, concurrency=3) as llm,
@@ -411,7 +411,7 @@ def test_cost_exceeds_its_limit_by_calls_under_way_at_most(tmp_path: Path) -> No
 def test_max_tokens() -> None:
     with Server() as server, client(server, max_tokens=100, concurrency=1) as llm:
         with pytest.raises(LimitReachedError, match="max_tokens=100"):
-            llm.ask_many([Ask(f"question {number}") for number in range(60)])
+            llm.ask_many([Request(f"question {number}") for number in range(60)])
         total = llm.account.total
         assert 100 <= total.tokens_in + total.tokens_out <= 130
 
@@ -429,7 +429,7 @@ def test_dry_run_counts_once_what_the_cache_would_know_by_then(tmp_path: Path) -
 
 
 def test_dry_run_asks_nothing_and_predicts(tmp_path: Path) -> None:
-    asks = [Ask(f"question {number % 20}", max_tokens=50) for number in range(30)]
+    asks = [Request(f"question {number % 20}", max_tokens=50) for number in range(30)]
     with Server() as server:
         with client(server, cache=tmp_path / "c.sqlite") as llm:
             llm.ask_many(asks[:5])
@@ -447,9 +447,9 @@ def test_dry_run_asks_nothing_and_predicts(tmp_path: Path) -> None:
 
 def test_stages_add_up() -> None:
     with Server() as server, client(server) as llm:
-        llm.ask_many([Ask("a", stage="x"), Ask("b", stage="x"), Ask("c", stage="y")])
+        llm.ask_many([Request("a", stage="x"), Request("b", stage="x"), Request("c", stage="y")])
         before = llm.account.copy()
-        llm.ask_many([Ask("d", stage="y")])
+        llm.ask_many([Request("d", stage="y")])
         assert {stage: counts["calls"] for stage, counts in llm.account.since(before).items()} == {"y": 1}
         assert {stage: counts.calls for stage, counts in llm.account.stages.items()} == {"x": 2, "y": 2}
 
@@ -504,5 +504,5 @@ def test_old_answers_in_a_cache_are_asked_anew(tmp_path: Path) -> None:
 
 
 def test_a_reply_with_text_has_no_fault() -> None:
-    assert Reply("text").fault == ""
-    assert Reply("  ").fault == "the answer was empty"
+    assert Response("text").fault == ""
+    assert Response("  ").fault == "the answer was empty"

@@ -18,7 +18,7 @@ from test_llm_queries import ANYTHING, Scripted
 
 import pychunk
 import pychunk.llm.client
-from pychunk.augmentation import ContextByModel, SummaryByModel
+from pychunk.augmentation import LLMNeighbourSource, LLMSummarySource
 from pychunk.augmentation.augment import with_client
 from pychunk.llm import LLM, LimitReachedError, LLMError
 
@@ -31,7 +31,7 @@ TEXTS = [
     "Alone.",
 ]
 COUNTS = [14, 3, 1]
-MADE = {"summary": SummaryByModel, "context": ContextByModel}
+MADE = {"summary": LLMSummarySource, "context": LLMNeighbourSource}
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_a_summary_is_asked_for_once_a_document_and_a_context_once_a_chunk(chunk
         assert contexts(found) == [*expected, *(f"{at} of 1 2 3" for at in (1, 2, 3)), "1 of 1"]
         assert server.counts["kind chunk_context"] == 18
         assert llm.account.stages["context:llm"].calls == 18
-        both = pychunk.augment(chunks, [SummaryByModel(llm, window=2), "head:characters=6"])
+        both = pychunk.augment(chunks, [LLMSummarySource(llm, window=2), "head:characters=6"])
         assert contexts(both)[-1] == "all of 1\nAlone."
 
 
@@ -124,7 +124,7 @@ def test_an_attempt_that_fails_is_made_again(chunks: Any, script: str) -> None:
         Server(script, answer=said) as server,
         LLM(server.url, "test", cache=False, **limits_of(script)) as llm,
     ):
-        found = pychunk.augment(chunks[17:], SummaryByModel(llm))
+        found = pychunk.augment(chunks[17:], LLMSummarySource(llm))
         assert (contexts(found), found.errors) == (["all of 1"], [])
         assert server.counts["calls"] == 2
 
@@ -134,7 +134,7 @@ def test_an_attempt_that_fails_is_made_again(chunks: Any, script: str) -> None:
 )
 def test_other_faults_of_the_answer_are_text(chunks: Any, script: str) -> None:
     with Server(script) as server, LLM(server.url, "test", cache=False) as llm:
-        found = pychunk.augment(chunks, SummaryByModel(llm))
+        found = pychunk.augment(chunks, LLMSummarySource(llm))
         assert found.errors == []
         assert all(0 < len(each) <= 250 and each.isprintable() for each in contexts(found))
 
@@ -171,7 +171,7 @@ def test_whatever_a_model_answers_a_chunk_has_a_context_of_its_size_and_keeps_it
     answers: list[str], characters: int
 ) -> None:
     chunks = pychunk.segment(TEXTS, "paragraph", atoms=False)
-    for made in (SummaryByModel, ContextByModel):
+    for made in (LLMSummarySource, LLMNeighbourSource):
         found = pychunk.augment(chunks, made(Scripted(answers), characters=characters))
         assert found.table.drop_columns(["context"]).equals(chunks.table)
         for each in contexts(found):
@@ -201,7 +201,7 @@ def test_by_the_environment_in_workers_and_again_from_the_cache(
         assert contexts(pickle.loads(pickle.dumps(made))(TEXTS)) == contexts(found)
         assert server.counts["calls"] == 18, "the second run has answers from the cache"
         with LLM(server.url, "test", cache=False, max_calls=2) as llm, pytest.raises(LimitReachedError):
-            pychunk.segment(TEXTS, "paragraph", atoms=False, augment=ContextByModel(llm))
+            pychunk.segment(TEXTS, "paragraph", atoms=False, augment=LLMNeighbourSource(llm))
         with LLM("http://127.0.0.1:9/v1", "test", cache=False, dry_run=True) as llm:
             dry = pychunk.segment(TEXTS, "paragraph", atoms=False, augment=with_client(["context:llm"], llm))
             assert contexts(dry) == contexts(pychunk.augment(made(TEXTS).table.drop_columns(["context"]), "neighbours"))
@@ -211,7 +211,7 @@ def test_by_the_environment_in_workers_and_again_from_the_cache(
         LLM(server.url, "test", "wrong", cache=False) as llm,
         pytest.raises(LLMError, match="PYCHUNK_LLM_KEY"),
     ):
-        pychunk.segment(TEXTS, "paragraph", augment=SummaryByModel(llm))
+        pychunk.segment(TEXTS, "paragraph", augment=LLMSummarySource(llm))
 
 
 @pytest.mark.slow

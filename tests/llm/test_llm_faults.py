@@ -14,10 +14,10 @@ from llm_server import AGAIN, ANSWER, CONNECTION, Server
 pytest.importorskip("httpx2")
 
 import pychunk
-from pychunk.llm import LLM, Ask, LLMError
+from pychunk.llm import LLM, LLMError, Request
 from pychunk.llm import client as client_module
-from pychunk.llm.rerank import Listwise, Logprob
-from pychunk.llm.wire import AttemptError, reply_of
+from pychunk.llm.connection import AttemptError, reply_of
+from pychunk.llm.llm_reranker import Listwise, Logprob
 
 TEXTS = [
     " ".join(f"Sentence {number} is about topic {number // 5}." for number in range(first, first + 12))
@@ -224,7 +224,7 @@ def test_a_dry_run_counts_as_the_endpoint_did(method: str, tmp_path: Any) -> Non
             took, told = llm.account.total, dry.account.total
     assert told.calls == took.calls == 65
     assert told.tokens_in == pytest.approx(took.tokens_in, rel=0.05)
-    assert abs(sum(Ask(text).tokens for text in texts) / sum(map(words, texts)) - 1) > 0.1, "estimates are far off"
+    assert abs(sum(Request(text).tokens for text in texts) / sum(map(words, texts)) - 1) > 0.1, "estimates are far off"
 
 
 # ---- arbitrary bytes
@@ -250,7 +250,7 @@ def test_a_dry_run_counts_as_the_endpoint_did(method: str, tmp_path: Any) -> Non
 )
 def test_a_body_of_any_bytes_is_an_answer_or_another_attempt(body: bytes) -> None:
     try:
-        reply = reply_of(body, Ask("What?"))
+        reply = reply_of(body, Request("What?"))
     except AttemptError as error:
         assert error.passes  # noqa: PT017  # there may be an answer, too
     else:

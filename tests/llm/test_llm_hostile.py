@@ -21,7 +21,7 @@ pytest.importorskip("httpx2")
 
 from pychunk.llm import LLM, LimitReachedError
 from pychunk.llm import client as client_module
-from pychunk.llm import wire as wire_module
+from pychunk.llm import connection as wire_module
 from pychunk.llm.secret import Secret
 
 #: Status, headers and body of the reply to a request, which is the number of those before it, and its Authorization.

@@ -16,7 +16,7 @@ from llm_server import Server
 
 pytest.importorskip("httpx2")
 
-from pychunk.ingest import IngestError, ingest, letters, run
+from pychunk.ingest import IngestError, dead_letters, ingest, run
 from pychunk.llm import LLM, cache
 
 KEY = "sk-test-0123456789abcdef"
@@ -208,7 +208,7 @@ def test_windows_without_an_answer_are_dead_letters_of_documents_that_are_whole(
         done = invoke(["ingest", str(source), "-o", str(out), "-m", "autochunker", *flags(server)])
         assert done.exit_code == 0, done.output
         assert "10 of 10 without an answer of use (100 %)" in done.stderr
-        told = [json.loads(line) for line in (out / letters.NAME).read_text().splitlines()]
+        told = [json.loads(line) for line in (out / dead_letters.NAME).read_text().splitlines()]
         assert [each["position"] for each in told] == [f"document {row}" for row in range(10)]
         assert "window 1 of 1 is cut by recursive: the model refused" in told[0]["reason"]
         assert ds.dataset(out).count_rows() >= 10

@@ -15,7 +15,7 @@ from real_pages import ARTICLES
 pytest.importorskip("httpx2")
 
 import pychunk
-from pychunk.llm import LLM, LimitReachedError, LLMError, Reply
+from pychunk.llm import LLM, LimitReachedError, LLMError, Response
 from pychunk.llm import client as client_module
 from pychunk.llm.grouping import shown
 from pychunk.llm.repair import AnswerError, ranges, splits, turn
@@ -43,7 +43,7 @@ class Scripted(LLM):
         super().__init__("http://nowhere/v1", "test", cache=False)
         self.answer, self.asked = answer, 0
 
-    def ask_many(self, asks: object) -> list[Reply]:
+    def ask_many(self, asks: object) -> list[Response]:
         self.asked += len(asks)
         return [self.answer(ask) for ask in asks]
 
@@ -246,9 +246,9 @@ ANSWERS = st.one_of(
 def test_nothing_is_lost_whatever_the_model_answers(method: str, answers: list[str], texts: list[str]) -> None:
     said: list[str] = []
 
-    def answer(ask: object) -> Reply:
+    def answer(ask: object) -> Response:
         said.append(answers[len(said) % len(answers)])
-        return Reply(said[-1])
+        return Response(said[-1])
 
     more = {} if method == "lumber" else {"overlap_units": 2}
     chunks = pychunk.segment(texts, method, llm=Scripted(answer), window_tokens=20, **more)

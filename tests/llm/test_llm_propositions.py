@@ -19,8 +19,8 @@ from test_llm_queries import Scripted
 
 import pychunk
 import pychunk.llm.client
-from pychunk.augmentation import PropositionsByModel
-from pychunk.augmentation.windows import filled
+from pychunk.augmentation import LLMPropositionSource
+from pychunk.augmentation.context_windows import filled
 from pychunk.llm import LLM, LimitReachedError, LLMError
 from pychunk.llm.repair import LONGEST, AnswerError, propositions
 
@@ -104,7 +104,7 @@ def test_chunks_are_those_of_structure_and_calls_hold_as_many_as_fit(structure: 
             TEXTS, "proposition", max_tokens=13, llm=llm, augment="head:characters=6", ids=["a", "b", "c"]
         )
         assert contexts(both)[-1] == "# BREAD IT NEEDS SALT.\n# Cats"
-        one = pychunk.segment(TEXTS, "sentence", augment=PropositionsByModel(llm, characters=9))
+        one = pychunk.segment(TEXTS, "sentence", augment=LLMPropositionSource(llm, characters=9))
         assert set(contexts(one)) == {"", "HE PURRS.", "HE BARKS."}, "what would exceed it is left out whole"
 
 
@@ -131,7 +131,7 @@ def test_a_call_without_an_answer_of_use_costs_its_chunks_alone(structure: pychu
         assert (counts.asked, counts.fell_back) == (CALLS, 1)
         with pytest.raises(ValueError, match=r"document 0, call 2 of 8: it held no JSON.*strict=False"):
             pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, window_tokens=SMALL, strict=True)
-        table = pychunk.augment(structure.table, PropositionsByModel(llm, window_tokens=SMALL))
+        table = pychunk.augment(structure.table, LLMPropositionSource(llm, window_tokens=SMALL))
         assert b'"augment_instead": 1' in table.schema.metadata[b"pychunk"]
 
 
@@ -162,7 +162,7 @@ def test_instructions_in_a_document_change_windows_that_show_them_alone(place: i
     sections = TEXTS[0].split("\n\n# ")
     texts = ["\n\n# ".join([*sections[:place], f"Attack\n\n{attack}", *sections[place:]]), TEXTS[0]]
     with Server(answer=answer) as server, LLM(server.url, "test", cache=False) as llm:
-        chunks = pychunk.segment(texts, "paragraph", augment=PropositionsByModel(llm, window_tokens=SMALL))
+        chunks = pychunk.segment(texts, "paragraph", augment=LLMPropositionSource(llm, window_tokens=SMALL))
     assert chunks.texts == pychunk.segment(texts, "paragraph").texts
     own, other = (
         [(chunk.text, each) for chunk, each in zip(chunks, contexts(chunks)) if chunk.document == row] for row in (0, 1)
@@ -194,7 +194,7 @@ def test_whatever_a_model_answers_chunks_are_what_they_are(
     answers: list[str], characters: int, texts: list[str]
 ) -> None:
     chunks = pychunk.segment([*texts, PAGE], "structure")
-    found = pychunk.augment(chunks, PropositionsByModel(Scripted(answers), characters=characters, window_tokens=20))
+    found = pychunk.augment(chunks, LLMPropositionSource(Scripted(answers), characters=characters, window_tokens=20))
     assert found.table.drop_columns(["context"]).equals(chunks.table)
     for each in contexts(found):
         assert len(each) <= characters

@@ -17,8 +17,8 @@ from index_reference import chunks_of, seen
 
 import pychunk.llm.client
 from pychunk.index.index import Index
-from pychunk.llm import LLM, LLMError, Reply
-from pychunk.llm.queries import PASSAGE, QUERY, Hyde, Multi
+from pychunk.llm import LLM, LLMError, Response
+from pychunk.llm.query_generation import PASSAGE, QUERY, Hyde, MultiQuery
 
 TEXTS = ["Felines purr when content.", "Dogs bark at night.", "Rust is memory safe.", "Bread needs salt and time."]
 QUERIES = ["What makes a cat hum?", "Why is a dog loud?"]
@@ -53,7 +53,7 @@ def test_a_query_is_searched_with_what_a_model_writes(
             3,
             rewrite=lambda query: [query, *zip([SAID[query], "night"], other)],
         )
-        found = index.search(QUERIES, 3, rewrite=Hyde(llm) if name == "hyde" else Multi(llm))
+        found = index.search(QUERIES, 3, rewrite=Hyde(llm) if name == "hyde" else MultiQuery(llm))
         assert [seen(hits) for hits in found] == [seen(hits) for hits in expected]
         assert [hits[0].id for hits in found] == ["a", "b"]
         assert server.counts[f"kind {name}"] == server.counts["calls"] == 2, "one call a query"
@@ -73,7 +73,7 @@ def test_queries_are_asked_about_side_by_side(index: Index) -> None:
         assert 3 <= server.most_at_once <= 6
 
 
-@pytest.mark.parametrize("made", [Hyde, Multi])
+@pytest.mark.parametrize("made", [Hyde, MultiQuery])
 @pytest.mark.parametrize("script", [*FAULTS, "liar"])
 def test_a_garbled_answer_costs_its_query_alone(index: Index, made: Any, script: str) -> None:
     plain = index.search(QUERIES, 3)
@@ -81,22 +81,22 @@ def test_a_garbled_answer_costs_its_query_alone(index: Index, made: Any, script:
         found = index.search(QUERIES, 3, rewrite=made(llm), on_error="skip")
         reasons = [{hit.scores.get("rewrite", "") for hit in hits} for hits in found]
         lost = [any(each) for each in reasons]
-        usable = {"prose", "fenced"} if made is Multi else set(ANSWER) - {"refusal", "empty"} | {"liar"}
+        usable = {"prose", "fenced"} if made is MultiQuery else set(ANSWER) - {"refusal", "empty"} | {"liar"}
         assert lost == [script not in usable] * 2
         if script not in usable:
             assert [seen(hits) for hits in found] == [seen(hits) for hits in plain]
             with pytest.raises(RuntimeError, match=r"stage rewrite failed for query 0 \('What makes"):
                 index.search(QUERIES, 3, rewrite=made(llm))
-        asked_again = made is Multi and script not in usable
+        asked_again = made is MultiQuery and script not in usable
         assert server.counts["calls"] == 2 * (1 + asked_again) * (1 + (script not in usable))
 
 
-@pytest.mark.parametrize("made", [Hyde, Multi])
+@pytest.mark.parametrize("made", [Hyde, MultiQuery])
 def test_a_fault_that_is_named_is_mended(made: Any) -> None:
     with Server("words", answer=answer) as server, LLM(server.url, "test", cache=False) as llm:
         for query, found in zip(QUERIES, made(llm)(QUERIES)):
             assert made is Hyde or found == [(query, 1.0), (SAID[query], 0.5), ("night", 0.5)]
-        assert server.counts["calls"] == (4 if made is Multi else 2)
+        assert server.counts["calls"] == (4 if made is MultiQuery else 2)
 
 
 @pytest.mark.slow
@@ -105,13 +105,13 @@ def test_connections_that_fail(script: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pychunk.llm.client, "_FIRST_WAIT", 0.01)
     limits = limits_of(script)
     with Server(script, answer=answer) as server, LLM(server.url, "test", cache=False, **limits) as llm:
-        assert Multi(llm)(QUERIES[:1])[0] == [(QUERIES[0], 1.0), (SAID[QUERIES[0]], 0.5), ("night", 0.5)]
+        assert MultiQuery(llm)(QUERIES[:1])[0] == [(QUERIES[0], 1.0), (SAID[QUERIES[0]], 0.5), ("night", 0.5)]
         assert server.counts["calls"] == 2
     with (
         Server(f"{script},always") as server,
         LLM(server.url, "test", cache=False, retries=0, **limits) as llm,
     ):
-        for made in (Hyde, Multi):
+        for made in (Hyde, MultiQuery):
             (found,) = made(llm)(QUERIES[:1])
             assert isinstance(found, LLMError)
         assert server.counts["calls"] == 2, "a call that failed is not made again"
@@ -124,7 +124,7 @@ def test_no_endpoint_is_said_before_anything_is_searched(index: Index, monkeypat
         index.search("x", rewrite="hyde")
     for wrong in ({"weight": 0}, {"weight": True}, {"n": 0}, {"n": 2.0}):
         with pytest.raises(ValueError, match="must be"):
-            Multi(LLM("http://127.0.0.1:9/v1", "test", cache=False), **wrong)
+            MultiQuery(LLM("http://127.0.0.1:9/v1", "test", cache=False), **wrong)
     with Server("locked", key="right") as server, LLM(server.url, "test", "wrong", cache=False) as llm:
         with pytest.raises(RuntimeError, match="PYCHUNK_LLM_KEY"):
             index.search("x", rewrite=Hyde(llm))
@@ -134,7 +134,7 @@ def test_no_endpoint_is_said_before_anything_is_searched(index: Index, monkeypat
 
 def test_a_dry_run_searches_by_the_query_alone(index: Index) -> None:
     with LLM("http://127.0.0.1:9/v1", "test", cache=False, dry_run=True) as llm:
-        for made in (Hyde(llm), Multi(llm)):
+        for made in (Hyde(llm), MultiQuery(llm)):
             found = index.search(QUERIES, 3, rewrite=made)
             assert [seen(hits) for hits in found] == [seen(hits) for hits in index.search(QUERIES, 3)]
         assert llm.account.total.calls == 4
@@ -147,9 +147,9 @@ class Scripted(LLM):
         super().__init__("http://127.0.0.1:9/v1", "test", cache=False)
         self.answers, self.asked = answers, 0
 
-    def ask_many(self, asks: Any) -> list[Reply]:
+    def ask_many(self, asks: Any) -> list[Response]:
         self.asked += len(asks)
-        return [Reply(self.answers[(self.asked + at) % len(self.answers)]) for at in range(len(asks))]
+        return [Response(self.answers[(self.asked + at) % len(self.answers)]) for at in range(len(asks))]
 
 
 ANYTHING = st.binary(max_size=60).map(lambda each: each.decode("utf-8", "surrogateescape")) | st.text(max_size=60)
@@ -164,7 +164,7 @@ def test_whatever_a_model_answers_a_query_has_texts_or_a_reason(
     index: Index, answers: list[str], queries: list[str]
 ) -> None:
     queries = [query for query in queries if query.strip()]
-    for made, longest in ((Hyde, PASSAGE), (Multi, QUERY)):
+    for made, longest in ((Hyde, PASSAGE), (MultiQuery, QUERY)):
         found = made(Scripted(answers))(queries)
         assert len(found) == len(queries)
         for query, own in zip(queries, found):

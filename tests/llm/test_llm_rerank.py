@@ -12,8 +12,8 @@ from llm_server import Server
 
 pytest.importorskip("httpx2")
 
-from pychunk.llm import LLM, Reply
-from pychunk.llm.rerank import Listwise, Logprob, sureness
+from pychunk.llm import LLM, Response
+from pychunk.llm.llm_reranker import Listwise, Logprob, sureness
 
 QUERIES = ["Which one is number 37?", "Which one is number 3?", "Which one is number 99?"]
 HITS = [[SimpleNamespace(text=f"This is number {at}. It is one.") for at in range(count)] for count in (45, 7, 12)]
@@ -53,13 +53,13 @@ def test_logprobs_that_are_missing() -> None:
 
 
 def test_sureness_is_the_sigmoid_of_the_difference() -> None:
-    assert sureness(Reply("yes", logprobs=({"yes": -0.1, "no": -2.4},))) == pytest.approx(1 / (1 + math.exp(-2.3)))
+    assert sureness(Response("yes", logprobs=({"yes": -0.1, "no": -2.4},))) == pytest.approx(1 / (1 + math.exp(-2.3)))
     both = {"yes": math.log(0.3), " Yes": math.log(0.2), "no": math.log(0.25)}
-    assert sureness(Reply("yes", logprobs=(both,))) == pytest.approx(2 / 3)
-    assert 0.9 < sureness(Reply("yes", logprobs=({"yes": -0.01, "maybe": -9.0},))) < 1
-    assert math.isnan(sureness(Reply("well", logprobs=({"well": 0.0},))))
-    assert math.isnan(sureness(Reply(error="no answer")))
-    assert sureness(Reply("yes", logprobs=({"yes": 0.0, "no": -math.inf},))) == pytest.approx(1)
+    assert sureness(Response("yes", logprobs=(both,))) == pytest.approx(2 / 3)
+    assert 0.9 < sureness(Response("yes", logprobs=({"yes": -0.01, "maybe": -9.0},))) < 1
+    assert math.isnan(sureness(Response("well", logprobs=({"well": 0.0},))))
+    assert math.isnan(sureness(Response(error="no answer")))
+    assert sureness(Response("yes", logprobs=({"yes": 0.0, "no": -math.inf},))) == pytest.approx(1)
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,13 +71,13 @@ def test_every_hit_keeps_a_place_whatever_the_model_answers(answers: list[object
     class Scripted(LLM):
         asked = 0
 
-        def ask_many(self, asks: list[object]) -> list[Reply]:
+        def ask_many(self, asks: list[object]) -> list[Response]:
             out = []
             for _ in asks:
                 answer = answers[self.asked % len(answers)]
                 self.asked += 1
                 text = answer.decode("latin-1") if isinstance(answer, bytes) else json.dumps({"order": answer})
-                out.append(Reply(text))
+                out.append(Response(text))
             return out
 
     llm = Scripted("http://nowhere/v1", "test", cache=False)

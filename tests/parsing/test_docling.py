@@ -11,7 +11,7 @@ import pytest
 from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk.io import DeadLetter, open_source
 from pychunk.parsing.docling import DoclingError, parse_docling
-from pychunk.parsing.pdf.paged import Paged
+from pychunk.parsing.pdf.paged_text import Paged
 
 
 def ref(path: str) -> dict[str, str]:

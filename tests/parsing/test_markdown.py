@@ -21,9 +21,9 @@ from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
 from pychunk._engine.reference.parsing import markdown as reference
 from pychunk._engine.reference.parsing import markdown_lines
 from pychunk.io import open_source
-from pychunk.io.documents import DeadLetter
+from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import markdown_files
-from pychunk.parsing.columns import BLOCKS_TYPE, blocks_from_arrow
+from pychunk.parsing.block_columns import BLOCKS_TYPE, blocks_from_arrow
 from pychunk.parsing.markdown import blocks_of, heading_text, titles_of
 
 Row = tuple[str, int, int, int]

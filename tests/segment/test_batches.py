@@ -37,12 +37,12 @@ def test_batches_hold_every_row_once_within_the_budget(lengths: list[int], budge
 
 
 def test_a_pool_of_real_lengths_needs_no_padding(articles: list[str]) -> None:
-    from pychunk.encoders import static
+    from pychunk.encoders import static_encoder
 
     text = np.frombuffer("".join(articles).encode(), np.uint8)
     offsets = np.array([0, len(text)])
     starts, _ = native.split_texts(text, offsets, threads=1)
-    tokens = native.tokenize(static.load(), text, np.append(starts.values, len(text)))
+    tokens = native.tokenize(static_encoder.load(), text, np.append(starts.values, len(text)))
     lengths = native.pair_rows(tokens, np.arange(len(tokens.counts)), None, BERT).lengths()
     order, borders = native.plan_batches(lengths, budget=2048, least=256)
     padded = sum((b - a) * lengths[order[a]] for a, b in zip(borders, borders[1:]))
@@ -99,9 +99,9 @@ def test_tensors_equal_lists(
 
 def test_pairs_are_cut_as_tokenizers_does() -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    from pychunk.encoders import static
+    from pychunk.encoders import static_encoder
 
-    tokenizer = tokenizers.BertWordPieceTokenizer(str(static.SHIPPED / "vocab.txt"))
+    tokenizer = tokenizers.BertWordPieceTokenizer(str(static_encoder.SHIPPED / "vocab.txt"))
     for a in range(9):
         for b in range(9):
             for max_length in range(4, 18):

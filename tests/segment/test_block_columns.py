@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pychunk._engine.data.blocks import BLOCK_KINDS, Blocks
-from pychunk.parsing.columns import (
+from pychunk.parsing.block_columns import (
     BLOCKS_TYPE,
     REMOVED_TYPE,
     blocks_from_arrow,

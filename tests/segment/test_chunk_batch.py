@@ -22,7 +22,7 @@ import pychunk
 from pychunk import Chunk, ChunkBatch
 from pychunk._engine.arrow import python_values
 from pychunk._engine.data.columns import COLUMNS
-from pychunk._util.lines import one_line, quoted
+from pychunk._util.reprs import one_line, quoted
 from pychunk.index.search.hits import DocumentHits, Hit, Passage
 
 TEXTS = [

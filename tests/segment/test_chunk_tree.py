@@ -15,7 +15,7 @@ from command_line import invoke
 
 import pychunk
 from pychunk._engine.data.blocks import Blocks
-from pychunk.parsing.columns import blocks_to_arrow, removed_to_arrow
+from pychunk.parsing.block_columns import blocks_to_arrow, removed_to_arrow
 
 
 def test_what_is_removed_is_listed_with_reason_and_score() -> None:

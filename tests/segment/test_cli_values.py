@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pychunk.cli.main import app
-from pychunk.cli.shared.plain_values import _Quick
+from pychunk.cli.shared.value_types import _PlainParameter
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
     ["0", "007", "-1", "1e3", "٣", " 5", "1_0", "9" * 12, "nan", "-", ".", "\udcff"]
@@ -45,7 +45,7 @@ def read(parameter: Any, value: Any, context: Any) -> Any:
 def test_values_are_read_as_typer_reads_them(name: str, text: str, more: list[str]) -> None:
     found, context = command(name)
     quick = found.get_params(context)
-    if not any(isinstance(getattr(each, "_runtime_param", None), _Quick) for each in quick):
+    if not any(isinstance(getattr(each, "_runtime_param", None), _PlainParameter) for each in quick):
         pytest.skip("this version of typer reads values without Pydantic")
     for parameter in quick:
         if parameter.name == "help" or parameter.callback is not None:

@@ -15,8 +15,8 @@ from pychunk._engine.data.request import Request
 from pychunk._engine.data.tokens import Tokens
 from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import vectors as linear
-from pychunk._engine.reference.search import scoring
-from pychunk.features.sentences import with_sentences, with_tokens
+from pychunk._engine.reference.search import thresholds
+from pychunk.features.sentence_features import with_sentences, with_tokens
 from pychunk.methods import METHODS
 from pychunk.methods.base import Method
 
@@ -186,7 +186,7 @@ class SlowPic(Method):
                 continue
             summary, _ = linear.summary_vector("extractive", vectors, paragraphs, features.document(row))
             own = np.array([linear.dot(vector, summary) for vector in vectors], np.float32)
-            labels = scoring.labels(own, 0.0)
+            labels = thresholds.labels(own, 0.0)
             begins = [i for i in range(len(own)) if i == 0 or labels[i] != labels[i - 1]]
             first.append(begins), scores.append(own)
             kinds += [int(labels[i]) for i in begins]

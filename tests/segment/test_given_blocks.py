@@ -11,7 +11,7 @@ from block_texts import MARKDOWN, blocks_of
 
 import pychunk
 from pychunk._engine.data.blocks import Blocks
-from pychunk.parsing.columns import blocks_to_arrow
+from pychunk.parsing.block_columns import blocks_to_arrow
 
 
 def test_blocks_may_be_columns_dicts_or_blocks() -> None:

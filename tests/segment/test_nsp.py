@@ -12,7 +12,7 @@ import pychunk
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
-from pychunk.encoders.pairs import PairScorer
+from pychunk.encoders.cross_encoder import PairScorer
 
 #: Every cut of the method.
 OWN_CUTS = {"atoms": False, "min_tokens": 0}
@@ -128,9 +128,9 @@ def test_the_shipped_model_needs_no_options() -> None:
 
 @pytest.mark.slow
 def test_the_network_on_static_vectors_is_near_the_cross_encoder(articles: list[str]) -> None:
-    from pychunk.encoders import registry, static_pairs
+    from pychunk.encoders import registry, static_nsp
 
-    facts = static_pairs.load().facts
+    facts = static_nsp.load().facts
     assert facts["teacher"] == registry.pair_encoder(None).fingerprint
     assert facts["metrics"]["agreement_all_pairs"]["correlation"] > 0.5
     means = [

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_text import TEXTS
+from test_sentence_splitter import TEXTS
 
 import pychunk
 from pychunk._engine.reference.document import token_ids
 from pychunk._engine.reference.text import wordpiece
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.methods import METHODS
 
 PLAIN = sorted(name for name in METHODS.keys() - {"given", "proposition"} if METHODS[name]().is_native)
@@ -41,7 +41,7 @@ DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
 
 def tokens_in(text: str) -> int:
     """Tokens of a text as budgets count them: an unknown word counts a fourth of its characters."""
-    encoder = static.load()
+    encoder = static_encoder.load()
     return wordpiece.count(text, token_ids(encoder), encoder.tokenizer_options)
 
 

@@ -21,7 +21,7 @@ from pychunk.training.breadth import (
     of_squad,
     part_of,
 )
-from pychunk.training.sections import MARK
+from pychunk.training.section_questions import MARK
 
 BODY = "She was born in London and wrote about engines. " * 40
 TEXT = f"Ada Lovelace was an early English writer of programs. She lived.\nLife.\n{BODY}\nWork.\n{BODY}"

@@ -13,12 +13,12 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
 from pychunk._util.checksums import sha256
-from pychunk.encoders import registry, static
+from pychunk.encoders import registry, static_encoder
+from pychunk.encoders.cross_encoder import PairScorer
 from pychunk.encoders.files import huggingface, model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import BertWeights, read_weights
-from pychunk.encoders.pairs import PairScorer
-from pychunk.index.rerank import rerank
+from pychunk.index.rerank import rerankers
 from pychunk.training import student, student_fit, student_lessons
 from pychunk.training.student_lessons import Article, Lessons
 from training.random_bert import random_weights
@@ -34,7 +34,7 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = {name: values * 8 if values.ndim == 2 else values for name, values in weights.items()}
     head = np.random.default_rng(1).normal(0, 1, (1, 32)).astype(np.float32), np.zeros(1, np.float32)
     (path / "model.onnx").write_bytes(bert_graph(weights, config, head=head).SerializeToString())
-    vocabulary = static.SHIPPED / "vocab.txt"
+    vocabulary = static_encoder.SHIPPED / "vocab.txt"
     (path / "vocab.txt").write_bytes(vocabulary.read_bytes())
     facts = model_dir.ModelFacts(
         name="teacher",
@@ -81,7 +81,7 @@ def test_scores_are_those_of_the_graph(teacher: Path, stored: BertWeights) -> No
     first, *others = (each.tolist() for each in np.split(found.ids, found.offsets[1:-1]))
     rows = [np.array([101, *first, 102, *other, 102], np.int32) for other in others]
     taught = Lessons(rows, np.full(3, 2 + len(first)), np.array([0, 3]))
-    expected = rerank.scores(scorer, [query], [texts])[0]
+    expected = rerankers.scores(scorer, [query], [texts])[0]
     assert expected.std() > 0.1
     np.testing.assert_allclose(student_fit.scores(student_fit.Bert(stored), taught), expected, atol=0.05)
 
@@ -219,5 +219,5 @@ def test_training_from_a_few_articles(teacher: Path, tmp_path: Path) -> None:
     assert "--steps 3" in card
     scorer = registry.relevance_model(tmp_path / "out")
     texts = ["Anna Smith built bridges.", "Boats were sold to Cambridge."]
-    both = rerank.scores(scorer, ["who built bridges"], [texts])[0]
-    np.testing.assert_array_equal(both[1:], rerank.scores(scorer, ["who built bridges"], [texts[1:]])[0])
+    both = rerankers.scores(scorer, ["who built bridges"], [texts])[0]
+    np.testing.assert_array_equal(both[1:], rerankers.scores(scorer, ["who built bridges"], [texts[1:]])[0])

@@ -15,7 +15,7 @@ from test_reference import TEXTS, check_equal
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.reference import topic as reference
-from pychunk.encoders import static, topic_model
+from pychunk.encoders import static_encoder, topic_model
 from training import topic_articles
 
 TOPICS = "however the he in 1999 it river mountain engine album government war music species theory"
@@ -58,7 +58,7 @@ def test_documents_of_several_blocks_equal_the_reference(joint: str) -> None:
     starts, flags = native.split_texts(array, offsets, threads=1)
     assert len(starts.values) == 530
     own = [text[a:b] for a, b in pairwise([*starts.values.tolist(), len(text)])]
-    vectors = static.load().encode(own)
+    vectors = static_encoder.load().encode(own)
     expected = reference.affinities(topic_model.load(), own, flags.values.tolist(), vectors)
     np.testing.assert_array_equal(affinities(text), expected)
 
@@ -135,7 +135,7 @@ def test_sections_are_found_without_headings(articles: list[str]) -> None:
 
 def test_another_encoders_vectors_are_refused(tmp_path: Path) -> None:
     for name in ("topic.json", "topic.npz"):
-        shutil.copyfile(static.SHIPPED / name, tmp_path / name)
+        shutil.copyfile(static_encoder.SHIPPED / name, tmp_path / name)
     facts = json.loads((tmp_path / "topic.json").read_text())
     pychunk.Segmenter("topic", model=tmp_path)
     (tmp_path / "topic.json").write_text(json.dumps({**facts, "encoder": "minilm:0123456789abcdef"}))
@@ -148,7 +148,7 @@ def test_another_encoders_vectors_are_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     for name in ("topic.json", "topic.npz"):
-        shutil.copyfile(static.SHIPPED / name, tmp_path / name)
+        shutil.copyfile(static_encoder.SHIPPED / name, tmp_path / name)
     data = bytearray((tmp_path / "topic.npz").read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "topic.npz").write_bytes(data)
@@ -159,7 +159,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_shipped_model_is_small() -> None:
-    assert (static.SHIPPED / "topic.npz").stat().st_size <= 500_000
+    assert (static_encoder.SHIPPED / "topic.npz").stat().st_size <= 500_000
 
 
 def test_options_are_checked() -> None:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pychunk
-from pychunk._util.facts import read_facts
-from pychunk.encoders import static
+from pychunk._util.model_facts import read_facts
+from pychunk.encoders import static_encoder
 from pychunk.evaluation.measures import boundaries
 from pychunk.training import corpus
 from training import topic, topic_articles, topic_eval, topic_fit
@@ -100,7 +100,7 @@ def trained(table: Path, out: Path, *more: str) -> dict:
 
 def test_a_model_is_trained_by_one_command(table: Path, tmp_path: Path) -> None:
     facts = trained(table, tmp_path)
-    assert facts["encoder"] == static.load().fingerprint
+    assert facts["encoder"] == static_encoder.load().fingerprint
     assert facts["history"][-1] > 0.8
     assert (tmp_path / "topic.md").read_text() == topic_card.card(read_facts(tmp_path / "topic.json", ""))
     article = topic_articles.seen(pq.read_table(table)["text"][0].as_py(), HIDDEN)
@@ -112,7 +112,7 @@ def test_a_model_is_trained_by_one_command(table: Path, tmp_path: Path) -> None:
 
 def test_a_model_of_another_encoder_is_for_that_one(table: Path, tiny_encoder: Path, tmp_path: Path) -> None:
     facts = trained(table, tmp_path, "--encoder", str(tiny_encoder), "--epochs", "1")
-    assert facts["encoder"] != static.load().fingerprint
+    assert facts["encoder"] != static_encoder.load().fingerprint
     segmenter = pychunk.Segmenter("topic", encoder=tiny_encoder, model=tmp_path, max_tokens=40)
     out = segmenter(["Cats purr. Stars burn hydrogen. They shine. Mice run."] * 2)
     assert out.table["tokens"].to_numpy().max() <= 40

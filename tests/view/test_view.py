@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk.view import page as pages
-from pychunk.view.pages import view_of
+from pychunk.view import segmentation_page as pages
+from pychunk.view.page_data import view_of
 
 HOSTILE = '</script><script>alert(1)</script><!--<b title="&amp;\'">]]>'
 TEXT = "Cats purr. Cats sleep all day. 👍 Stars burn hydrogen. The sun is a star. Bread needs flour."

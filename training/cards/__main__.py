@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pychunk._util.facts import read_facts
-from pychunk.encoders import static
+from pychunk._util.model_facts import read_facts
+from pychunk.encoders import static_encoder
 from pychunk.encoders.files import model_dir
-from pychunk.training.options import add_out, new_parser
+from pychunk.training.train_options import add_out, new_parser
 
 from . import (
     compressor_card,
@@ -43,7 +43,7 @@ def cards(models: Path) -> dict[Path, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write them; the process's exit status."""
     parser = new_parser("python -m training.cards", __doc__)
-    add_out(parser, static.SHIPPED)
+    add_out(parser, static_encoder.SHIPPED)
     for path, text in cards(parser.parse_args(arguments).out).items():
         path.write_text(text, encoding="utf-8")
     return 0

@@ -7,7 +7,7 @@
 
 #include "common/crc32.h"
 #include "common/interrupt.h"
-#include "document/layout.h"
+#include "document/document_blocks.h"
 #include "parsing/html/html_attributes.h"
 #include "parsing/html/html_code.h"
 #include "parsing/html/html_formula.h"

@@ -10,7 +10,7 @@ import numpy as np
 
 from .blocks import Blocks
 from .ragged import Ragged, offsets_of
-from .removed import Removed
+from .removed_spans import RemovedSpans
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
 
-#: Bit of ``Features.flags``: the sentence begins a paragraph (SentenceFlag in csrc/text/text.h).
+#: Bit of ``Features.flags``: the sentence begins a paragraph (SentenceFlag in csrc/text/sentence_splitter.h).
 PARAGRAPH_START = 1
 
 
@@ -58,7 +58,7 @@ class Features:
     summaries: Ragged | F32 | None = None
     page_starts: Ragged | None = None
     blocks: Blocks | None = None
-    removed: Removed | None = None
+    removed: RemovedSpans | None = None
     others: Mapping[str, Ragged] = field(default_factory=dict)
 
     @property

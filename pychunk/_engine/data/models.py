@@ -34,7 +34,7 @@ class ForeignTokenizer(TokenTable, Protocol):
 
 
 class PairHead(Protocol):
-    """A small network on pairs of static vectors: see csrc/vectors/pair_head.h for the shapes."""
+    """A small network on pairs of static vectors: see csrc/vectors/nsp_head.h for the shapes."""
 
     @property
     def first(self) -> FloatArray: ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..data.columns import CUT_REASONS
-from .atoms import SCRAP_CHARACTERS, Break, Tie
+from .cohesion import SCRAP_CHARACTERS, Break, Tie
 
 Group = tuple[int, int]  # sentences [first, last)
 Length = Callable[[int, int], int]  # of sentences [i, j)
@@ -19,7 +19,7 @@ Borders = tuple[list[Tie], list[Break]]  # of the border before each sentence
 
 
 @dataclass(frozen=True)
-class Filling:
+class FillRule:
     """How a run of sentences is filled up to a size."""
 
     borders: Borders | None = None
@@ -34,7 +34,7 @@ class Filling:
     tail: Callable[[int], int] | None = None
 
 
-def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: Filling) -> list[Group]:
+def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: FillRule) -> list[Group]:
     """Runs of whole sentences up to `size`, each begun with the overlap that leaves room for the next sentence."""
     ties = filling.borders[0] if filling.borders else []
     begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
@@ -65,7 +65,7 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
 
 
 def _filled(
-    before: int, begin: int, end: int, length: Length, size: int, overlap: int, filling: Filling
+    before: int, begin: int, end: int, length: Length, size: int, overlap: int, filling: FillRule
 ) -> tuple[list[Group], int]:
     """Return (groups, where the last one begins with what it repeats)."""
     groups: list[Group] = []
@@ -89,7 +89,7 @@ def _filled(
     return groups, previous
 
 
-def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: Filling) -> int:
+def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: FillRule) -> int:
     """Where a group ends that begins at `first` and reaches at most `reach`."""
     best = _best_border(start, first, reach, length, size, filling)
     if best is None:
@@ -103,7 +103,7 @@ def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: 
     return other
 
 
-def _best_border(start: int, first: int, reach: int, length: Length, size: int, filling: Filling) -> int | None:
+def _best_border(start: int, first: int, reach: int, length: Length, size: int, filling: FillRule) -> int | None:
     """The last one up to `reach` that is not tied; by structure the strongest that leaves the group half full."""
     assert filling.borders is not None
     ties, breaks = filling.borders
@@ -201,7 +201,7 @@ def cut_long(
     affinities: Sequence[float] | None,
     length: Length,
     size: int,
-    filling: Filling,
+    filling: FillRule,
 ) -> list[Group]:
     """Groups that do not fit are cut at their lowest border; without vectors, or where all are tied, filled."""
     parts: list[Group] = []

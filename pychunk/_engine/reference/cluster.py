@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .search.scoring import fixed_point
+from .search.thresholds import fixed_point
 from .vectors import F32, dot
 
 

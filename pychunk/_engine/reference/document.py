@@ -11,12 +11,12 @@ import numpy as np
 
 from ..data.blocks import PARAGRAPH as PARAGRAPH_BLOCK
 from ..data.request import Request
-from . import budget, layout, topic
+from . import budget, document_blocks, topic
 from . import vectors as linear
-from .atoms import Break, Tie, find_ties
+from .cohesion import Break, Tie, find_ties
 from .text import wordpiece
 from .text.graphemes import count_words
-from .text.sentences import BLANK_LINE, PAGE, PARAGRAPH, flags_of_gap, sentence_starts
+from .text.sentence_splitter import BLANK_LINE, PAGE, PARAGRAPH, flags_of_gap, sentence_starts
 from .vectors import F32
 
 Trimmed = tuple[int, int]
@@ -45,18 +45,18 @@ class Document:
         if request.tokenizer is not None:
             self.vocabulary = token_ids(request.tokenizer)
         self.starts, self.flags = self._sentences()
-        self.blocks = layout.blocks_of(self.features.blocks, row, data)
+        self.blocks = document_blocks.blocks_of(self.features.blocks, row, data)
         gone = self._gone()
         own = self.features.sentences is None
-        self.starts, self.flags = layout.cut(self.text, self.starts, self.flags, self.blocks, gone, own)
+        self.starts, self.flags = document_blocks.cut(self.text, self.starts, self.flags, self.blocks, gone, own)
         self.pages = self._pages()
         if self.features.page_starts is not None:
             self._cut_at_pages()
         self.paragraphs = [bool(flag & PARAGRAPH) for flag in self.flags]
         self.n = len(self.starts)
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
-        self.block_of = layout.block_of(self.text, self.starts, self.ends, self.blocks)
-        self.removed = layout.find_removed(self.text, self.starts, self.ends, gone)
+        self.block_of = document_blocks.block_of(self.text, self.starts, self.ends, self.blocks)
+        self.removed = document_blocks.find_removed(self.text, self.starts, self.ends, gone)
         #: Of each sentence the level of the heading that it is, 0: none; known with ``borders``.
         self.levels: list[int] = []
         self._tokens: list[int] | None = None
@@ -170,12 +170,12 @@ class Document:
             spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
             ties = [Tie.OPEN] * self.n
             if self.plan.atoms or self.plan.traits.outline:
-                known = layout.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
+                known = document_blocks.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
                 ties, self.levels = find_ties(self.text, spans, breaks, known)
                 if self.blocks:
                     texts = [self.text[a:b] for a, b in spans]
-                    layout.tie_blocks(texts, self.blocks, self.block_of, breaks, ties)
-                    layout.break_code(spans, self.text, self.block_of, self.blocks, breaks)
+                    document_blocks.tie_blocks(texts, self.blocks, self.block_of, breaks, ties)
+                    document_blocks.break_code(spans, self.text, self.block_of, self.blocks, breaks)
             for s in range(1, self.n):
                 if self.removed[s] != self.removed[s - 1]:
                     ties[s] = Tie.WALL

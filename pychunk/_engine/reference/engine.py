@@ -19,7 +19,6 @@ from ..data.ragged import Ragged
 from ..data.request import Request
 from ..data.tokens import Tokens
 from . import vectors as linear
-from .cut import decide
 from .document import Document, token_ids
 from .levels import agglomerate, compressed_vectors, span_vectors, token_windows
 from .parsing.block_words import block_words
@@ -27,7 +26,8 @@ from .parsing.html_bytes import find_keys
 from .parsing.noise_columns import noise_columns
 from .parsing.noise_names import put_reasons
 from .parsing.noise_net import noise_sums
-from .search import scoring
+from .search import thresholds
+from .segmentation import decide
 from .structure import find_sections
 from .table import segment
 from .text import wordpiece
@@ -42,7 +42,7 @@ def adjacent_sums(request: Request) -> tuple[int, int]:
         if document.n:
             window = request.plan.window
             scores = linear.adjacent(document.vectors, window) if window > 1 else document.affinities
-            total += sum(map(scoring.fixed_point, scores))
+            total += sum(map(thresholds.fixed_point, scores))
             count += len(scores)
     return total, count
 

@@ -38,7 +38,7 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[F32]:
-    """The compression encoder of csrc/vectors/compress.h, one node after the other."""
+    """The compression encoder of csrc/vectors/compressor.h, one node after the other."""
 
     def one(first: int, last: int) -> F32:
         return _compressed(parts, vectors[first:last], tokens[first:last])

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..data.blocks import CODE, ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
-from .atoms import Tie
-from .layout import ROWS, is_delimiter, is_fence, level
-from .parsing.inline import inline_text, link_labels
-from .tail import tails
+from .cohesion import Tie
+from .document_blocks import ROWS, is_delimiter, is_fence, level
+from .overlap_tail import tails
+from .parsing.markdown_inline import inline_text, link_labels
 from .topic import cut_within
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Structure:
         else:
             found = zip(self.d.affinities, self.glued[1:], strict=True)
             affinities = [math.inf if glued else affinity for affinity, glued in found]
-            filling = budget.Filling((_ties(self.glued), self.breaks), by_structure=True)
+            filling = budget.FillRule((_ties(self.glued), self.breaks), by_structure=True)
 
             def fits(i: int, j: int) -> bool:
                 return self.length(i, j) <= self.size
@@ -184,7 +184,7 @@ class Structure:
         opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
         lengths = [self.length(a, b) for a, b in pairwise(opened)]
         least = max((length for length in lengths if length <= self.size), default=0)
-        filling = budget.Filling((_ties(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
+        filling = budget.FillRule((_ties(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data.request import Request
-from .cut import summary
 from .document import Document, trim
+from .segmentation import summary
 from .vectors import F32
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from ..data.columns import CUT_REASONS
 from ..data.request import Request
 from . import vectors as linear
-from .cut import Cut
 from .document import Document, trim
 from .hashing import chunk_id
-from .search import scoring
+from .search import thresholds
+from .segmentation import Cut
 from .structure import outline_rows
 from .summaries import summaries
 from .vectors import F32
@@ -132,7 +132,7 @@ def _row(
         "end_byte": len(document.text[:end].encode()),
         "overlap": max(0, min(previous, end) - begin),
         "kind": _kind(document, cut.decision.labels, parts, own, counted),
-        "score": scoring.mean(scores) if len(scores) else np.nan,
+        "score": thresholds.mean(scores) if len(scores) else np.nan,
         "tokens": document.count(text) if counted else 0,
         "cut": _reason(cut, end, last),
         "line": document.text.count("\n", 0, begin) + 1,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.models import TopicHead
-from .search.scoring import fixed_point
-from .text.sentences import BLANK_LINE, PARAGRAPH
+from .search.thresholds import fixed_point
+from .text.sentence_splitter import BLANK_LINE, PARAGRAPH
 from .vectors import F32, dot, total
 
 WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")

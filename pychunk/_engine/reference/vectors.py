@@ -55,7 +55,7 @@ def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
 
 
 def next_probabilities(head: PairHead, vectors: F32) -> F32:
-    """Return the probability that each sentence follows the one before, by a network (csrc/vectors/pair_head.h)."""
+    """Return the probability that each sentence follows the one before, by a network (csrc/vectors/nsp_head.h)."""
     out = []
     for u, v in pairwise(vectors):
         parts = [

@@ -13,21 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._engine.arrow import primitive
-from ..._util.staged import Staged
+from ..._util.pipeline import Pipeline
 from ...chunks.batch import ChunkBatch
-from ...ingest.empty import empty_tables, fitted, nothing
+from ...ingest.empty_tables import empty_tables, fitted, nothing
 from ...inputs import TextBatch
 from ...inputs.document_columns import DOCUMENT_COLUMNS
 from ...io import KINDS, DeadLetter, Source
-from ...io.documents import Batch, DeadLetters, documents_of
+from ...io.document_batches import Batch, DeadLetters, documents_of
+from ...io.duplicate_ids import DuplicateIds
 from ...io.files import scheme_of
 from ...io.listing import check_once
-from ...io.repeats import Repeats
 from ...segmenter import Segmenter
-from .consoles import errors, has_terminal, say
+from .console import errors, has_terminal, say
 from .errors import in_flags
-from .joined import joined
-from .options import Reading
+from .merge_rows import joined
+from .segment_options import ReaderOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,7 @@ _LEAST = 4 << 20
 COLUMNS = {each.name: each for each in DOCUMENT_COLUMNS}
 
 
-class Shares:
+class InputProgress:
     """How much of the input is done, told to whoever shows it, also inside a batch that takes minutes."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Shares:
         return lambda done, total: self.show(begun + (stop - begun) * done / max(1, total))
 
 
-class LeftOut:
+class SkippedDocuments:
     """What is told of documents that could not be read: the first 20, and how many there are."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class LeftOut:
 def refuse(letter: DeadLetter) -> None:
     """Ends the command at what is broken, and says what a document lacks that is read without."""
     if letter.partial:
-        LeftOut()(letter)
+        SkippedDocuments()(letter)
         return
     raise ValueError(f"{letter.told}; mend it, or pass --on-error skip")
 
@@ -81,8 +81,8 @@ def segmented(
     made: Segmenter,
     inputs: list[str],
     kind: str,
-    reading: Reading,
-    shares: Shares,
+    reading: ReaderOptions,
+    shares: InputProgress,
     dead_letters: DeadLetters = refuse,
     *,
     alike: bool = False,
@@ -92,7 +92,7 @@ def segmented(
     ids: str | None = None,
     merge: bool = False,
     few: bool = False,
-    repeats: Repeats | None = None,
+    repeats: DuplicateIds | None = None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
 
@@ -149,18 +149,18 @@ def _segmented(
     sources: list[tuple[Source, dict[str, Any]]],
     keep: list[str],
     limit: int | None,
-    shares: Shares,
+    shares: InputProgress,
     choose: Choose | None,
     skip: Skip | None,
     merge: bool,
     few: bool,
-    repeats: Repeats | None,
+    repeats: DuplicateIds | None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
     known = all(source.path != "-" for source, _ in sources)
     total = sum(source.total_bytes for source, _ in sources) if known else 0
     first = before = 0
     for source, said in sources:
-        held = _Held(made, said)
+        held = _PendingDocuments(made, said)
         unread = np.zeros(len(source.files), np.bool_) if skip is None else skip(source, said, first)
         places = _Places(source, unread)
         batches = _read(_without(source, unread), ahead=limit is None and made.threads != 1, few=few and not merge)
@@ -225,7 +225,7 @@ def _read(source: Source, *, ahead: bool, few: bool) -> Iterable[Batch]:
     """
     tables = all(KINDS[kind].is_table for kind in source.kinds)
     if ahead and tables and source.files and not any(each.path == "-" or scheme_of(each.path) for each in source.files):
-        return Staged(source.batches(in_pieces=few), [], depth=1)
+        return Pipeline(source.batches(in_pieces=few), [], depth=1)
     return source.batches(in_pieces=few)
 
 
@@ -242,7 +242,7 @@ def _counting(said: dict[str, Any]) -> list[str]:
     return [*names, *(said[name] for name in names if name in said)]
 
 
-class _Held:
+class _PendingDocuments:
     """Documents of a source that wait to be cut, with their numbers; few of each batch make one batch of their own."""
 
     def __init__(self, made: Segmenter, said: dict[str, Any]) -> None:
@@ -294,7 +294,7 @@ def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
 
 
 def documents(
-    made: Sequence[Segmenter], inputs: list[str], kind: str, reading: Reading, dead_letters: DeadLetters = refuse
+    made: Sequence[Segmenter], inputs: list[str], kind: str, reading: ReaderOptions, dead_letters: DeadLetters = refuse
 ) -> Iterator[tuple[TextBatch, list[dict[str, Any]]]]:
     """Batches of documents, and for each Segmenter the keywords of a call that name columns of theirs."""
     wants = frozenset[str]().union(*(each.method.wants for each in made))
@@ -341,10 +341,10 @@ def text_bytes(out: ChunkBatch) -> int:
     return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
 
 
-class NoBar:
+class NullProgress:
     """Takes what bars of Rich are told."""
 
-    def __enter__(self) -> NoBar:
+    def __enter__(self) -> NullProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -363,10 +363,10 @@ class NoBar:
         pass
 
 
-def progress_bar(name: str, console: Console | None = None) -> Progress | NoBar:
+def progress_bar(name: str, console: Console | None = None) -> Progress | NullProgress:
     """A bar with a field ``rate``, shown on a terminal alone."""
     if console is None and not has_terminal():
-        return NoBar()
+        return NullProgress()
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = console or errors()

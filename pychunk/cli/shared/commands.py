@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from .plain_values import read_quickly
+from .value_types import read_quickly
 
 #: What Typer writes of the types of values, and what is shown in its place.
 _TYPE = re.compile(r"<(?:list\[)?(str|int|float|path)(?: range)?\]?>")

@@ -13,9 +13,9 @@ from typing import Any
 
 import typer
 
-from ..._util.memory import LACK, is_lack
+from ..._util.memory_errors import LACK, is_lack
 from ..._util.urls import hidden
-from .consoles import say
+from .console import say
 
 #: What a message advises to pass to a function.
 _KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)'|(?:True|False)\b)?")

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._util.checksums import sha256
-from .. import pairs, static, transformer
-from . import convert, model_dir, quantised, wheels
+from .. import cross_encoder, static_encoder, transformer
+from . import convert, dequantization, model_dir, wheels
 
-FILE = static.SHIPPED / "catalogue.json"
+FILE = static_encoder.SHIPPED / "catalogue.json"
 #: Cosine that a freshly built model's vectors must reach with the stored ones: float32 rounding stays over it, a wrong
 #: weight, tokenizer or pooling does not.
 LEAST_COSINE = 0.9999
@@ -106,7 +106,7 @@ def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
         yield folder
         return
     with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
-        yield quantised.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint", facts.get("beside"))
+        yield dequantization.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint", facts.get("beside"))
 
 
 def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
@@ -138,7 +138,7 @@ def _most_difference(path: Path, facts: dict[str, Any]) -> float:
     texts = [item[part].encode() for part in ("query", "text") for item in check]
     bounds = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     first = np.arange(len(check), dtype=np.int64)
-    scorer = pairs.PairScorer(path, task="relevance")
+    scorer = cross_encoder.PairScorer(path, task="relevance")
     found = scorer.logits(np.frombuffer(b"".join(texts), np.uint8), bounds, first, first + len(check))[:, 0]
     return float(np.abs(found - np.array([item["score"] for item in check])).max())
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import tokens
+from .. import token_ids
 from . import checkpoint
 from .model_dir import ModelFacts
 
@@ -159,8 +159,8 @@ def _pooling(path: Path) -> tuple[str, bool]:
 
 def template(tokenizer: Path) -> dict[str, Any]:
     """What stands around sentences (``prefix``, ``middle``, ``suffix``, ``pad``) for a tokenizer's model."""
-    loaded = tokens.load(tokenizer)
-    if isinstance(loaded, tokens.WordPieceTokenizer):
+    loaded = token_ids.load(tokenizer)
+    if isinstance(loaded, token_ids.WordPieceTokenizer):
         number = {token: i for i, token in enumerate(loaded.vocabulary)}
         missing = [token for token in ("[CLS]", "[SEP]", "[PAD]") if token not in number]
         if missing:

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..._engine.data.models import Template
 from ..._util.checksums import check
-from ..._util.durable import whole_folder
-from ..._util.facts import FORMAT, read_facts
+from ..._util.durable_files import whole_folder
+from ..._util.model_facts import FORMAT, read_facts
 
 FACTS = "pychunk.json"
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..measures.intervals import Interval, of_sums
-from ..measures.intrinsic import Tally
+from ..measures.intrinsic import RatioSum
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ class Agreement(NamedTuple):
     """
 
     kappa: Interval
-    same: Tally
+    same: RatioSum
     table: I64
 
 
@@ -78,7 +78,7 @@ def cohen_kappa(
     away = np.subtract.outer(np.arange(count), np.arange(count)).astype(np.float64)
     cost = away**2 if weights == "quadratic" else (away != 0).astype(np.float64)
     table = parts.sum(axis=0).reshape(count, count).astype(np.int64)
-    same = Tally(int(np.trace(table)), len(left))
+    same = RatioSum(int(np.trace(table)), len(left))
     whole = float(_kappa(table.reshape(-1, 1).astype(np.float64), cost)[0])
     if not np.isfinite(whole) or len(parts) < 2:
         return Agreement(Interval(whole, np.nan, np.nan), same, table)

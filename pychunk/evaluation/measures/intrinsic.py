@@ -1,9 +1,9 @@
 """Five measures of chunks that need no question, under the names of the Adaptive Chunking paper, each in our own terms.
 
-Each is of one document and gives a :class:`Tally`, so that a mean over documents, and its interval, can be made of
+Each is of one document and gives a :class:`RatioSum`, so that a mean over documents, and its interval, can be made of
 sums (:func:`pychunk.evaluation.measures.intervals.of_sums`). Spans are int[n, 2], start and end in characters; chunks
 are in order and do not overlap. A sentence is its chunk's whose span holds its first character
-(:func:`~.edges.holders`).
+(:func:`~.chunk_starts.holders`).
 
 Source of the names: de Moura Júnior, Lelong and Blangero, "Adaptive Chunking: Optimizing Chunking-Method Selection for
 RAG" (2026, arXiv 2603.25333). The definitions are ours, and figures cannot be held against those of the paper.
@@ -16,24 +16,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .edges import holders
+from .chunk_starts import holders
 
 I64 = npt.NDArray[np.int64]
 
 
-class Tally(NamedTuple):
+class RatioSum(NamedTuple):
     """What a share or a mean is made of: a sum, and over how many."""
 
     found: float
     of: int
 
 
-def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> Tally:
+def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> RatioSum:
     """Of sentences that refer back, how many have the sentence before them in their chunk.
 
     The paper resolves pronouns to nouns with a model. This needs none: a sentence refers back where it begins with a
-    pronoun or a connective (:func:`~.edges.refers_back`), and what it refers to is taken to be in the sentence before
-    it. The first sentence of a document has none before it and is not counted.
+    pronoun or a connective (:func:`~.chunk_starts.refers_back`), and what it refers to is taken to be in the sentence
+    before it. The first sentence of a document has none before it and is not counted.
 
     Args:
         refers: of each sentence, bool[n]. rows: its chunk, int[n]; -1 where it is in none.
@@ -46,10 +46,10 @@ def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> Tally:
     if back.shape != own.shape or back.ndim != 1:
         raise ValueError(f"refers and rows must be of the same sentences; got shapes {back.shape} and {own.shape}")
     counted = back[1:] & (own[1:] >= 0)
-    return Tally(int((counted & (own[1:] == own[:-1])).sum()), int(counted.sum()))
+    return RatioSum(int((counted & (own[1:] == own[:-1])).sum()), int(counted.sum()))
 
 
-def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) -> Tally:
+def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) -> RatioSum:
     """The cosine of each sentence to the mean vector of its chunk, summed; sentences that are alike have cosines of 1.
 
     Only sentences of chunks that hold two or more: one alone is its own mean and has 1 whatever it says. A sentence is
@@ -69,10 +69,10 @@ def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) 
     lengths = np.diff(borders)
     cosines = _cosines(sentences, np.repeat(sums, lengths, axis=0))
     counted = np.repeat(lengths > 1, lengths)
-    return Tally(float(cosines[counted].sum()), int(counted.sum()))
+    return RatioSum(float(cosines[counted].sum()), int(counted.sum()))
 
 
-def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, *, window: int = 10) -> Tally:
+def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, *, window: int = 10) -> RatioSum:
     """The cosine of each chunk's mean vector to that of the text around it, summed over chunks.
 
     Around it are the ``window`` sentences before its first and the ``window`` after its last, as far as the document
@@ -91,17 +91,18 @@ def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike,
         raise ValueError(f"window must be at least 1; got {window}")
     sentences, borders = _by_chunk(vectors, rows)
     if len(borders) < 3:
-        return Tally(0.0, 0)
+        return RatioSum(0.0, 0)
     before = np.concatenate([np.zeros((1, sentences.shape[1])), sentences.cumsum(axis=0)])
     begins, ends = borders[:-1], borders[1:]
     own = before[ends] - before[begins]
     around = before[begins] - before[np.maximum(0, begins - window)]
     around += before[np.minimum(len(sentences), ends + window)] - before[ends]
-    return Tally(float(_cosines(own, around).sum()), len(begins))
+    return RatioSum(float(_cosines(own, around).sum()), len(begins))
 
 
-def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> Tally:
-    """How many blocks (:func:`~.blocks.find_blocks`) lie whole in one chunk; callers leave out those too long for one.
+def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> RatioSum:
+    """How many blocks (:func:`~.plain_text_blocks.find_blocks`) lie whole in one chunk; callers leave out those too
+    long for one.
 
     Example:
         >>> block_integrity([[0, 10], [12, 30]], chunks=[[0, 20], [20, 30]])
@@ -110,10 +111,10 @@ def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> Tally:
     spans, held = np.asarray(blocks, np.int64).reshape(-1, 2), np.asarray(chunks, np.int64).reshape(-1, 2)
     rows = holders(spans[:, 0], held)
     whole = (rows >= 0) & (spans[:, 1] <= held[rows, 1]) if len(held) else rows >= 0
-    return Tally(int(whole.sum()), len(spans))
+    return RatioSum(int(whole.sum()), len(spans))
 
 
-def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> Tally:
+def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> RatioSum:
     """How many chunks have a size from ``least`` to ``most``, both included; ``sizes`` int[chunks], in any unit.
 
     A document's only chunk is compliant where it is not above ``most``: nothing is left to join it.
@@ -126,7 +127,7 @@ def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> Tally:
         raise ValueError(f"needed 0 <= least <= most; got least={least}, most={most}")
     counted = np.asarray(sizes, np.int64)
     low = 0 if len(counted) == 1 else least
-    return Tally(int(((counted >= low) & (counted <= most)).sum()), len(counted))
+    return RatioSum(int(((counted >= low) & (counted <= most)).sum()), len(counted))
 
 
 def _by_chunk(

@@ -77,7 +77,7 @@ def of(row: Row, name: str) -> Any:
     return (row.get("cost") or {}).get(name)
 
 
-class Spent:
+class LLMUsage:
     """What a model was asked since it was last looked at.
 
     Args:
@@ -85,7 +85,7 @@ class Spent:
 
     Example:
         >>> account = Account(price=(3.0, 15.0))
-        >>> spent = Spent(account)
+        >>> spent = LLMUsage(account)
         >>> account.settle("chunk", Counts(calls=1, tokens_in=1000, tokens_out=100))
         >>> spent.take().cost, spent.take().cost
         (0.0045, 0.0)

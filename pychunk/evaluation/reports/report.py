@@ -35,10 +35,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from . import costs, plots
+from . import costs, report_plots
 from .costs import DASH, is_number, number, numbers
-from .style import STYLE
-from .tables import Column, Names, blocks, show
+from .report_style import STYLE
+from .terminal_tables import Column, RowLabels, blocks, show
 
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -60,7 +60,7 @@ def print_table(results: Results, console: Console) -> None:
     """Measures, costs, differences and absent peers, in as many tables as the console's width asks for."""
     rows = _rows(results)
     names = [_text(row.get("name")) for row in rows]
-    short = Names(names, console.width)
+    short = RowLabels(names, console.width)
     dataset = results.get("dataset") or {}
     sizes = ", ".join(
         f"{number(dataset.get(key), ',')} {key}" for key in ("documents", "questions") if dataset.get(key)
@@ -118,7 +118,7 @@ def _share(value: Any) -> str:
     return number(100 * value, ".0f") if is_number(value) else DASH
 
 
-def _print_differences(results: Results, console: Console, names: Names) -> None:
+def _print_differences(results: Results, console: Console, names: RowLabels) -> None:
     primary = results.get("primary")
     found = [each for each in results.get("differences") or [] if primary is None or each.get("measure") in primary]
     for against in dict.fromkeys(_text(each.get("against")) for each in found):
@@ -141,7 +141,7 @@ def _print_differences(results: Results, console: Console, names: Names) -> None
             console.print(table)
 
 
-def _print_judged(results: Results, console: Console, names: Names) -> None:
+def _print_judged(results: Results, console: Console, names: RowLabels) -> None:
     judged = results.get("judged") or []
     if not judged:
         return
@@ -202,7 +202,7 @@ def _within(results: Results) -> str:
     edges = [(row["within"].get("low"), row["within"].get("high")) for row in rows]
     banded = [i for i in (*own[:1], *peers[:1]) if all(numbers(edge) for edge in edges[i])]
     legend = "".join(
-        f'<li><span class="key {plots.colour(i)}{" peer" if row.get("peer") else ""}"></span>'
+        f'<li><span class="key {report_plots.colour(i)}{" peer" if row.get("peer") else ""}"></span>'
         f"<span>{_name(row)}</span><b>{100 * row['within']['share'][-1]:.1f} %</b></li>"
         for i, row in enumerate(rows)
     )
@@ -214,7 +214,7 @@ def _within(results: Results) -> str:
     words = max(row["within"]["words"][-1] for row in rows)
     return _section(
         "Answers found within W words",
-        f'<p>{notes}</p><figure class="within">{plots.within_words(rows, banded)}'
+        f'<p>{notes}</p><figure class="within">{report_plots.within_words(rows, banded)}'
         f"<figcaption>At {words:,} words<ol>{legend}</ol></figcaption></figure>",
     )
 
@@ -323,7 +323,7 @@ def _lengths(results: Results) -> str:
     for row in rows:
         lengths = row["lengths"]
         mean = lengths.get("mean") if is_number(lengths.get("mean")) else None
-        drawing = plots.histogram(lengths["edges"], lengths["counts"], end, mean, _text(row.get("name")))
+        drawing = report_plots.histogram(lengths["edges"], lengths["counts"], end, mean, _text(row.get("name")))
         about = (
             f"{number(lengths.get('chunks'), ',')} chunks, "
             f"{number(lengths.get('mean'), '.0f')} ± {number(lengths.get('std'), '.0f')} words"
@@ -394,12 +394,12 @@ def _whisker(interval: Mapping[str, Any], scale: tuple[float, float], zero: bool
     if not is_number(interval.get("mean")):
         return ""
     low, high = (interval.get(key) if is_number(interval.get(key)) else None for key in ("low", "high"))
-    return plots.whisker(interval["mean"], low, high, scale, zero)
+    return report_plots.whisker(interval["mean"], low, high, scale, zero)
 
 
 def _scale(intervals: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     values = [one[key] for one in intervals for key in ("mean", "low", "high") if is_number(one.get(key))]
-    marks = plots.ticks(min(values, default=0.0), max(values, default=1.0), 8)
+    marks = report_plots.ticks(min(values, default=0.0), max(values, default=1.0), 8)
     return marks[0], marks[-1]
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._engine import native
-from ..files.blocks import Blocks
+from ..files.block_checksums import Blocks
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Scan:
+class VectorScan:
     """Chunks by the best of their vectors: inner products in float32, added in one order everywhere.
 
     The vectors are read as they lie in memory-mapped files, once for all queries of a call; hits and the bits of their
@@ -25,14 +25,14 @@ class Scan:
     of the files' bytes, and reads few rows whole.
 
     Args:
-        arrays: float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.eight_bit`), all of one type, numbered on from
-            one to the next.
+        arrays: float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.int8_vectors`), all of one type, numbered on
+            from one to the next.
         dim: their width.
         offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
         blocks: those of the arrays' files, which are compared when rows of them are first read; none: nobody wants to.
 
     Example:
-        >>> scan = Scan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
+        >>> scan = VectorScan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
         >>> scores, chunks, rows = scan.top(np.array([[0, 0.6, 0.8]], np.float32), 2)
         >>> chunks.tolist(), rows.tolist(), np.allclose(scores, [[0.8, 0.6]])
         ([[2, 0]], [[2, 1]], True)

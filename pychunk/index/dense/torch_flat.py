@@ -39,7 +39,7 @@ class TorchFlat:
 
     def search(self, queries: F32, count: int) -> tuple[F32, I64]:
         """(scores float32[q, count], rows int64[q, count]), best first; of equal scores any order."""
-        from ...encoders.running.exact_products import exact_products
+        from ...encoders.runtime.torch_precision import exact_products
 
         scores, rows = [], []
         step = max(1, _PRODUCTS // max(1, min(_ROWS, len(self))))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._util.durable import new_file
-from .blocks import damaged
+from ..._util.durable_files import new_file
+from .block_checksums import damaged
 
 #: Times that a header is read: one of 156,000 calls from 16 threads failed once.
 _TIMES = 5

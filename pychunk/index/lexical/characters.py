@@ -30,7 +30,7 @@ UNSPACED = (
     *((0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0x1AFF0, 0x1B16F), (0x20000, 0x3FFFF)),
 )
 #: Letters of Thai, Lao, Tibetan, Burmese, Khmer and their kin, which write no space between words: pairs and triples
-#: since version 4 (see :data:`pychunk.index.lexical.terms.VERSION`). A Thai word has some four letters: of XQuAD's
+#: since version 4 (see :data:`pychunk.index.lexical.analyzer.VERSION`). A Thai word has some four letters: of XQuAD's
 #: questions triples find 0.946 first, without them 0.931.
 TRIPLED = (
     *((0x0E01, 0x0E30), (0x0E32, 0x0E33), (0x0E40, 0x0E46), (0x0E81, 0x0E82), (0x0E84, 0x0E84), (0x0E86, 0x0E8A)),
@@ -109,7 +109,7 @@ def unspaced(version: int) -> tuple[tuple[int, int], ...]:
 
 @cache
 def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacters:
-    """The characters of words in an analysis, made once a process; see :data:`pychunk.index.lexical.terms.VERSION`.
+    """The characters of words in an analysis, made once a process; see :data:`pychunk.index.lexical.analyzer.VERSION`.
 
     With ``pairs`` unspaced letters are told from others.
     """
@@ -121,9 +121,9 @@ def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacte
 
 @cache
 def folding(*, diacritics: bool = False) -> native.Folding:
-    """The tables of :func:`pychunk.index.lexical.terms.folded`, made once a process in 5 ms.
+    """The tables of :func:`pychunk.index.lexical.analyzer.folded`, made once a process in 5 ms.
 
-    With ``diacritics`` as :func:`pychunk.index.lexical.terms.without_diacritics` goes on from there.
+    With ``diacritics`` as :func:`pychunk.index.lexical.analyzer.without_diacritics` goes on from there.
     """
     ignored = np.array(_DIACRITICS if diacritics else IGNORED, np.uint32).ravel()
     plain: list[int] = []

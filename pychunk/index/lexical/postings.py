@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..._engine import arrow, native
-from ..._util.durable import new_file
+from ..._util.durable_files import new_file
 from ..files.arrays import mapped, save_array
-from ..files.blocks import Blocks, damaged
-from ..files.tables import read_table
+from ..files.arrow_tables import read_table
+from ..files.block_checksums import Blocks, damaged
 from . import characters
-from .terms import Analyzer
+from .analyzer import Analyzer
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -32,19 +32,19 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedChunks:
     """The best chunks of one query, best first, with the score of each source: ``parts[s][i]``."""
 
     chunks: I64
     scores: F32
     parts: list[F32]
 
-    def nonzero(self) -> Ranked:
+    def nonzero(self) -> RankedChunks:
         """Return those that score: one of 0 shares neither a word nor a direction with the query."""
         if self.scores.all():
             return self
         kept = np.flatnonzero(self.scores)
-        return Ranked(self.chunks[kept], self.scores[kept], [part[kept] for part in self.parts])
+        return RankedChunks(self.chunks[kept], self.scores[kept], [part[kept] for part in self.parts])
 
 
 def order(scores: F32, chunks: I64) -> I64:
@@ -57,7 +57,7 @@ def weighted(
     weights: Sequence[float],
     count: int,
     ahead: Callable[[list[int], int], None] = lambda numbers, depth: None,
-) -> list[Ranked]:
+) -> list[RankedChunks]:
     """For each query, given by its sources, the ``count`` best chunks by the weighted sum of their scores.
 
     Takes candidates from the top of every source until no other chunk can be among the best: what is not among the
@@ -67,7 +67,7 @@ def weighted(
 
     ``ahead`` is told which queries are going to ask their sources for how many, before they do.
     """
-    found: dict[int, Ranked] = {}
+    found: dict[int, RankedChunks] = {}
     left = list(range(len(batch)))
     exact = all(source.exact for sources in batch for source in sources)
     alone = exact and len(weights) == 1
@@ -83,7 +83,7 @@ def weighted(
     return [found[number] for number in range(len(batch))]
 
 
-def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, depth: int) -> tuple[Ranked, bool]:
+def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, depth: int) -> tuple[RankedChunks, bool]:
     """(The best of what each source has among its ``depth`` best, whether nothing else can be among them.)"""
     tops = [source.top(depth) for source in sources]
     chunks = distinct(np.concatenate([found for _, found, _ in tops]))
@@ -95,7 +95,9 @@ def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, dep
         for source, weight, (scores, _, done) in zip(sources, weights, tops, strict=True)
     )
     certain = len(best) == count and float(fused[best[-1]]) > bound + 1e-5
-    return Ranked(chunks[best], fused[best], [part[best] for part in parts]), certain or all(end for *_, end in tops)
+    return RankedChunks(chunks[best], fused[best], [part[best] for part in parts]), certain or all(
+        end for *_, end in tops
+    )
 
 
 def distinct(values: I64) -> I64:
@@ -115,7 +117,7 @@ def reciprocal_rank(
     count: int,
     shared: Sequence[bool] = (),
     constant: float = 60,
-) -> Ranked:
+) -> RankedChunks:
     """The ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
 
     Ranks are taken down to :func:`rank_depth`; a chunk that a source has not among those gets nothing from it. A source
@@ -138,4 +140,4 @@ def reciprocal_rank(
         else:
             fused[np.searchsorted(chunks, found)] += weight / (constant + 1 + np.arange(len(found)))
     best = order(fused, chunks)[:count]
-    return Ranked(chunks[best], fused[best], [source.score(chunks[best]) for source in sources])
+    return RankedChunks(chunks[best], fused[best], [source.score(chunks[best]) for source in sources])

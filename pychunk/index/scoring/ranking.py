@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...defaults import SEARCH
-from .. import checks
+from .. import argument_checks
 from ..store.part import Layout
-from .fusion import I64, Ranked
+from .fusion import I64, RankedChunks
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Ranking:
             raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
         if self.fusion not in ("score", "rrf", "levels"):
             raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
-        checks.number("weight", self.weight, 0)
-        checks.number("blend", self.blend, 0, 1)
-        checks.number("document_weight", self.document_weight, 0)
+        argument_checks.number("weight", self.weight, 0)
+        argument_checks.number("blend", self.blend, 0, 1)
+        argument_checks.number("document_weight", self.document_weight, 0)
         if self.fusion == "levels" and self.document_weight:
             raise ValueError("fusion='levels' goes without document_weight=: documents are a level of their own")
         if self.mode != "dense" and layout.analyzer is None:
@@ -42,4 +42,4 @@ class Ranking:
 
 
 #: Of a query: its best chunks, the names of their scores, and each one's best sentence, None where none was looked for.
-Found = tuple[Ranked, list[str], I64 | None]
+Found = tuple[RankedChunks, list[str], I64 | None]

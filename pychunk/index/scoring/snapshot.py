@@ -11,23 +11,23 @@ import numpy as np
 import pyarrow as pa
 
 from ..._engine.arrow import compute as pc
-from ...encoders.running.placement import Placement
-from ...levels.names import LEVELS
-from .. import checks
-from ..dense.vectors import SCANNED, Saved, VectorIndex
-from ..files import narrow
+from ...encoders.runtime.placement import Placement
+from ...levels.level_names import LEVELS
+from .. import argument_checks
+from ..dense.vector_index import SCANNED, StoredVectors, VectorIndex
+from ..files import int32_columns
+from ..lexical.analyzer import GRAM_MARK
 from ..lexical.bm25 import BM25
-from ..lexical.terms import GRAM_MARK
-from ..store import beside
+from ..store import context_column
 from ..store.chunk_rows import ChunkRows
 from ..store.part import POOLED, SENTENCES, SPANS, Layout, Part
-from . import where as conditions
-from .ahead import INSIDE, KEPT, Ahead
-from .evidence import ByVectors, DocumentBM25, Documents, NearDocuments
+from . import filters as conditions
+from .document_scores import DocumentBM25, Documents, NearDocuments, VectorDocumentScores
 from .fusion import F32, I64
-from .probes import Probe
-from .ranges import Ranges, rows_at
-from .sources import Batch, Mask, Nearest, Scanned
+from .level_rows import Ranges, rows_at
+from .scan_cache import INSIDE, KEPT, ScanCache
+from .scorers import Batch, Mask, ScanScorer, VectorIndexScorer
+from .subqueries import Subquery
 
 #: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
 #: so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact.
@@ -59,7 +59,7 @@ class Snapshot:
         layout: Layout,
         *,
         kinds: Mapping[str, str],
-        stored: Mapping[str, Saved],
+        stored: Mapping[str, StoredVectors],
         accuracy: int | None,
         placement: Placement,
         k1: float,
@@ -69,7 +69,7 @@ class Snapshot:
         self.alive = ~removed
         self.all_alive = not removed.any()
         self._at_levels: dict[tuple[str, ...], Mask] = {}
-        self._ahead: Ahead | None = None
+        self._ahead: ScanCache | None = None
         _check_others(parts)
         #: Chunks as the parts hold them, memory-mapped; None: there are none.
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
@@ -78,7 +78,7 @@ class Snapshot:
         self._parts = list(parts)
         self.rows = len(removed)
         #: Whether chunks have text that is indexed beside their own.
-        self.has_context = any(beside.is_in(part.table.schema) for part in parts)
+        self.has_context = any(context_column.is_in(part.table.schema) for part in parts)
         #: Characters of the sentences of each part, and the number of its first one.
         self.spans = [np.asarray(part.spans) for part in parts]
         self.span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
@@ -140,22 +140,22 @@ class Snapshot:
 
     def as_added(self, stored: pa.Table) -> pa.Table:
         """Rows of :attr:`stored` with the types that they were added with."""
-        return narrow.widened(stored, self.schema)
+        return int32_columns.widened(stored, self.schema)
 
     def allowed(self, where: Any, ids: Sequence[Any] | None, names: Sequence[str] = ()) -> Mask | None:
         """bool[rows] of the chunks that a search may return, at one of the levels ``names``; None: all."""
         if ids is not None:
-            checks.ids("ids", ids)
+            argument_checks.ids("ids", ids)
         if self.stored is None or (where is None and ids is None and not names and self.all_alive):
             return None
         mask = self._at(tuple(names)) if names else self.alive
         if where is not None:
-            mask = mask & conditions.rows(where, narrow.Columns(self.stored, self.schema, self.check))
+            mask = mask & conditions.rows(where, int32_columns.Columns(self.stored, self.schema, self.check))
         if ids is not None:
             if "id" not in self.stored.column_names:
                 raise ValueError("ids names documents, and those of this index have none: segment with ids=")
             self.check(["id"])
-            found = pc.is_in(self.stored["id"].cast(pa.large_string()), value_set=checks.ids("ids", ids))
+            found = pc.is_in(self.stored["id"].cast(pa.large_string()), value_set=argument_checks.ids("ids", ids))
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
 
@@ -244,17 +244,17 @@ class Snapshot:
         """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
         known = None if sentences or self._ahead is None else self._ahead.of(vectors, allowed)
         if self._scanned(index, allowed, ranges):
-            return Scanned(index.scan, vectors, allowed, threads, ranges, known)
+            return ScanScorer(index.scan, vectors, allowed, threads, ranges, known)
         if not sentences:
             rows = None
             if known is not None and all(index.begins(depth, asked) for asked, *_ in known):
                 rows = np.array([found[: min(depth, len(index))] for *_, found in known])
-            return Nearest(index, vectors, allowed, None, depth, threads, rows)
+            return VectorIndexScorer(index, vectors, allowed, None, depth, threads, rows)
         mask = None if allowed is None else np.repeat(allowed, np.diff(self.offsets))
-        return Nearest(index, vectors, mask, self.chunk_of, depth, threads)
+        return VectorIndexScorer(index, vectors, mask, self.chunk_of, depth, threads)
 
     def look_ahead(
-        self, queries: Sequence[Sequence[Probe]], depth: int, threads: int | None, good: Sequence[I64]
+        self, queries: Sequence[Sequence[Subquery]], depth: int, threads: int | None, good: Sequence[I64]
     ) -> None:
         """Looks for the ``depth`` best rows of the finest level by cosine, for all searches by the vectors of queries.
 
@@ -269,11 +269,11 @@ class Snapshot:
         vectors = np.array(every[: max(1, KEPT // depth)], np.float32)
         names = list(self.levels)[:1]
         allowed, ranges = self._at(tuple(names)), self.ranges.at(names)
-        ahead = Ahead(allowed)
+        ahead = ScanCache(allowed)
         for begin in range(0, len(vectors), TOGETHER):
             own = vectors[begin : begin + TOGETHER]
             if self._scanned(self.pooled, allowed, ranges):
-                batch = Scanned(self.pooled.scan, own, allowed, threads, ranges)
+                batch = ScanScorer(self.pooled.scan, own, allowed, threads, ranges)
                 for number, rows in enumerate(good[begin : begin + len(own)] if alone else ()):
                     batch.expect(number, self.documents.rows(self.documents.of[rows])[0][:INSIDE])
                 batch.fetch(range(len(own)), depth)
@@ -312,7 +312,7 @@ class Snapshot:
         whole = self.documents.whole(allowed)
         if whole is not None and allowed is not None and not np.array_equal(whole, allowed):
             near = self._near(index, vectors, whole, sentences, depth, threads)
-        by = ByVectors(index.scan, self.documents, self.offsets if sentences else None)
+        by = VectorDocumentScores(index.scan, self.documents, self.offsets if sentences else None)
         return NearDocuments(by, near, vectors, allowed)
 
     @cached_property

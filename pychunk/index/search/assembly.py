@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from .. import checks
+from .. import argument_checks
+from .hit_pages import pages_text
 from .hits import DocumentHits, Hit, Passage
-from .paging import pages_text
 
 ORDERS = ("rank", "document")
 
@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledText:
     """What :func:`assemble` returns; ``str`` of it is the text."""
 
     text: str
@@ -82,7 +82,7 @@ class _Run:
 
 def assemble(
     hits: Iterable[Hit | DocumentHits], words: int | None = None, order: str = "rank", marks: bool = True
-) -> Assembled:
+) -> AssembledText:
     """The text of the hits of one query, each character of a document once, under marks that name its source.
 
     Passages of one document that overlap are merged; chunks that follow each other stand under one mark. Hits come in
@@ -108,7 +108,7 @@ def assemble(
     if order not in ORDERS:
         raise ValueError(f"order must be {' or '.join(map(repr, ORDERS))}; got {order!r}")
     if words is not None:
-        checks.whole("words", words, 1)
+        argument_checks.whole("words", words, 1)
     kept: list[_Run] = []
     for rank, hit in enumerate(_flat(hits)):
         own = Passage(hit.chunk, hit.start, hit.end, hit.text)
@@ -164,7 +164,7 @@ def _joined(before: _Run, after: _Run) -> _Run | None:
     )
 
 
-def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> Assembled:
+def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
     """Runs, merged and in reading order, as a text: those that follow each other under one mark."""
     sources: list[list[_Run]] = []
     for run in runs:
@@ -189,7 +189,7 @@ def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> Assembled:
             facts = run.hit.id, run.hit.document, run.start, run.end
             parts.append(Part(number, run.rank, *facts, page, page_end, *span))
             text += run.text
-    return Assembled(text, tuple(parts))
+    return AssembledText(text, tuple(parts))
 
 
 def _follows(before: _Run, after: _Run) -> bool:

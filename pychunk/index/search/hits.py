@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..._util.lazy import by_name
-from ..._util.lines import one_line, quoted
+from ..._util.lazy_imports import by_name
+from ..._util.reprs import one_line, quoted
 
 _Each = TypeVar("_Each")
 
@@ -105,7 +105,7 @@ class Hits(list[_Each]):
 
 def hits_html(hits: Any) -> str:
     """A small table of hits, best first, each with its best sentence marked."""
-    return str(by_name("pychunk.chunks.tables", "hits_html")(hits))
+    return str(by_name("pychunk.chunks.notebook_tables", "hits_html")(hits))
 
 
 def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:

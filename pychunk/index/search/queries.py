@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._util.lazy import Late
-from .. import checks
-from ..dense import known
+from ..._util.lazy_imports import LazyModule
+from .. import argument_checks
+from ..dense import token_coverage
 from ..scoring.fusion import F32
-from ..scoring.probes import Probe
 from ..scoring.ranking import Ranking
+from ..scoring.subqueries import Subquery
 from ..store.part import Layout
 from .searcher import Searcher
 
 if TYPE_CHECKING:
-    from . import rewrite as rewriting
+    from . import query_rewriting as rewriting
 else:
-    rewriting = Late("pychunk.index.search.rewrite")
+    rewriting = LazyModule("pychunk.index.search.query_rewriting")
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Queries:
                 vectors alone where BM25 counts. TypeError: a query that is no text.
         """
         if self.threads is not None:
-            checks.whole("threads", self.threads, 1)
+            argument_checks.whole("threads", self.threads, 1)
         ranking.check(self.layout)
-        texts = [] if queries is None else checks.texts(queries)
+        texts = [] if queries is None else argument_checks.texts(queries)
         if not texts and given is None:
             return [], None
         vectors = self.vectors(texts, given, ranking.mode)
@@ -56,19 +56,21 @@ class Queries:
             raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
         return texts or [""] * (0 if vectors is None else len(vectors)), vectors
 
-    def probes(self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher) -> list[list[Probe]]:
+    def probes(
+        self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher
+    ) -> list[list[Subquery]]:
         """Return the probes of queries as they are."""
         by_words = self.layout.analyzer is not None and ranking.mode != "dense"
         vectors = self._weighed(texts, vectors, ranking)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
         return [
-            [Probe(text, searcher.query_terms(text) if by_words else None, vector)]
+            [Subquery(text, searcher.query_terms(text) if by_words else None, vector)]
             for text, vector in zip(texts, own, strict=True)
         ]
 
     def filled(
-        self, probes: list[list[Probe]], plain: list[list[Probe]], ranking: Ranking, searcher: Searcher
-    ) -> list[list[Probe]]:
+        self, probes: list[list[Subquery]], plain: list[list[Subquery]], ranking: Ranking, searcher: Searcher
+    ) -> list[list[Subquery]]:
         """Return the probes of a rewrite with their terms and vectors.
 
         A query's own text, of ``plain``, is not encoded again.
@@ -95,7 +97,7 @@ class Queries:
         """Return vectors as long as they are worth beside BM25: cosines count by what the encoder knows of a query."""
         if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
             return vectors
-        return vectors * known.worth(self.encoder, texts)[:, None]
+        return vectors * token_coverage.worth(self.encoder, texts)[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
         """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by.
@@ -107,7 +109,7 @@ class Queries:
             vectors, dim = _floats(given), self.layout.dim
             if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
                 raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
-            checks.finite("query_vectors", vectors)
+            argument_checks.finite("query_vectors", vectors)
             return _unit(vectors)
         if mode == "sparse":
             return None

@@ -8,18 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ..levels import across, levels
-from ..levels.calibration import Calibration, calibrated
-from ..levels.nodes import Nodes
+from ..levels import level_ranking, level_selection
+from ..levels.node_spans import Nodes
+from ..levels.score_calibration import Calibration, calibrated
 from ..scoring import fusion
-from ..scoring.evidence import NearDocuments
-from ..scoring.fusion import I64, Ranked
-from ..scoring.probes import Members, Probe, Together
+from ..scoring.document_scores import NearDocuments
+from ..scoring.fusion import I64, RankedChunks
 from ..scoring.ranking import Found, Ranking
+from ..scoring.scorers import Batch, Bm25Scorer, Mask, ScanScorer, scanned_with
 from ..scoring.snapshot import TOGETHER, Snapshot
-from ..scoring.sources import Batch, Mask, Scanned, Sparse, scanned_with
+from ..scoring.subqueries import Members, Subquery, SubqueryScorer
+from .heading_outline import Outline
 from .hits import Hit, Passage
-from .outline import Outline
 
 #: The most scores of BM25 that are held for queries at once, as float32: 128 MB.
 _SCORES = 1 << 25
@@ -32,17 +32,17 @@ class _Stage:
     """One way of scoring: for all probes, which weigh so much for their queries."""
 
     name: str
-    batch: Batch | Sparse | NearDocuments
+    batch: Batch | Bm25Scorer | NearDocuments
     weight: float
     members: Members
 
 
-def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[Scanned, Sparse, float] | None:
+def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[ScanScorer, Bm25Scorer, float] | None:
     """The two stages and what the second weighs, where nothing else counts and each query is one probe."""
     if len(stages) != 2 or not all(stage.members.single for stage in stages):
         return None
     (dense, one), (sparse, weight) = ((stage.batch, stage.weight) for stage in stages)
-    if isinstance(dense, Scanned) and isinstance(sparse, Sparse) and one == 1.0:
+    if isinstance(dense, ScanScorer) and isinstance(sparse, Bm25Scorer) and one == 1.0:
         return dense, sparse, weight
     return None
 
@@ -75,7 +75,7 @@ class Searcher(Snapshot):
 
     def rank(
         self,
-        queries: Sequence[Sequence[Probe]],
+        queries: Sequence[Sequence[Subquery]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
@@ -108,7 +108,7 @@ class Searcher(Snapshot):
                     again.append(number)
                     continue
                 parts = [part[best] for part in each.parts]
-                chosen = Ranked(each.chunks[best], each.scores[best], parts)
+                chosen = RankedChunks(each.chunks[best], each.scores[best], parts)
                 found[number] = chosen, names, None if sentences is None else sentences[best]
             left, wide = again, 4 * wide
         return [found[number] for number in range(len(queries))]
@@ -119,11 +119,11 @@ class Searcher(Snapshot):
 
     def apart(self, chunks: I64) -> I64:
         """The places of chunks that share no character with one before them, rising."""
-        return levels.apart(*self.places(chunks))
+        return level_selection.apart(*self.places(chunks))
 
     def _best(
         self,
-        queries: Sequence[Sequence[Probe]],
+        queries: Sequence[Sequence[Subquery]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
@@ -140,7 +140,7 @@ class Searcher(Snapshot):
 
     def rank_across(
         self,
-        queries: Sequence[Sequence[Probe]],
+        queries: Sequence[Sequence[Subquery]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
@@ -170,15 +170,17 @@ class Searcher(Snapshot):
         found = []
         for begin in range(0, len(queries), together):
             own = queries[begin : begin + together]
-            found += across.ranked(self, self.nodes, self.calibration, own, count, ranking, groups, words, threads)
+            found += level_ranking.ranked(
+                self, self.nodes, self.calibration, own, count, ranking, groups, words, threads
+            )
         for number, probes in enumerate(queries):
             if not any(map(self._asks, probes)):
                 ranked, stages, sentences = found[number]
-                none = Ranked(ranked.chunks[:0], ranked.scores[:0], [part[:0] for part in ranked.parts])
+                none = RankedChunks(ranked.chunks[:0], ranked.scores[:0], [part[:0] for part in ranked.parts])
                 found[number] = none, stages, sentences
         return found
 
-    def _asks(self, probe: Probe) -> bool:
+    def _asks(self, probe: Subquery) -> bool:
         """Return whether a probe has a vector, or terms that the index knows."""
         if probe.vector is not None and np.any(probe.vector):
             return True
@@ -186,7 +188,7 @@ class Searcher(Snapshot):
 
     def _rank(
         self,
-        queries: Sequence[Sequence[Probe]],
+        queries: Sequence[Sequence[Subquery]],
         count: int,
         ranking: Ranking,
         allowed: Mask | None,
@@ -228,9 +230,9 @@ class Searcher(Snapshot):
                 by_words.append(("document_sparse", scores, weight * ranking.document_weight))
             for name, scores, weight in by_words:
                 if ranking.by_rank:
-                    stages.append(_Stage(name, Sparse(scores, allowed, threads), weight, members))
+                    stages.append(_Stage(name, Bm25Scorer(scores, allowed, threads), weight, members))
                 else:  # a weighted mean of BM25 is one array again, and so one source
-                    means = Sparse(members.means(scores), allowed, threads)
+                    means = Bm25Scorer(members.means(scores), allowed, threads)
                     stages.append(_Stage(name, means, weight, Members.number([[1.0]] * len(queries))))
         names = [stage.name for stage in stages]
         if ranking.by_rank and (len(stages) > 1 or not all(stage.members.single for stage in stages)):
@@ -239,7 +241,7 @@ class Searcher(Snapshot):
             ranked = scanned_with(*both, count)
         else:
             batches = [
-                stage.batch if stage.members.single else Together(stage.batch, stage.members) for stage in stages
+                stage.batch if stage.members.single else SubqueryScorer(stage.batch, stage.members) for stage in stages
             ]
             sources: list[list[fusion.Source]] = [
                 [batch.source(number) for batch in batches] for number in range(len(queries))
@@ -260,7 +262,7 @@ class Searcher(Snapshot):
         ]
 
     @staticmethod
-    def _by_rank(stages: Sequence[_Stage], queries: int, count: int) -> list[Ranked]:
+    def _by_rank(stages: Sequence[_Stage], queries: int, count: int) -> list[RankedChunks]:
         """Reciprocal ranks of all probes by all stages; the score of a stage is the mean of its probes."""
         for stage in stages:
             stage.batch.fetch(stage.members.flat(range(queries)), fusion.rank_depth(count))
@@ -283,7 +285,7 @@ class Searcher(Snapshot):
                 first += len(shares)
                 mean = sum(np.float32(share) * part for share, part in zip(shares, own, strict=True))
                 parts.append(np.asarray(mean + np.zeros(len(ranked.chunks)), np.float32))
-            found.append(Ranked(ranked.chunks, ranked.scores, parts))
+            found.append(RankedChunks(ranked.chunks, ranked.scores, parts))
         return found
 
     @cached_property

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..._util.durable import NotOnDiskError, PatientFile, flush, new_file, remove, uninterrupted
-from ..dense import eight_bit
-from ..files import narrow
-from ..files.blocks import Blocks, damaged
-from ..files.tables import read_table
+from ..._util.durable_files import BufferedFile, DiskError, flush, new_file, remove, uninterrupted
+from ..dense import int8_vectors
+from ..files import int32_columns
+from ..files.arrow_tables import read_table
+from ..files.block_checksums import Blocks, damaged
 from ..lexical import postings
+from ..lexical.analyzer import Analyzer
 from ..lexical.postings import Postings, PostingsBuilder
-from ..lexical.terms import Analyzer
-from . import beside
+from . import context_column
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -57,7 +57,7 @@ class Layout:
     @property
     def width(self) -> int:
         """Numbers of ``dtype`` that a stored vector takes."""
-        return eight_bit.width(self.dim, self.dtype)
+        return int8_vectors.width(self.dim, self.dtype)
 
     @property
     def vector_bytes(self) -> int:
@@ -146,10 +146,10 @@ class PartWriter:
         self._table: pa.RecordBatchWriter | None = None
         self._narrow: tuple[str, ...] = ()  # what is int32, by the first rows
         self._sealed = False
-        self._files: dict[str, PatientFile] = {}
+        self._files: dict[str, BufferedFile] = {}
         try:
             for name in [CHUNKS] + [SPANS, SENTENCES] * layout.sentences + [POOLED] * layout.pooled:
-                self._files[name] = PatientFile(folder / name)
+                self._files[name] = BufferedFile(folder / name)
         except BaseException:
             self.abandon()
             raise
@@ -159,14 +159,16 @@ class PartWriter:
         if self._table is None:
             return True
         schema = rows.table.schema
-        same = schema.equals(self._schema) and beside.is_in(schema) == beside.is_in(self._schema)
-        return not self._sealed and bool(same) and narrow.fits(rows.table, rows.spans, self._narrow)
+        same = schema.equals(self._schema) and context_column.is_in(schema) == context_column.is_in(self._schema)
+        return not self._sealed and bool(same) and int32_columns.fits(rows.table, rows.spans, self._narrow)
 
     def append(self, rows: Rows) -> None:
         """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
         self._drain()  # where the disk is full already, memory takes no more
         with ThreadPoolExecutor(1) as aside:  # vectors take two thirds of the time that terms take
-            counting = aside.submit(self._postings.count, beside.counted(rows.table)) if self._postings else None
+            counting = (
+                aside.submit(self._postings.count, context_column.counted(rows.table)) if self._postings else None
+            )
             stored = self._as_stored(rows)
             counted = counting.result() if counting else None
         with uninterrupted():
@@ -210,13 +212,13 @@ class PartWriter:
     def _as_stored(self, rows: Rows) -> Rows:
         """With vectors and whole numbers as the files hold them."""
         kept = {name: getattr(rows, name) for name in ("sentences", "pooled") if getattr(self.layout, name)}
-        made = {name: eight_bit.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
+        made = {name: int8_vectors.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
         spans = rows.spans if self.layout.sentences else None
         if self._table is None:
-            self._narrow = narrow.fitting(rows.table, spans)
+            self._narrow = int32_columns.fitting(rows.table, spans)
         if spans is not None:
-            made["spans"] = np.ascontiguousarray(spans, narrow.span_type(self._narrow))
-        return replace(rows, table=narrow.narrowed(rows.table, self._narrow), **made)
+            made["spans"] = np.ascontiguousarray(spans, int32_columns.span_type(self._narrow))
+        return replace(rows, table=int32_columns.narrowed(rows.table, self._narrow), **made)
 
     def _take(self, schema: pa.Schema, rows: Rows) -> None:
         if self._table is None:
@@ -242,7 +244,7 @@ class PartWriter:
         try:
             for name in self._files:
                 flush(self.folder / name)
-        except NotOnDiskError:
+        except DiskError:
             self.damaged = True
             raise
 
@@ -279,7 +281,7 @@ class Part:
         try:
             table = read_table(source)
             table.validate()
-            names = narrow.widened_schema(table.schema).names
+            names = int32_columns.widened_schema(table.schema).names
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(damaged(folder / CHUNKS, f"{error!s:.200}")) from error
         if not names or len(set(names)) < len(names):
@@ -304,7 +306,7 @@ class Part:
         found = cls(
             table,
             offsets,
-            mapped(SPANS, narrow.span_type(narrow.names(table.schema)), 2, layout.sentences, sentences),
+            mapped(SPANS, int32_columns.span_type(int32_columns.names(table.schema)), 2, layout.sentences, sentences),
             mapped(SENTENCES, layout.dtype, layout.width, layout.sentences, sentences),
             mapped(POOLED, layout.dtype, layout.width, layout.pooled, chunks),
             Postings.load(folder, own) if layout.analyzer else None,
@@ -425,15 +427,15 @@ class Part:
     @property
     def schema(self) -> pa.Schema:
         """The columns as they were added."""
-        return narrow.widened_schema(self.table.schema)
+        return int32_columns.widened_schema(self.table.schema)
 
     @property
     def version(self) -> int:
         """The first version of an index in which there may be such a part."""
         terms = None if self.postings is None else self.postings.terms.type
-        if narrow.names(self.table.schema) or terms == pa.string():
-            return narrow.SCHEMA
-        return beside.SCHEMA if beside.is_in(self.table.schema) else 1
+        if int32_columns.names(self.table.schema) or terms == pa.string():
+            return int32_columns.SCHEMA
+        return context_column.SCHEMA if context_column.is_in(self.table.schema) else 1
 
     def rows(self) -> Rows:
         """All that was written, to be written again."""
@@ -452,7 +454,7 @@ def slices(rows: Rows, size: int) -> Iterable[Rows]:
     """Rows in runs of at most ``size`` chunks, those of a part as they were added."""
     for begin in range(0, rows.table.num_rows, size):
         piece = rows.take(begin, min(begin + size, rows.table.num_rows))
-        yield replace(piece, table=narrow.widened(piece.table))
+        yield replace(piece, table=int32_columns.widened(piece.table))
 
 
 def _expect(path: Path, found: float, expected: int) -> None:

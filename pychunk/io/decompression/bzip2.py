@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 _START = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")  # the second form is a stream without data
 _HEADER = re.compile(rb"BZh[1-9]")
@@ -35,7 +35,7 @@ _BLOCK = 900_000 // 5 * 259
 _AHEAD = 32 << 20
 
 
-class Readable(Protocol):
+class ByteSource(Protocol):
     """A file, as far as it is needed here."""
 
     def read(self, size: int, /) -> bytes: ...
@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
 
 def blocks(
-    file: Readable, name: str, dead_letters: DeadLetters, *, threads: int, start: re.Pattern[bytes] = _START
+    file: ByteSource, name: str, dead_letters: DeadLetters, *, threads: int, start: re.Pattern[bytes] = _START
 ) -> Iterator[Block]:
     """The plain bytes of a bzip2 file, in order; the same blocks for any number of threads.
 
@@ -69,7 +69,7 @@ class _Piece(NamedTuple):
     whole: bool
 
 
-def _pieces(file: Readable, start: re.Pattern[bytes]) -> Iterator[_Piece]:
+def _pieces(file: ByteSource, start: re.Pattern[bytes]) -> Iterator[_Piece]:
     held, offset, is_start = b"", 0, True
     searched = 0
     while True:
@@ -153,7 +153,7 @@ def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
     yield from filter(None, held)  # nothing more came: the last block's checksum was compared, too
 
 
-class _Lost(NamedTuple):
+class _DamagedBytes(NamedTuple):
     """Bytes of the file from ``offset`` that could not be decompressed."""
 
     offset: int
@@ -167,11 +167,11 @@ class _Work:
     def __init__(self, piece: _Piece, start: re.Pattern[bytes], decoder: _Decoder | None = None) -> None:
         self.piece, self._start = piece, start
         self.decoder = decoder or _Decoder()
-        self._made: list[bytes | _Lost] = []
+        self._made: list[bytes | _DamagedBytes] = []
         self._source = self._output()
         self._failed = False  # before the first stream was proven
 
-    def _output(self) -> Iterator[bytes | _Lost]:
+    def _output(self) -> Iterator[bytes | _DamagedBytes]:
         begin = 0
         while True:
             try:
@@ -182,7 +182,7 @@ class _Work:
                 broken = self.decoder.begin
                 self.decoder.drop()
                 excerpt = self.piece.data[broken : broken + EXCERPT_BYTES]
-                yield _Lost(self.piece.offset + broken, f"cannot be decompressed: {error}", excerpt)
+                yield _DamagedBytes(self.piece.offset + broken, f"cannot be decompressed: {error}", excerpt)
                 match = self._start.search(self.piece.data, broken + 1)
                 if match is None:
                     return
@@ -196,7 +196,7 @@ class _Work:
             if size <= 0:
                 return
 
-    def output(self) -> Iterator[bytes | _Lost]:
+    def output(self) -> Iterator[bytes | _DamagedBytes]:
         return itertools.chain(self._made, self._source)
 
     def is_stream(self) -> bool:
@@ -226,7 +226,7 @@ class _Reading:
         while waiting:
             yield from self._next(*waiting.popleft())
         if self._unfinished():
-            yield self._broken(_Lost(self._begun, "the file ends inside a bzip2 stream: it is cut off", b""))
+            yield self._broken(_DamagedBytes(self._begun, "the file ends inside a bzip2 stream: it is cut off", b""))
 
     def _next(self, piece: _Piece, work: _Work | None, future: Future[None] | None) -> Iterator[Block]:
         if future is not None:
@@ -237,16 +237,18 @@ class _Reading:
             work = _Work(piece, self._start, self._current)  # a stream goes on, past what looked like a start
         else:
             if self._unfinished():
-                yield self._broken(_Lost(self._begun, "a bzip2 stream has no end before the next one starts", b""))
+                yield self._broken(
+                    _DamagedBytes(self._begun, "a bzip2 stream has no end before the next one starts", b"")
+                )
             self._begun = piece.offset
         stop = piece.offset + len(piece.data)
         for made in work.output():
-            yield self._broken(made) if isinstance(made, _Lost) else Block(made, stop)
+            yield self._broken(made) if isinstance(made, _DamagedBytes) else Block(made, stop)
         self._current = work.decoder
 
     def _unfinished(self) -> bool:
         return self._current is not None and self._current.unfinished
 
-    def _broken(self, lost: _Lost) -> Block:
+    def _broken(self, lost: _DamagedBytes) -> Block:
         self._dead_letters(DeadLetter(self._name, f"compressed byte {lost.offset}", lost.reason, lost.excerpt))
         return Block(b"", lost.offset, gap=True)

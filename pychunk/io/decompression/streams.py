@@ -36,8 +36,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..._util.memory import check_memory
-from ..documents import DeadLetter, DeadLetters
+from ..._util.memory_errors import check_memory
+from ..document_batches import DeadLetter, DeadLetters
 from . import bzip2, sevenzip
 from .bzip2 import Block
 
@@ -85,7 +85,7 @@ def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads: int) -> Iterator[Block]:
     head = file.read(4)
-    source = _Prefixed(head, file)
+    source = _PrefixedFile(head, file)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind == "bz2":
         yield from bzip2.blocks(source, name, dead_letters, threads=threads)
@@ -102,7 +102,7 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
         yield Block(b"", source.position, gap=True)
 
 
-class _Prefixed:
+class _PrefixedFile:
     """A file whose first bytes were read already; counts what is read."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:
@@ -124,12 +124,12 @@ class _Prefixed:
         return data
 
 
-def _plain(source: _Prefixed) -> Iterator[Block]:
+def _plain(source: _PrefixedFile) -> Iterator[Block]:
     while data := source.read():
         yield Block(data, source.position)
 
 
-def _gzip(source: _Prefixed) -> Iterator[Block]:
+def _gzip(source: _PrefixedFile) -> Iterator[Block]:
     inner: Any = zlib.decompressobj(31)
     began = False
     while data := source.read():
@@ -150,7 +150,7 @@ def _gzip(source: _Prefixed) -> Iterator[Block]:
         raise EOFError("the file ends inside a gzip member: it is cut off")
 
 
-def _xz(source: _Prefixed) -> Iterator[Block]:
+def _xz(source: _PrefixedFile) -> Iterator[Block]:
     inner = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_BYTES)
     while data := source.read():
         while data or not inner.needs_input:
@@ -167,7 +167,7 @@ def _xz(source: _Prefixed) -> Iterator[Block]:
         raise EOFError("the file ends inside an xz stream: it is cut off")
 
 
-def _zstandard(source: _Prefixed) -> Iterator[Block]:
+def _zstandard(source: _PrefixedFile) -> Iterator[Block]:
     with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
         while data := stream.read(_READ):
             yield Block(data, source.position)

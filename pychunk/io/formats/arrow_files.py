@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._engine.arrow import items
-from ..._util.memory import check_memory
-from ..documents import DeadLetter, DeadLetters
+from ..._util.memory_errors import check_memory
+from ..document_batches import DeadLetter, DeadLetters
 from . import arrow_messages
-from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of
+from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of
 
 #: Rows of an Arrow file's table at most; a row may take next to nothing.
 _ROWS = 1 << 16

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..decompression import bombs
+from ..decompression import decompression_limits
 
 _DICTIONARY, _BATCH = 2, 3
 #: Bytes after a file's schema begins in which another message is looked for.
@@ -84,7 +84,7 @@ class Sizes:
     def _too_large(self, plain: int, stored: int) -> None:
         plain += sum(each for each, _ in self._dictionaries.values())
         stored += sum(each for _, each in self._dictionaries.values())
-        bombs.refuse(plain, stored, "write smaller record batches, or without compression")
+        decompression_limits.refuse(plain, stored, "write smaller record batches, or without compression")
 
 
 class Block(NamedTuple):

@@ -20,13 +20,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..._engine import native
-from ..._util.memory import check_memory
+from ..._util.memory_errors import check_memory
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import csv_quotes
-from .rows import only_text
-from .tables import IDENTITY, TABLE_BYTES, Part, said, wanted_of
+from .row_documents import only_text
+from .table_parts import IDENTITY, TABLE_BYTES, Part, said, wanted_of
 from .text_files import not_text
 
 #: Bytes that one row may have.
@@ -66,7 +66,7 @@ def parts(
             return
         blocks = chain([first], blocks)
     rows = _Rows(name, dead_letters, quotes=quotes)
-    wanted: _Wanted | None = None
+    wanted: _ColumnRequest | None = None
     for records, bytes_read in rows.read(blocks, separator):
         if wanted is None:
             try:
@@ -74,7 +74,7 @@ def parts(
             except ValueError as error:
                 dead_letters(DeadLetter(name, "line 1", f"cannot be read as .csv: {error}"))
                 return
-            wanted = _Wanted(rows, columns[0] if columns else None, asked, typed)
+            wanted = _ColumnRequest(rows, columns[0] if columns else None, asked, typed)
         for some in records.some():
             if (part := wanted.part(some, bytes_read)) is not None:
                 yield part
@@ -253,7 +253,7 @@ def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
     return told | {row: (reason, False) for row, reason in found.bad.items()}
 
 
-class _Wanted:
+class _ColumnRequest:
     """The columns that are asked for, and how Arrow is to read them."""
 
     def __init__(self, rows: _Rows, column: str | None, asked: list[str] | None, typed: bool) -> None:

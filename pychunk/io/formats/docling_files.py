@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...parsing.docling import DoclingError, parse_docling
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from . import paged_files
 
 

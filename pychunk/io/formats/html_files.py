@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from ..._util.isolated import Isolated, KilledError
-from ..._util.memory import check_memory
+from ..._util.memory_errors import check_memory
+from ..._util.worker_process import ProcessKilledError, WorkerProcess
 from ...defaults import BYTES
-from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.html.noise import How, check_noise, find_noise
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def document(
     if (reason := not_text(held)) and "UTF-" not in reason:
         dead_letters(DeadLetter(file, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
         return None
+    from ...parsing.html.empty_pages import ALL_REMOVED
     from ...parsing.html.html_guard import WorkError
     from ...parsing.html.page import markup_of  # here, as many inputs are no pages: 0.01 s of every command's start
-    from ...parsing.html.textless import ALL_REMOVED
 
     data = bytes(held)
     del held
@@ -85,8 +85,8 @@ def document(
         markup = markup_of(data)
         read_page = _read_apart if markup.work.is_large else _read
         page = read_page(markup, data, noise, threshold, links)
-    except (WorkError, KilledError, MemoryError) as error:
-        check_memory(MemoryError() if isinstance(error, KilledError) else error)
+    except (WorkError, ProcessKilledError, MemoryError) as error:
+        check_memory(MemoryError() if isinstance(error, ProcessKilledError) else error)
         dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
         return None
     if page.reason:
@@ -109,8 +109,8 @@ class _Page(NamedTuple):
 
 def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
     """Return a page, or what its JSON-LD says, as this process reads it."""
+    from ...parsing.html.empty_pages import linked_page, why_textless
     from ...parsing.html.page import parse_markup
-    from ...parsing.html.textless import linked_page, why_textless
 
     page = parse_markup(markup, images=links == "inline")
     spans = removed_spans(page, noise, threshold)
@@ -128,7 +128,7 @@ def _read_apart(*given: Any) -> _Page:
     from ...parsing.html import html_guard
 
     function = f"{__name__}:{_read_packed.__name__}"
-    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    isolated = WorkerProcess(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
     with contextlib.closing(isolated):
         found: _Page = isolated(pickle.dumps(given))
     return found

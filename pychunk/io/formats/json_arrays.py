@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 #: Bytes that a file may have: it is in memory as a whole, where JSON Lines are read as they come.
 MAX_BYTES = BYTES.json

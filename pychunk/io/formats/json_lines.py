@@ -24,10 +24,10 @@ import pyarrow as pa
 from ..._engine import native
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import json_paths
-from .rows import only_text
-from .tables import IDENTITY, TABLE_BYTES, Part
+from .row_documents import only_text
+from .table_parts import IDENTITY, TABLE_BYTES, Part
 
 #: Bytes that one line may have.
 MAX_LINE_BYTES = BYTES.json

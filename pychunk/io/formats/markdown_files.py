@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from ...defaults import BYTES
 from ...parsing.badges import badges_of
-from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.markdown import blocks_of, titles_of
 from ..decompression.bzip2 import Block
-from ..documents import DeadLetters, Document
+from ..document_batches import DeadLetters, Document
 from . import text_files
 
 #: Bytes of a file whose blocks are found; of a longer one they are null, and so is its title. In so many bytes there

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from ...defaults import BYTES
-from ...parsing.columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
-from ...parsing.pdf.paged import Paged
+from ...parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
+from ...parsing.pdf.paged_text import Paged
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
 MAX_BYTES = BYTES.pages

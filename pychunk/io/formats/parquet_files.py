@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..._util.memory import check_memory
-from ..decompression import bombs
-from ..documents import DeadLetter, DeadLetters
+from ..._util.memory_errors import check_memory
+from ..decompression import decompression_limits
+from ..document_batches import DeadLetter, DeadLetters
 from . import parquet_footer
-from .tables import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
+from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
 
 #: Text of one table at most where a file's rows repeat long values, which it holds once.
 REPEATED_BYTES = 1 << 29
@@ -136,7 +136,7 @@ def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column
     for column in columns:
         for page in itertools.islice(parquet_footer.pages(file, column), 1 if first else None):
             try:
-                bombs.refuse(page.plain, page.stored, "write smaller pages")
+                decompression_limits.refuse(page.plain, page.stored, "write smaller pages")
                 if page.plain > max(column.plain, _CERTAIN):
                     raise ValueError(f"a page announces {page.plain:,} bytes, and the column {column.plain:,}")
                 if page.end > length:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ..._util.isolated import KilledError, Processes
-from ..._util.memory import LACK, check_memory, is_lack
+from ..._util.memory_errors import LACK, check_memory, is_lack
+from ..._util.worker_process import Processes, ProcessKilledError
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from . import paged_files
 
 #: Bytes of address space for one document, of which Python, NumPy and Arrow take half a gigabyte; and seconds, the last
@@ -46,23 +46,23 @@ def processes(workers: int) -> Processes:
         raise ImportError('reading PDF needs pypdfium2: pip install "pychunk-native[docs]"')
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Processes(
-        max(workers, min(_MOST, cpus)), "pychunk.parsing.pdf.file:read_pdf", seconds=SECONDS, memory=MEMORY
+        max(workers, min(_MOST, cpus)), "pychunk.parsing.pdf.pdf_document:read_pdf", seconds=SECONDS, memory=MEMORY
     )
 
 
 def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
     """Documents of those files that have text, and letters about the others and about pages without text."""
-    from ...parsing.pdf.file import PdfError  # here, as few inputs are PDF: 0.01 s of every command's start
+    from ...parsing.pdf.pdf_document import PdfError  # here, as few inputs are PDF: 0.01 s of every command's start
 
     documents, letters = [], []
     for item, found in zip(items, pool.map([item.data for item in items]), strict=True):
         if isinstance(found, ImportError):
             raise found
         if isinstance(found, Exception):
-            if is_lack(found) and not isinstance(found, KilledError):
+            if is_lack(found) and not isinstance(found, ProcessKilledError):
                 raise MemoryError(LACK) from found
             check_memory(found if isinstance(found, MemoryError) else MemoryError())
-            known = isinstance(found, (PdfError, KilledError))
+            known = isinstance(found, (PdfError, ProcessKilledError))
             reason = str(found) if known else f"cannot be read: {type(found).__name__}: {found}"
             letters.append(DeadLetter(item.file, "whole file", reason, item.data[:EXCERPT_BYTES]))
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...defaults import BYTES
 from ...parsing.html.encodings import likely, without_mark
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, Document
 
 #: Bytes that a file may have.
 MAX_BYTES = BYTES.text

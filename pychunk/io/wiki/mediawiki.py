@@ -18,11 +18,11 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
-from ..._util.memory import check_memory
+from ..._util.memory_errors import check_memory
 from ...defaults import BYTES
-from ...parsing.columns import BLOCKS_TYPE, packed
+from ...parsing.block_columns import BLOCKS_TYPE, packed
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 if TYPE_CHECKING:
     from .wikitext import Cleaner
@@ -76,7 +76,7 @@ class RawPage(NamedTuple):
         return len(self.data)
 
 
-class Wanted(NamedTuple):
+class PageFilter(NamedTuple):
     """Which pages are kept: the numbers of their namespaces (empty: all), and whether redirects are."""
 
     namespaces: frozenset[int] = frozenset({0})
@@ -84,7 +84,7 @@ class Wanted(NamedTuple):
 
 
 def pages(
-    blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: Wanted, max_bytes: int = MAX_PAGE_BYTES
+    blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: PageFilter, max_bytes: int = MAX_PAGE_BYTES
 ) -> Iterator[RawPage]:
     """The wanted pages of one dump, in order, not parsed yet."""
     scan = _Scan(file, dead_letters, max_bytes)
@@ -140,7 +140,7 @@ def utf_16(head: bytes) -> str:
     return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be" if head.startswith(b"\0<") else ""
 
 
-def _may_be_wanted(data: bytes, wanted: Wanted) -> bool:
+def _may_be_wanted(data: bytes, wanted: PageFilter) -> bool:
     """Whether a page's head does not speak against it; pages of old dumps have no ``ns`` and are looked at later."""
     end = data.find(b"<revision")
     end = len(data) if end < 0 else end
@@ -339,7 +339,7 @@ def _cleaner(namespaces: Namespaces) -> Cleaner:
     return Cleaner(dict(namespaces))
 
 
-def rendered(found: Sequence[RawPage], wanted: Wanted) -> tuple[list[Document], list[DeadLetter]]:
+def rendered(found: Sequence[RawPage], wanted: PageFilter) -> tuple[list[Document], list[DeadLetter]]:
     """Pages parsed and cleaned; those that are broken as letters."""
     documents: list[Document] = []
     letters: list[DeadLetter] = []
@@ -366,7 +366,7 @@ def lost(page: RawPage, reason: str) -> DeadLetter:
     return DeadLetter(page.file, f"byte {page.offset} of the XML", reason, page.data[:EXCERPT_BYTES])
 
 
-def _document(page: RawPage, wanted: Wanted) -> Document | None:
+def _document(page: RawPage, wanted: PageFilter) -> Document | None:
     parsed = Parsed(page.data)
     texts = parsed.texts
     title, text = texts.get(("title",), ""), texts.get(("revision", "text"), "")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from .unseen import is_unseen
+from .invisible_templates import is_unseen
 
 #: Marks of what only the line can tell: text that is shown inside a sentence alone, what is left out there and counted,
 #: a blank between two digits, and what is raised or lowered, with its end.

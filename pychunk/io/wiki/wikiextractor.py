@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
-from ..documents import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
+from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 COLUMNS = (("title", pa.string()), ("url", pa.string()))
 #: Bytes that one document may have.

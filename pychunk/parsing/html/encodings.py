@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from .guessing import guessed
+from .charset import guessed
 
 #: Bytes in which a declaration counts. The standard looks ahead at 1,024 and heeds later ones while it parses; a
 #: quarter of real pages have theirs later.

@@ -116,7 +116,7 @@ def main_elements(
     """Return the elements of a page that may be a manual's main one.
 
     Args:
-        pairs: of :func:`pychunk.parsing.html.coherence.pairs`.
+        pairs: of :func:`pychunk.parsing.html.noise_smoothing.pairs`.
         held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
         landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
     """

@@ -9,14 +9,14 @@ import numpy as np
 from ..._engine.data.blocks import FORM, HEADING
 from ..._engine.data.html_tags import word_hash
 from ..._engine.engine import engine
-from .bodies import within_body
-from .coherence import TYPED, together, with_neighbours
 from .comments import without_comments
-from .hidden import without_hidden
+from .hidden_text import without_hidden
 from .landmarks import PAGER, by_landmarks
+from .main_content import within_body
 from .manuals import within_main
 from .noise_features import LEVELS, NoiseFeatures, noise_features
 from .noise_model import NoiseModel, load
+from .noise_smoothing import TYPED, together, with_neighbours
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -111,7 +111,7 @@ def find_noise(
             only the one with the lowest score counts; the others' scores are 1, as are those of blocks in the page's
             menus and footer (:mod:`pychunk.parsing.html.landmarks`), and of comments under an article
             (:mod:`pychunk.parsing.html.comments`); outside of the element that is named as the body of an article
-            scores are higher (:mod:`pychunk.parsing.html.bodies`).
+            scores are higher (:mod:`pychunk.parsing.html.main_content`).
         model: default: the one that pychunk ships.
 
     Raises:

@@ -15,13 +15,13 @@ from ..._engine.data.blocks import FORM, HEADING, PARAGRAPH, TERM
 from ..._engine.data.html_tags import word_hash
 from ..._engine.data.ragged import offsets_of
 from ..._engine.engine import engine
-from .bodies import body_spans
-from .coherence import pairs, roles
 from .comments import comments
-from .hidden import hidden_runs
+from .hidden_text import hidden_runs
 from .html_facts import held_blocks
 from .landmarks import PAGER, landmarks
+from .main_content import body_spans
 from .manuals import MainElement, main_elements, turns
+from .noise_smoothing import pairs, roles
 from .stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ class NoiseFeatures(NamedTuple):
         manual's
             page, links to the pages before and after are outside (:func:`pychunk.parsing.html.manuals.turns`).
         comments: bool[b], which are comments under an article (:func:`pychunk.parsing.html.comments.comments`).
-        role: int8[b], what each is to those around it (:func:`pychunk.parsing.html.coherence.roles`).
+        role: int8[b], what each is to those around it (:func:`pychunk.parsing.html.noise_smoothing.roles`).
         bodies: int64[k, 2], blocks of elements named as bodies of articles
-        (:func:`pychunk.parsing.html.bodies.body_spans`).
+        (:func:`pychunk.parsing.html.main_content.body_spans`).
         titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
         level: int16[b], levels of headings, 0 of others.
-        pairs: int64[n, 3], spans that stand or fall together (:func:`pychunk.parsing.html.coherence.pairs`).
-        hidden: int64[k, 4], hidden runs beside visible prose (:func:`pychunk.parsing.html.hidden.hidden_runs`).
+        pairs: int64[n, 3], spans that stand or fall together (:func:`pychunk.parsing.html.noise_smoothing.pairs`).
+        hidden: int64[k, 4], hidden runs beside visible prose (:func:`pychunk.parsing.html.hidden_text.hidden_runs`).
         held: int64[e, 2], blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
         main: elements that may be a manual's main one (:func:`pychunk.parsing.html.manuals.main_elements`).
     """

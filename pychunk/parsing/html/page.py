@@ -14,11 +14,11 @@ import numpy as np
 
 from ..._engine import native
 from ..._engine.data.blocks import Blocks
+from ..._engine.data.html_document import HtmlDocument
 from ..._engine.data.html_tags import word_hash, words_of
 from ..._engine.data.ragged import Ragged, offsets_of
-from ..._engine.data.walked import Walked
 from ..._engine.engine import backend_name, engine, walk_tree
-from ..._util.isolated import Isolated
+from ..._util.worker_process import WorkerProcess
 from . import html_guard
 from .encodings import decode
 from .html_facts import HtmlFacts
@@ -113,7 +113,7 @@ def markup_of(data: bytes | str) -> Markup:
 def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
     """Return the page as a process of its own reads it."""
     function = f"{__name__}:{_parse_packed.__name__}"
-    isolated = Isolated(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
+    isolated = WorkerProcess(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
     with contextlib.closing(isolated):
         found: HtmlPage = isolated(pickle.dumps((markup, images, targets)))
     return found
@@ -174,7 +174,7 @@ def show_formulas(tree: Any) -> None:
         script.replace_with(formula)
 
 
-def _walked(written: str, images: bool, targets: bool) -> Walked | None:
+def _walked(written: str, images: bool, targets: bool) -> HtmlDocument | None:
     """Return what the native core reads of a tree as lexbor writes it, None if that is no regular page."""
     found = native.walk_html(
         np.frombuffer(written.encode("utf-8", "replace"), np.uint8), images=images, targets=targets
@@ -182,13 +182,13 @@ def _walked(written: str, images: bool, targets: bool) -> Walked | None:
     return walked_from(found) if found else None
 
 
-def walked_from(found: tuple[Any, ...]) -> Walked:
+def walked_from(found: tuple[Any, ...]) -> HtmlDocument:
     """What the native core gave, by name."""
     text, rows, facts, parent, last, words, offsets, heading = found
-    return Walked(text, rows, facts, parent, last, Ragged(words, offsets), heading)
+    return HtmlDocument(text, rows, facts, parent, last, Ragged(words, offsets), heading)
 
 
-def _page(walked: Walked, about: list[str], told: str, title: str, encoding: str) -> HtmlPage:
+def _page(walked: HtmlDocument, about: list[str], told: str, title: str, encoding: str) -> HtmlPage:
     rows, facts, words = walked.rows, walked.facts, walked.words
     blocks = Blocks(
         offsets_of([len(rows)]), rows[:, 0].astype(np.int8), rows[:, 1].astype(np.int16), rows[:, 2].copy(),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .paragraphs import CONTENTS, Draft
 from .pdf_words import SLANTED
-from .spacing import spaced_headings
+from .spaced_headings import spaced_headings
 
 #: How much larger than the text a heading is, unless it is bold.
 _LARGER = 1.12

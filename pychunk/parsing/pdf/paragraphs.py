@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from .layout import Line
-from .paged import CELLS, REPEATED_HEADER
+from .paged_text import CELLS, REPEATED_HEADER
+from .reading_order import Line
 
 _BULLET = re.compile(r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8]\s+\S|o\s+[^\W\d_]")
 #: A dash within a sentence: small letters come after it.

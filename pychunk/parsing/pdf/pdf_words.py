@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._engine.data.superscripts import script_text
-from .scripts import in_one_script
+from .homoglyphs import in_one_script
 
 if TYPE_CHECKING:
     import numpy.typing as npt

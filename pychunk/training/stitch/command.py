@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..options import cache_home, new_parser
+from ..train_options import cache_home, new_parser
 from .settings import METHODS, Settings
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...llm.parse import json_in
+from ...llm.lenient_parser import json_in
 from .tasks import Outcome, Question, Tokens
 
 LEVELS = ("sentence", "paragraph", "subsection", "section", "document")
@@ -158,7 +158,7 @@ def _searched(plan: Plan) -> int:
 
 
 def _sentences(text: str) -> list[str]:
-    from ...functions import sentences
+    from ...api import sentences
 
     (spans,) = sentences([text])
     return [text[start:end].strip() + " " for start, end in spans]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.durable import whole_file
+from ..._util.durable_files import whole_file
 from ..teacher import import_torch
 from . import losses
 from .buffer import ImitationBuffer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..options import setting
+from ..train_options import setting
 
 #: What is trained, by method: STITCH; plain GRPO; supervised fitting of traces; that, and GRPO after it.
 METHODS = ("stitch", "grpo", "sft", "sft-rl")

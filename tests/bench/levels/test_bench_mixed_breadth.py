@@ -9,7 +9,7 @@ import pytest
 
 import pychunk
 from pychunk._engine.data.tokens import Tokens
-from pychunk.index.planners.planning import Metadata
+from pychunk.index.planners.planner import Metadata
 from pychunk.training import breadth
 
 BENCH = Path(__file__).resolve().parents[3] / "bench"

@@ -134,7 +134,7 @@ def test_other_packages_are_as_long_or_named(
         return [(" ".join(words[i : i + 9]), None) for i in range(0, len(words), 9)]
 
     peer = peers.Peer("nines", "numpy", "pip install numpy", False, lambda words, encode: halves)
-    gone = peers.Absent("gone", "not installed: pip install gone")
+    gone = peers.MissingPeer("gone", "not installed: pip install gone")
     monkeypatch.setattr(peers, "available", lambda: ([peer], [gone]))
     saved = run(data, monkeypatch, "--beside", defaults.RECURSIVE, "--limit", "1")
     assert "gone: not installed: pip install gone" in capsys.readouterr().out
@@ -195,15 +195,15 @@ def test_hits_are_strict_and_within_the_words_read(data: Path, monkeypatch: pyte
 
     from bench.retrieval import defaults
     from pychunk.evaluation import runner
-    from pychunk.evaluation.contenders import Chunked, span_table
+    from pychunk.evaluation.systems import SystemChunks, span_table
 
     document = "milk one two. three four. the milk five six."
     question = datasets.Question("?", 0, answers=("milk",), paragraph=(14, 44))
     set_ = datasets.Dataset("x", "answers", ["d"], [document], [question])
-    chunked = Chunked("x", span_table(set_, [[(0, 13), (14, 25), (26, 44)]]), 0.0)
+    chunked = SystemChunks("x", span_table(set_, [[(0, 13), (14, 25), (26, 44)]]), 0.0)
     rows = np.array([[0, 1, 2, -1]])
     words = np.array([[3, 2, 4, 0]])
-    monkeypatch.setattr(runner, "retrieve", lambda *_: runner.Found(chunked, rows, words, 0, 0))
+    monkeypatch.setattr(runner, "retrieve", lambda *_: runner.SearchResults(chunked, rows, words, 0, 0))
     found = defaults.hits(chunked, set_, None, None)
     # The first holds the answer in another paragraph; the third is in the question's.
     assert [found[name].tolist() for name in defaults.HITS] == [[0.0], [1.0], [1.0]]
@@ -212,7 +212,7 @@ def test_hits_are_strict_and_within_the_words_read(data: Path, monkeypatch: pyte
     whole = datasets.Question("?", 0, spans=((15, 20),))
     cut = datasets.Question("?", 0, spans=((10, 20),))
     set_ = datasets.Dataset("x", "references", ["d"], [document], [whole, cut])
-    twice = runner.Found(chunked, np.repeat(rows, 2, axis=0), np.repeat(words, 2, axis=0), 0, 0)
+    twice = runner.SearchResults(chunked, np.repeat(rows, 2, axis=0), np.repeat(words, 2, axis=0), 0, 0)
     assert defaults.strict(twice, set_, np.ones((2, 4), bool)).tolist() == [[False, True, False, False], [False] * 4]
 
 

@@ -11,9 +11,9 @@ from instruction_sets import printed_by_each
 
 from pychunk._engine.reference import vectors as reference_vectors
 from pychunk._engine.reference.search import scan as reference
-from pychunk._engine.reference.search.eight_bit import packed as packed_by_numpy
-from pychunk.index.dense import eight_bit
-from pychunk.index.dense.scan import Scan
+from pychunk._engine.reference.search.int8_rows import packed as packed_by_numpy
+from pychunk.index.dense import int8_vectors
+from pychunk.index.dense.scan import VectorScan
 
 F32 = np.float32
 
@@ -26,14 +26,14 @@ def made(seed: int, sizes: list[int], dim: int, dtype: str, alike: float) -> tup
     few = rng.normal(size=(3, dim)) * [[0], [1], [-1]]
     same = rng.random(len(rows)) < alike
     rows[same] = few[rng.integers(0, 3, same.sum())]
-    return eight_bit.stored(rows, dtype), offsets
+    return int8_vectors.stored(rows, dtype), offsets
 
 
 def expected(rows: Any, offsets: Any, queries: Any, count: int, allowed: Any = None) -> list[Any]:
     return [[each.tolist() for each in reference.top(rows, offsets, query, count, allowed)] for query in queries]
 
 
-def found(scan: Scan, queries: Any, count: int, allowed: Any = None, threads: int | None = None) -> list[Any]:
+def found(scan: VectorScan, queries: Any, count: int, allowed: Any = None, threads: int | None = None) -> list[Any]:
     scores, chunks, best = scan.top(queries, count, allowed, threads)
     there = [row >= 0 for row in chunks]
     return [
@@ -63,7 +63,7 @@ def test_a_scan_is_brute_force(
     queries[asked // 2] = 0
     allowed = None if share is None else rng.random(len(sizes)) < share
     borders = np.sort(rng.integers(0, len(rows) + 1, cuts))  # parts may be empty, and may end inside a chunk
-    scan = Scan(np.split(rows, borders), dim, offsets)
+    scan = VectorScan(np.split(rows, borders), dim, offsets)
     wanted = expected(rows, offsets, queries, count, allowed)
     assert found(scan, queries, count, allowed, 3) == wanted
     assert [found(scan, query[None], count, allowed, 1)[0] for query in queries[:3]] == wanted[:3]
@@ -103,7 +103,7 @@ def test_a_scan_with_scores_beside_finds_the_best_sums(
         [each.tolist() for each in reference.top(rows, offsets, query, count, allowed, own, weight)]
         for query, own in zip(queries, beside, strict=True)
     ]
-    scan = Scan(np.split(rows, [len(rows) // 3]), dim, offsets)
+    scan = VectorScan(np.split(rows, [len(rows) // 3]), dim, offsets)
     for threads, numbers in [(3, range(asked)), *((1, [number]) for number in range(min(asked, 3)))]:
         chosen = list(numbers)
         scores, chunks, best = scan.top(queries[chosen], count, allowed, threads, beside=beside[chosen], weight=weight)
@@ -119,7 +119,7 @@ def test_many_rows_with_scores_beside(asked: int) -> None:
     rng = np.random.default_rng(8)
     queries = rng.normal(size=(asked, 64)).astype(F32)
     beside = rng.random((asked, len(offsets) - 1), F32) ** 8 * 20
-    scan = Scan([rows], 64, offsets)
+    scan = VectorScan([rows], 64, offsets)
     for count in (1, 10, 200):
         scores, chunks, best = scan.top(queries, count, threads=2, beside=beside, weight=1.5)
         for number in {0, asked // 2, asked - 1}:
@@ -141,11 +141,11 @@ def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
     rows, offsets = made(5, [3, 0, 5, 1, 300, 2] * 60, 64, dtype, 0.2)
     queries = np.random.default_rng(6).normal(size=(33, 64)).astype(F32)
     wanted = expected(rows, offsets, queries, 70)
-    scan = Scan([rows], 64, offsets)
+    scan = VectorScan([rows], 64, offsets)
     for threads in (1, 2, 7):
         assert found(scan, queries, 70, threads=threads) == wanted
     assert [found(scan, each, 70)[0] for each in queries[:, None]] == wanted
-    without = Scan([rows], 64)  # each row is a chunk
+    without = VectorScan([rows], 64)  # each row is a chunk
     each = np.arange(len(rows) + 1)
     assert found(without, queries[:5], 20) == expected(rows, each, queries[:5], 20)
 
@@ -158,11 +158,11 @@ def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked:
     queries = rng.normal(size=(asked, dim)).astype(F32)
     if spiky:  # one number so large that the others are lost beside it in 16 bits
         queries[:, 0] *= 1e6
-    rows = eight_bit.packed(queries[:1]).repeat(300, axis=0)
+    rows = int8_vectors.packed(queries[:1]).repeat(300, axis=0)
     rows[np.arange(300), rng.integers(0, dim, 300)] += rng.integers(-1, 2, 300, dtype=np.int8)
     rows[:, -4:] = (0.01 * (1 + rng.integers(0, 3, (300, 1)) * 2**-23)).astype(F32).view(np.int8)
     offsets = np.sort(rng.integers(0, 301, 120)).astype(np.int64)
-    scan = Scan([rows], dim, offsets)
+    scan = VectorScan([rows], dim, offsets)
     for count in (1, 7, 40):
         wanted = expected(rows, offsets, queries, count)
         assert found(scan, queries, count) == wanted
@@ -184,11 +184,11 @@ def test_numbers_that_matter_may_be_the_first_or_the_last(
     rng = np.random.default_rng(seed)
     sizes = np.linspace(1, last, dim)  # of which bounds look at the first half
     sizes[dim // 2 :] *= min(last, 1)
-    rows = eight_bit.packed((rng.normal(size=(9000, dim)) * sizes).astype(F32))
+    rows = int8_vectors.packed((rng.normal(size=(9000, dim)) * sizes).astype(F32))
     queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
-    queries[: asked // 2] = eight_bit.unpacked(rows[rng.integers(0, len(rows), asked // 2)])  # one row much better
+    queries[: asked // 2] = int8_vectors.unpacked(rows[rng.integers(0, len(rows), asked // 2)])  # one row much better
     offsets = np.unique(np.concatenate([[0], rng.integers(0, 9001, 3000), [9000]]))
-    assert found(Scan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
+    assert found(VectorScan([rows], dim, offsets), queries, count, threads=2) == expected(rows, offsets, queries, count)
 
 
 @pytest.mark.slow
@@ -206,14 +206,14 @@ def test_searches_by_heads_of_rows_find_the_same(
 ) -> None:
     rng = np.random.default_rng(seed)
     sizes = 0.99 ** np.arange(dim)
-    rows = eight_bit.packed((rng.normal(size=(3000, dim)) * sizes).astype(F32))
+    rows = int8_vectors.packed((rng.normal(size=(3000, dim)) * sizes).astype(F32))
     rows[rng.integers(0, 3000, 300)] = rows[:300]  # equals, which the first chunk wins
     queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
-    queries[0] = eight_bit.unpacked(rows[7:8])[0]
+    queries[0] = int8_vectors.unpacked(rows[7:8])[0]
     offsets = np.sort(np.concatenate([[0], rng.integers(0, 3001, 900), [3000]]))  # some chunks have no rows
     allowed = None if share is None else rng.random(len(offsets) - 1) < share
     beside = rng.random((asked, len(offsets) - 1), F32) ** 4 * (3 if also_beside else 0)
-    scan = Scan(np.split(rows, [1001]), dim, offsets)
+    scan = VectorScan(np.split(rows, [1001]), dim, offsets)
     more = {"beside": beside, "weight": 1.5} if also_beside else {}
     for again in range(3):  # heads are made for the second search
         scores, chunks, best = scan.top(queries, count, allowed, 1 + again, **more)
@@ -239,7 +239,7 @@ def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
 ) -> None:
     rng = np.random.default_rng(seed)
     sizes = 0.99 ** np.arange(128)
-    rows = eight_bit.stored((rng.normal(size=(4000, 128)) * sizes).astype(F32), dtype)
+    rows = int8_vectors.stored((rng.normal(size=(4000, 128)) * sizes).astype(F32), dtype)
     rows[rng.integers(0, 4000, 300)] = rows[:300]
     queries = (rng.normal(size=(asked, 128)) * sizes).astype(F32)
     of = rng.choice([-1, 0, 0, 0, 1, 2], 4000).astype(np.int8)
@@ -247,7 +247,7 @@ def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
     more: dict[str, Any] = {"weight": 1.5}
     if also_beside:
         more["beside"] = rng.random((asked, 4000), F32) ** 4
-    plain, scan = Scan(np.split(rows, [1001]), 128), Scan(np.split(rows, [1001]), 128)
+    plain, scan = VectorScan(np.split(rows, [1001]), 128), VectorScan(np.split(rows, [1001]), 128)
     scan.set_groups(of)
     wanted = plain.top(queries, count, allowed, 1, **more)
     for again in range(3):
@@ -261,18 +261,18 @@ def test_heads_of_odd_rows_hide_none(dim: int) -> None:
     rng = np.random.default_rng(dim)
     numbers = rng.normal(size=(3000, dim)) ** 3 * 0.98 ** np.arange(dim)  # far from what most are
     numbers[:, 5] = 0
-    rows = eight_bit.packed((numbers * 10.0 ** rng.integers(-3, 3, (3000, 1))).astype(F32))
+    rows = int8_vectors.packed((numbers * 10.0 ** rng.integers(-3, 3, (3000, 1))).astype(F32))
     rows[11, :dim], rows[12, :dim] = 127, -128
     scales = rows[:, dim:].copy().view(F32)
     scales[20:30] *= -1
     scales[30:33, 0] = 0, 1e-38, 1e-30
     rows[:, dim:] = scales.view(np.int8)
-    queries = np.concatenate([rng.normal(size=(20, dim)), eight_bit.unpacked(rows[[11, 12, 21, 400]])]).astype(F32)
+    queries = np.concatenate([rng.normal(size=(20, dim)), int8_vectors.unpacked(rows[[11, 12, 21, 400]])]).astype(F32)
     queries[3] = 0
     queries[4] *= 1e-30
     queries[5, 1:] = 0
     for chosen in (rows, rows[30:33], rows[:0]):
-        scan = Scan([chosen], dim)
+        scan = VectorScan([chosen], dim)
         for count in (1, 40):
             wanted = [reference.top(chosen, np.arange(len(chosen) + 1), query, count) for query in queries]
             for _ in range(2):  # without heads, and with
@@ -290,19 +290,19 @@ def test_heads_of_odd_rows_hide_none(dim: int) -> None:
 def test_heads_of_queries_whose_sums_are_large(dim: int) -> None:
     rng = np.random.default_rng(dim)
     signs = rng.choice([-1, 1], size=dim) * 0.9996 ** np.arange(dim)
-    rows = eight_bit.packed((signs + rng.normal(size=(200, dim)) * 0.3 * signs).astype(F32))
-    rows[5] = eight_bit.packed(signs[None].astype(F32) * 2)[0]
+    rows = int8_vectors.packed((signs + rng.normal(size=(200, dim)) * 0.3 * signs).astype(F32))
+    rows[5] = int8_vectors.packed(signs[None].astype(F32) * 2)[0]
     wide = np.zeros((200, dim // 2), F32)
     wide[:, : dim // 8] = rng.normal(size=(200, dim // 8)) + 3  # most of what they are lies in their first numbers
     for stored, queries in (
         (rows, np.stack([signs, -signs, np.abs(signs), np.sign(signs), signs * 1e30, signs * 1e-30])),
         (
-            eight_bit.packed(wide),
+            int8_vectors.packed(wide),
             np.stack([wide[0] * 0 + 1, wide[1], wide[2] * -1, wide[3] * (np.arange(dim // 2) % 2)]),
         ),
     ):
         width = stored.shape[1] - 4
-        scan = Scan([stored], width)
+        scan = VectorScan([stored], width)
         wanted = expected(stored, np.arange(len(stored) + 1), queries.astype(F32), 7)
         for _ in range(2):
             assert found(scan, queries.astype(F32), 7) == wanted
@@ -313,11 +313,11 @@ def test_heads_of_queries_whose_sums_are_large(dim: int) -> None:
 def test_a_scale_that_is_not_finite_hides_no_row(decay: float) -> None:
     rng = np.random.default_rng(0)
     dim = 128
-    rows = eight_bit.packed((rng.normal(size=(200, dim)) * decay ** np.arange(dim)).astype(F32))
+    rows = int8_vectors.packed((rng.normal(size=(200, dim)) * decay ** np.arange(dim)).astype(F32))
     rows[5, -4:] = np.array([np.inf], F32).view(np.int8)
     rows[7, -4:] = np.array([np.nan], F32).view(np.int8)
     queries = rng.normal(size=(8, dim)).astype(F32)
-    scan = Scan([rows], dim)
+    scan = VectorScan([rows], dim)
     scores = scan.top(queries, 1)[0][:, 0]
     for _ in range(2):  # without heads, and with, where there are some
         assert scan.top(queries, 1)[0][:, 0].tolist() == scores.tolist()
@@ -332,19 +332,21 @@ def test_every_float16_is_widened_exactly() -> None:
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     finite = halves[np.isfinite(halves)]
     one = np.ones(1, F32)
-    assert Scan([finite[:, None]], 1).score_rows(one, np.arange(len(finite))).tolist() == (finite + F32(0)).tolist()
+    assert (
+        VectorScan([finite[:, None]], 1).score_rows(one, np.arange(len(finite))).tolist() == (finite + F32(0)).tolist()
+    )
     wide = np.zeros((len(finite), 16), np.float16)  # by the conversions of whole registers
     wide[:, 5] = finite
     query = np.zeros(16, F32)
     query[5] = 1
-    assert Scan([wide], 16).score_rows(query, np.arange(len(wide))).tolist() == (finite + F32(0)).tolist()
+    assert VectorScan([wide], 16).score_rows(query, np.arange(len(wide))).tolist() == (finite + F32(0)).tolist()
 
 
 def test_instruction_sets_scan_to_the_same_bits() -> None:
     code = (
         "import sys, hashlib, numpy as np\n"
-        "from pychunk.index.dense import eight_bit\n"
-        "from pychunk.index.dense.scan import Scan\n"
+        "from pychunk.index.dense import int8_vectors as eight_bit\n"
+        "from pychunk.index.dense.scan import VectorScan as Scan\n"
         "rng, digest = np.random.default_rng(0), hashlib.sha256()\n"
         "for dim in (32, 100, 256):\n"
         "    rows = rng.normal(size=(3000, dim)) * rng.choice([1e-6, 1], size=(3000, 1))\n"
@@ -376,17 +378,17 @@ def test_bytes_are_within_half_a_scale_and_stay_when_they_are_stored_again(
     rng = np.random.default_rng(seed)
     rows = (rng.normal(size=(count, dim)) * size).astype(F32)
     rows[rng.random(count) < 0.2] = 0
-    found = eight_bit.packed(rows)
-    scales = eight_bit.scales(found).astype(float)
+    found = int8_vectors.packed(rows)
+    scales = int8_vectors.scales(found).astype(float)
     assert (found[:, :-4] >= -127).all()
-    error = np.abs(eight_bit.unpacked(found).astype(float) - rows)
+    error = np.abs(int8_vectors.unpacked(found).astype(float) - rows)
     assert (error <= scales[:, None] * 0.5001 + 127 * 2.0**-149).all()
-    assert eight_bit.stored(found, "int8") is found or (eight_bit.stored(found, "int8") == found).all()
+    assert int8_vectors.stored(found, "int8") is found or (int8_vectors.stored(found, "int8") == found).all()
 
 
 def test_numbers_that_are_not_finite_are_never_found() -> None:
     rows = np.array([[np.nan, 0], [1, 0], [0, 1]], np.float16)
-    scores, chunks, best = Scan([rows], 2, np.array([0, 1, 3])).top(np.array([[1, 0]], F32), 5)
+    scores, chunks, best = VectorScan([rows], 2, np.array([0, 1, 3])).top(np.array([[1, 0]], F32), 5)
     assert (scores.tolist(), chunks.tolist(), best.tolist()) == ([[1.0]], [[1]], [[1]])
 
 
@@ -394,27 +396,42 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
     ("call", "message"),
     [
         (
-            lambda: Scan([np.zeros((2, 3))], 3),
+            lambda: VectorScan([np.zeros((2, 3))], 3),
             "arrays must be all float16, all float32 or all int8; got float64",
         ),
-        (lambda: Scan([np.zeros((2, 3), F32), np.zeros((2, 3), np.float16)], 3), "got float16, float32"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 4), "arrays must have rows of 4 numbers, got 3"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 2, 1])), "offsets must not decrease"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 3])), "offsets must end at 2 or before, got 3"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 2), F32), 1), "queries must have 3 numbers, got 2"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, np.ones(3, bool)), "allowed must hold"),
+        (lambda: VectorScan([np.zeros((2, 3), F32), np.zeros((2, 3), np.float16)], 3), "got float16, float32"),
+        (lambda: VectorScan([np.zeros((2, 3), F32)], 4), "arrays must have rows of 4 numbers, got 3"),
+        (lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 2, 1])), "offsets must not decrease"),
+        (lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 3])), "offsets must end at 2 or before, got 3"),
         (
-            lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, beside=np.zeros((1, 3), F32)),
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 2), F32), 1),
+            "queries must have 3 numbers, got 2",
+        ),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, np.ones(3, bool)),
+            "allowed must hold",
+        ),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, beside=np.zeros((1, 3), F32)),
             "beside must be 1 x 2, got 1 x 3",
         ),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).set_groups(np.zeros(3, np.int8)), "groups must hold 2 values, got 3"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, groups=[0]), "groups must be from 0"),
         (
-            lambda: Scan([np.zeros((2, 3), F32)], 3, np.array([0, 2])).set_groups(np.zeros(2, np.int8)),
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).set_groups(np.zeros(3, np.int8)),
+            "groups must hold 2 values, got 3",
+        ),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, groups=[0]),
+            "groups must be from 0",
+        ),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 2])).set_groups(np.zeros(2, np.int8)),
             "rows that are their own chunks",
         ),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])), "from 0 to 1, got 2"),
-        (lambda: Scan([np.zeros((2, 3), F32)], 3).score_chunks(np.zeros(3, F32), np.array([-1])), "got -1"),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])),
+            "from 0 to 1, got 2",
+        ),
+        (lambda: VectorScan([np.zeros((2, 3), F32)], 3).score_chunks(np.zeros(3, F32), np.array([-1])), "got -1"),
     ],
 )
 def test_what_does_not_fit_is_named(call: Any, message: str) -> None:
@@ -435,4 +452,4 @@ def test_bytes_are_packed_as_in_numpy(seed: int, rows: int, dim: int, size: floa
     steps = rng.integers(-254, 255, size=(rows, dim)).astype(np.float32) / 2  # halves, which round to even ones
     vectors = np.where(rng.random((rows, 1)) < 0.5, vectors, steps).astype(np.float32)
     vectors[rng.random(rows) < 0.1] = 0
-    np.testing.assert_array_equal(eight_bit.packed(vectors), packed_by_numpy(vectors))
+    np.testing.assert_array_equal(int8_vectors.packed(vectors), packed_by_numpy(vectors))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 pytest.importorskip("faiss")
 
 import pychunk
-from pychunk.index.contents import Contents
-from pychunk.index.ingest import encode_chunks
-from pychunk.index.levels import across, calibration
-from pychunk.index.levels.nodes import Nodes
+from pychunk.index.chunk_tables import encode_chunks
+from pychunk.index.levels import level_ranking, score_calibration
+from pychunk.index.levels.node_spans import Nodes
+from pychunk.index.writer import IndexWriter
 
 LEVELS = ["sentence", "paragraph", "section", "document"]
 WORDS = ["cats", "purr", "mice", "hide", "stars", "burn", "rivers", "run", "towns", "grow", "kings", "rule", "bread"]
@@ -92,9 +92,9 @@ def test_merging_equals_its_slow_twin(
     nodes: list[tuple[int, int, int, float, int]], count: int, budget: int | None
 ) -> None:
     document, start, end, score, words = (list(each) for each in zip(*nodes, strict=True))
-    chosen = across.merged(document, start, end, score, count, words, budget).tolist()
+    chosen = level_ranking.merged(document, start, end, score, count, words, budget).tolist()
     assert chosen == slow_merged(nodes, count, math.inf if budget is None else budget)
-    assert chosen == across.merged(document, start, end, score, count, words, budget).tolist()
+    assert chosen == level_ranking.merged(document, start, end, score, count, words, budget).tolist()
     characters = [(document[i], at) for i in chosen for at in range(start[i], end[i])]
     assert len(characters) == len(set(characters))
     assert budget is None or sum(words[i] for i in chosen) <= budget
@@ -114,20 +114,20 @@ def test_merging_equals_its_slow_twin(
     asked=st.lists(st.floats(-30, 200), min_size=1, max_size=9),
 )
 def test_bits_are_halvings_of_what_lies_above(values: list[int], asked: list[float]) -> None:
-    scale = calibration.halvings(values)
-    assert (len(values) >= calibration.LEAST) == bool(scale)
+    scale = score_calibration.halvings(values)
+    assert (len(values) >= score_calibration.LEAST) == bool(scale)
     for place, value in enumerate(scale):
         above = len(values) >> (place + 1)
         assert sorted(values, reverse=True)[above] == value
         assert sum(each > value for each in values) <= above
-    found = calibration.bits(scale, asked).tolist()
+    found = score_calibration.bits(scale, asked).tolist()
     assert found == [slow_bits(scale, each) for each in asked]
     assert [each for _, each in sorted(zip(asked, found, strict=True))] == sorted(found)  # it never falls
 
 
 def slow_bits(scale: list[float], score: float) -> float:
     if len(scale) < 4:
-        return calibration.UNKNOWN * max(0.0, score)
+        return score_calibration.UNKNOWN * max(0.0, score)
     below = [place for place, value in enumerate(scale) if value < score]
     if not below:
         return 0.0
@@ -199,7 +199,7 @@ def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str
         bits = sum(stages[name][1] * slow_bits(scales["scales"][level][name], float(stages[name][0])) for name in used)
         score = bits / sum(stages[name][1] for name in used)
         size, length = scales["sizes"][level], max(32, row["end"] - row["start"])
-        score -= across.doublings(size) + across.LENGTH * across.doublings(length)
+        score -= level_ranking.doublings(size) + level_ranking.LENGTH * level_ranking.doublings(length)
         nodes.append((int(row["id"][1:]), row["start"], row["end"], float(score), 0, i))
     chosen = slow_merged([node[:5] for node in nodes], len(nodes), math.inf)
     return [(nodes[place][5], nodes[place][3]) for place in chosen]
@@ -208,7 +208,7 @@ def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str
 @pytest.mark.parametrize("mode", ["dense", "sparse", "hybrid"])
 def test_a_search_across_levels_equals_its_slow_twin(tmp_path: Path, mode: str) -> None:
     with index_of(tmp_path / "l.idx", texts_of(2, 6)) as index:
-        assert max(index.count({"levels": [level]}) for level in LEVELS) <= across.LEAST
+        assert max(index.count({"levels": [level]}) for level in LEVELS) <= level_ranking.LEAST
         for low, high in (("sentence", "document"), ("paragraph", "section"), ("section", "section")):
             wanted = slow_ranked(index, "which kings rule the stars", low, high, mode)[:6]
             rows, scores = index.rank("which kings rule the stars", k=6, mode=mode, fusion="levels", levels=(low, high))
@@ -216,7 +216,9 @@ def test_a_search_across_levels_equals_its_slow_twin(tmp_path: Path, mode: str) 
             np.testing.assert_allclose(scores[0][: len(wanted)], [score for _, score in wanted], atol=1e-4)
             hits = index.search("which kings rule the stars", 6, mode, fusion="levels", levels=(low, high))[0]
             assert [hit.row for hit in hits] == [row for row in rows[0].tolist() if row >= 0]
-            stages = {"dense": {"dense", "sentence"}, "sparse": {"sparse"}, "hybrid": set(calibration.STAGES)}[mode]
+            stages = {"dense": {"dense", "sentence"}, "sparse": {"sparse"}, "hybrid": set(score_calibration.STAGES)}[
+                mode
+            ]
             assert all(set(hit.scores) == stages for hit in hits)
 
 
@@ -242,7 +244,7 @@ def test_one_query_or_many_and_threads_say_the_same(index: pychunk.Index) -> Non
 
 
 def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pychunk.index.dense.codes.LEAST", 50)
+    monkeypatch.setattr("pychunk.index.dense.quantized_index.LEAST", 50)
     texts = texts_of(5, 40)
     flat, codes = index_of(tmp_path / "flat", texts), index_of(tmp_path / "codes", texts, kind="pq")
     for index in (flat, codes):  # rows that are removed are of no level
@@ -281,7 +283,7 @@ def test_a_document_added_again_replaces_all_its_levels(tmp_path: Path) -> None:
 
 def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as old:
-        old.setattr(Contents, "_calibrate", lambda self: None)  # as versions before did
+        old.setattr(IndexWriter, "_calibrate", lambda self: None)  # as versions before did
         index_of(tmp_path / "old.idx", texts_of(4, 30)).close()
     index_of(tmp_path / "new.idx", texts_of(4, 30)).close()
     manifests = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("old.idx", "new.idx")]
@@ -309,9 +311,9 @@ def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monke
 
 def test_rare_words_of_a_sentence_are_asked_for(index: pychunk.Index) -> None:
     searcher = index._contents.searcher()
-    asked = calibration._queries(searcher, searcher.nodes)
-    assert 0 < len(asked) <= calibration.QUERIES
-    assert all(1 <= len(probe.terms) <= calibration.WORDS for _, probe, _ in asked)
+    asked = score_calibration._queries(searcher, searcher.nodes)
+    assert 0 < len(asked) <= score_calibration.QUERIES
+    assert all(1 <= len(probe.terms) <= score_calibration.WORDS for _, probe, _ in asked)
     assert all(sparse.shape == (searcher.rows,) for *_, sparse in asked)
 
 

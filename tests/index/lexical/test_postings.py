@@ -17,8 +17,8 @@ from pychunk._engine.reference.search.bm25 import add_bm25
 from pychunk._engine.reference.search.postings import inverted
 from pychunk.index.index import Index
 from pychunk.index.lexical import character_tables, characters
+from pychunk.index.lexical.analyzer import Analyzer, folded, without_diacritics
 from pychunk.index.lexical.postings import Postings, PostingsBuilder
-from pychunk.index.lexical.terms import Analyzer, folded, without_diacritics
 
 
 @functools.cache

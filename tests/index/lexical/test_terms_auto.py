@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from index_reference import chunks_of, seen
 
 import pychunk
-from pychunk.encoders.static import load
-from pychunk.index.dense import known
+from pychunk.encoders.static_encoder import load
+from pychunk.index.dense import token_coverage
 from pychunk.index.index import Index
-from pychunk.index.lexical.english import evidence, frequent_words, script
-from pychunk.index.lexical.terms import GRAM_MARK, Analyzer
-from pychunk.index.store.store import Store
+from pychunk.index.lexical.analyzer import GRAM_MARK, Analyzer
+from pychunk.index.lexical.english_words import evidence, frequent_words, script
+from pychunk.index.store.index_folder import Store
 
 pytest.importorskip("faiss")
 
@@ -128,7 +128,7 @@ def test_a_text_of_names_in_other_letters_stays_english() -> None:
     ],
 )
 def test_cosines_count_by_what_the_encoder_knows_of_a_query(query: str, least: float, most: float) -> None:
-    assert least <= known.worth(load(), [query])[0] <= most
+    assert least <= token_coverage.worth(load(), [query])[0] <= most
 
 
 def test_what_nothing_answers_has_no_hits(tmp_path: Path) -> None:

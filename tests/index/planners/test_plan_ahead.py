@@ -10,10 +10,10 @@ pytest.importorskip("faiss")
 from test_levels_across import WORDS, index_of, texts_of
 
 import pychunk
-from pychunk.index.dense import eight_bit, vectors
-from pychunk.index.dense.scan import Scan
-from pychunk.index.scoring import sources
-from pychunk.index.scoring.ahead import Ahead, by_sums
+from pychunk.index.dense import int8_vectors, vector_index
+from pychunk.index.dense.scan import VectorScan
+from pychunk.index.scoring import scorers
+from pychunk.index.scoring.scan_cache import ScanCache, by_sums
 from pychunk.index.scoring.snapshot import Snapshot
 
 QUERIES = ["Which cats purr?", "mice hide in bread", "Kings rule towns. Stars burn.", "zebra", "rivers"]
@@ -28,7 +28,7 @@ def test_sums_of_the_best_cosines_are_those_of_a_scan(weight: float) -> None:
         sparse = np.maximum(drawn.normal(size=(8, 3000)) / 4, 0).astype(np.float32)
         if coarse:
             rows, sparse = np.round(2 * rows[:200].repeat(15, axis=0)), np.round(4 * sparse) / 4
-        scan, allowed, found = Scan([rows], 32), drawn.random(3000) < 0.7, 0
+        scan, allowed, found = VectorScan([rows], 32), drawn.random(3000) < 0.7, 0
         for query, words in zip(rows[drawn.integers(0, 3000, 8)], sparse, strict=True):
             for mask in (None, allowed, np.arange(3000) < 20):
                 scores, best, _ = scan.top(query[None], 100, mask)
@@ -49,7 +49,7 @@ def test_sums_of_the_best_cosines_are_those_of_a_scan(weight: float) -> None:
 def test_known_are_the_same_vectors_among_the_same_rows() -> None:
     one, other = np.eye(2, dtype=np.float32)
     best = 3, np.ones(1, np.float32), np.zeros(1, np.int64)
-    ahead = Ahead(np.array([True, False]))
+    ahead = ScanCache(np.array([True, False]))
     ahead.keep(one[None], [best])
     assert ahead.of(one[None], np.array([True, False])) == [best]
     assert ahead.of(one[None], np.array([True, True])) is None
@@ -85,7 +85,7 @@ def planned(query: str, metadata: Any) -> tuple[str, str]:
 def test_plan_and_search_find_what_both_find_apart(
     index: pychunk.Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_FEW", 0)  # or so few rows are scored one by one
+    monkeypatch.setattr(scorers, "_FEW", 0)  # or so few rows are scored one by one
     options = {"k": 5, "fusion": "levels", **options}
     together = found_by(index, QUERIES, plan=planned, **options)
     alone = [found_by(index, [query], plan=planned, **options)[0] for query in QUERIES]
@@ -114,9 +114,9 @@ def test_sentences_are_looked_through_once(index: pychunk.Index, monkeypatch: py
     searcher = index._contents.searcher()
     sentences = int(searcher.levels["sentence"].sum())
     looked: list[int] = []
-    top, search = Scan.top, vectors.VectorIndex.search
+    top, search = VectorScan.top, vector_index.VectorIndex.search
 
-    def scanned(scan: Scan, queries: Any, count: int, allowed: Any = None, *others: Any, **named: Any) -> Any:
+    def scanned(scan: VectorScan, queries: Any, count: int, allowed: Any = None, *others: Any, **named: Any) -> Any:
         looked.append(0 if allowed is None else int(allowed.sum()))
         return top(scan, queries, count, allowed, *others, **named)
 
@@ -124,9 +124,9 @@ def test_sentences_are_looked_through_once(index: pychunk.Index, monkeypatch: py
         looked.append(0 if allowed is None else int(allowed.sum()))
         return search(index, queries, count, allowed, *others)
 
-    monkeypatch.setattr(sources, "_FEW", 0)
-    monkeypatch.setattr(Scan, "top", scanned)
-    monkeypatch.setattr(vectors.VectorIndex, "search", searched)
+    monkeypatch.setattr(scorers, "_FEW", 0)
+    monkeypatch.setattr(VectorScan, "top", scanned)
+    monkeypatch.setattr(vector_index.VectorIndex, "search", searched)
     query = " ".join(WORDS[:4])
     index.search(query, 5, plan=lambda query, metadata: ("sentence", "document"), fusion="levels")
     assert looked.count(sentences) == 1
@@ -161,9 +161,9 @@ def test_a_scan_goes_on_from_what_is_known(dtype: str) -> None:
     drawn = np.random.default_rng(4)
     rows = (drawn.normal(size=(900, 32)) * 0.9 ** np.arange(32)).astype(np.float32)  # as principal components have it
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = eight_bit.stored(rows[drawn.integers(0, 900, 40_000)], dtype)  # many are equal
-    queries = eight_bit.unpacked(rows[:5]).astype(np.float32)
-    scan, allowed = Scan([rows], 32), drawn.random(40_000) < 0.5
+    rows = int8_vectors.stored(rows[drawn.integers(0, 900, 40_000)], dtype)  # many are equal
+    queries = int8_vectors.unpacked(rows[:5]).astype(np.float32)
+    scan, allowed = VectorScan([rows], 32), drawn.random(40_000) < 0.5
     groups = drawn.integers(-1, 2, 40_000).astype(np.int8)
     scan.set_groups(groups)
     masks = [(None, ()), (allowed, ()), ((groups == 0) | (groups == 1), (0, 1)), ((groups == 1) & allowed, (1,))]
@@ -184,12 +184,12 @@ def test_expected_chunks_change_nothing() -> None:
     rows = np.round(drawn.normal(size=(2000, 8))).astype(np.float32)
     offsets = np.array([0, 0, *range(1, 1000), 1500, 2000])
     for each in (None, offsets):
-        scan = Scan([rows], 8, each)
+        scan = VectorScan([rows], 8, each)
         chunks = 2000 if each is None else len(offsets) - 1
         allowed = drawn.random(chunks) < 0.8
         queries = rows[:3].copy()
         for count in (1, 20, 300):
-            plain, told = (sources.Scanned(scan, queries, allowed, 2) for _ in range(2))
+            plain, told = (scorers.ScanScorer(scan, queries, allowed, 2) for _ in range(2))
             told.expect(0, drawn.integers(0, chunks, 600))
             told.expect(2, np.array([5, 5, 0]))
             for batch in (plain, told):

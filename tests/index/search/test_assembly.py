@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk.index import assemble
-from pychunk.index.search.assembly import ORDERS, Assembled
+from pychunk.index.search.assembly import ORDERS, AssembledText
 from pychunk.index.search.hits import DocumentHits, Hit, Hits, Passage
 
 DOCUMENTS = [
@@ -49,7 +49,7 @@ def hits(draw: st.DrawFn) -> list[Hit]:
     return found
 
 
-def check(made: Assembled, marks: bool) -> None:
+def check(made: AssembledText, marks: bool) -> None:
     seen: set[tuple[int, int]] = set()
     for part in made.parts:
         own = {(part.document, at) for at in range(part.start, part.end)}

@@ -16,9 +16,9 @@ pytest.importorskip("Stemmer")
 from index_reference import PETS, chunks_of
 
 import pychunk
-from pychunk.encoders import static
+from pychunk.encoders import static_encoder
 from pychunk.index.index import Index
-from pychunk.index.rerank import learned
+from pychunk.index.rerank import linear_reranker
 from pychunk.training import rank
 from training.cards import rank_card
 
@@ -37,7 +37,7 @@ def plain(index: Index, query: str, hit: Any) -> list[float]:
     terms = searcher.layout.analyzer.terms
     rows = np.arange(searcher.offsets[hit.row], searcher.offsets[hit.row + 1])
     vectors = searcher.sentences.rows(rows)
-    vector = static.load().encode([query])[0]
+    vector = static_encoder.load().encode([query])[0]
 
     def cosine(vector_of: Any) -> float:
         return float(vector_of @ vector / np.linalg.norm(vector_of))
@@ -70,15 +70,15 @@ def test_inputs_are_what_their_names_say(stemmer: str | None, tmp_path: Path) ->
     with Index.create(tmp_path / "x", stemmer=stemmer) as index:
         index.add(pychunk.segment(texts, "recursive", size=110, unit="words", vectors="sentence"))
         index.save()
-        vectors = static.load().encode(QUERIES)
-        inputs = learned.Inputs(index._contents.searcher())
+        vectors = static_encoder.load().encode(QUERIES)
+        inputs = linear_reranker.Inputs(index._contents.searcher())
         for query, vector, hits in zip(QUERIES, vectors, index.search(QUERIES, 9)):
             found = inputs.of(query, vector, hits)
             expected = np.array([plain(index, query, hit) for hit in hits])
             assert np.abs(found - expected).max() < 1e-5
             alone = np.concatenate([inputs.of(query, vector, [hit]) for hit in hits])
             assert np.array_equal(found, alone)  # a hit's do not depend on the others
-        assert inputs.of("x", vectors[0], []).shape == (0, len(learned.INPUTS))
+        assert inputs.of("x", vectors[0], []).shape == (0, len(linear_reranker.INPUTS))
 
 
 def test_search_orders_by_the_weighted_sum(tmp_path: Path) -> None:
@@ -87,13 +87,13 @@ def test_search_orders_by_the_weighted_sum(tmp_path: Path) -> None:
         index.save()
         before = index.search(QUERIES, k=9)
         found = index.search(QUERIES, k=3, rerank="features", depth=9)
-        vectors, inputs = static.load().encode(QUERIES), learned.Inputs(index._contents.searcher())
+        vectors, inputs = static_encoder.load().encode(QUERIES), linear_reranker.Inputs(index._contents.searcher())
         for query, vector, hits, ordered in zip(QUERIES, vectors, before, found):
-            scores = inputs.of(query, vector, hits) @ learned.load().weights
+            scores = inputs.of(query, vector, hits) @ linear_reranker.load().weights
             assert [hit.row for hit in ordered] == [hits[i].row for i in np.argsort(-scores, kind="stable")[:3]]
             assert [hit.score for hit in ordered] == sorted(map(float, scores), reverse=True)[:3]
         for name in ("rank.json", "rank.npz"):
-            shutil.copyfile(static.SHIPPED / name, tmp_path / name)
+            shutil.copyfile(static_encoder.SHIPPED / name, tmp_path / name)
         for folder in (tmp_path, str(tmp_path)):
             assert index.search(QUERIES, k=3, rerank=folder, depth=9) == found
         one = [index.search(query, k=3, rerank="features", depth=9)[0] for query in QUERIES]
@@ -107,9 +107,9 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
         for mode in ("dense", "sparse"):
             with pytest.raises(ValueError, match="needs vectors of sentences and terms: search with mode='hybrid'"):
                 index.search("cats", mode=mode, rerank="features")
-        searcher, vectors = index._contents.searcher(), static.load().encode(["cats"])
+        searcher, vectors = index._contents.searcher(), static_encoder.load().encode(["cats"])
         with pytest.raises(ValueError, match=r"is for vectors of pychunk-static.* index are of mine:1"):
-            learned.Learned(searcher, vectors, "mine:1")
+            linear_reranker.LinearReranker(searcher, vectors, "mine:1")
     with Index.create(tmp_path / "y", vectors="chunk") as index:
         index.add(chunks_of(PETS, "chunk"))
         index.save()
@@ -119,17 +119,17 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
 
 def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rank.json is missing"):
-        learned.load(tmp_path)
+        linear_reranker.load(tmp_path)
     for name in ("rank.json", "rank.npz"):
-        shutil.copyfile(static.SHIPPED / name, tmp_path / name)
-    assert np.array_equal(learned.load(tmp_path).weights, learned.load().weights)
+        shutil.copyfile(static_encoder.SHIPPED / name, tmp_path / name)
+    assert np.array_equal(linear_reranker.load(tmp_path).weights, linear_reranker.load().weights)
     facts = json.loads((tmp_path / "rank.json").read_text())
     (tmp_path / "rank.json").write_text(json.dumps({**facts, "inputs": ["dense"]}))
     with pytest.raises(ValueError, match=r"rank.json is for other inputs than this pychunk computes"):
-        learned.load(tmp_path)
+        linear_reranker.load(tmp_path)
     (tmp_path / "rank.npz").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"rank.npz"):
-        learned.load(tmp_path)
+        linear_reranker.load(tmp_path)
 
 
 def test_queries_name_the_chunk_that_they_were_made_of() -> None:
@@ -155,8 +155,8 @@ def test_queries_name_the_chunk_that_they_were_made_of() -> None:
 
 def test_weights_are_learned_and_the_card_tells_of_them(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    inputs = random.normal(0, 1, (400, rank.DEPTH, len(learned.INPUTS))).astype(np.float32)
-    truth = random.normal(0, 1, len(learned.INPUTS))
+    inputs = random.normal(0, 1, (400, rank.DEPTH, len(linear_reranker.INPUTS))).astype(np.float32)
+    truth = random.normal(0, 1, len(linear_reranker.INPUTS))
     asked = np.zeros((400, rank.DEPTH), np.bool_)
     asked[np.arange(400), (inputs @ truth).argmax(axis=1)] = True
     lessons = rank.Lessons(inputs, np.ones_like(asked), asked, np.arange(400) % 2 == 0)
@@ -165,9 +165,9 @@ def test_weights_are_learned_and_the_card_tells_of_them(tmp_path: Path) -> None:
     assert np.corrcoef(weights, truth)[0, 1] > 0.99
     found = rank.measured(lessons, weights)
     assert found["in a chunk"]["gain"]["mean"] > 0.8
-    facts = json.loads((static.SHIPPED / "rank.json").read_text())
+    facts = json.loads((static_encoder.SHIPPED / "rank.json").read_text())
     assert rank_card.card(facts).count("\n| ") > 10
-    assert facts["bytes"] == (static.SHIPPED / "rank.npz").stat().st_size < 300_000
+    assert facts["bytes"] == (static_encoder.SHIPPED / "rank.npz").stat().st_size < 300_000
 
 
 @pytest.mark.slow
@@ -176,6 +176,6 @@ def test_training_from_a_few_articles(articles: list[str], tmp_path: Path) -> No
     pq.write_table(table, tmp_path / "articles.parquet")
     arguments = ["--articles", tmp_path / "articles.parquet", "--out", tmp_path, "--documents", 60, "--steps", 50]
     assert rank.main(list(map(str, arguments))) == 0
-    assert learned.load(tmp_path).facts["metrics"]["in a chunk"]["queries"] > 10
+    assert linear_reranker.load(tmp_path).facts["metrics"]["in a chunk"]["queries"] > 10
     assert not (tmp_path / "rank.md").exists()
-    assert rank_card.card(learned.load(tmp_path).facts).startswith("# pychunk-rank-features")
+    assert rank_card.card(linear_reranker.load(tmp_path).facts).startswith("# pychunk-rank-features")

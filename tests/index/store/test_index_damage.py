@@ -18,10 +18,10 @@ import pytest
 
 import pychunk
 from pychunk._engine import native
-from pychunk.index.files import blocks
+from pychunk.index.files import block_checksums
 from pychunk.index.index import Index
-from pychunk.index.store.register import Register
-from pychunk.index.store.store import Store, _digest, checksum, headers
+from pychunk.index.store.document_catalog import DocumentCatalog
+from pychunk.index.store.index_folder import Store, _digest, checksum, headers
 
 TEXTS = [
     f"Cats number {i} purr and sleep on sofa {i % 7}. They hunt {('mice', 'owls', 'bees')[i % 3]}." for i in range(1200)
@@ -143,7 +143,7 @@ def with_right_checksums(folder: Path) -> None:
     manifest["files"] = {name: checksum(folder / name) for name in manifest["files"]}
     for name, (_, crc) in Store.files(manifest).items():
         manifest["headers"][name] = [crc, headers(folder / name)]
-        manifest["blocks"][name] = [crc, blocks.written(blocks.hashes(folder / name))]
+        manifest["blocks"][name] = [crc, block_checksums.written(block_checksums.hashes(folder / name))]
     manifest["checksum"] = _digest(manifest)
     path.write_text(json.dumps(manifest))
 
@@ -474,7 +474,7 @@ def test_a_register_that_is_another_kind_of_file_is_refused(tmp_path: Path) -> N
     with path.open("wb") as file:
         np.savez(file, first=np.zeros((3, 1), np.uint64))
     with pytest.raises(ValueError, match=f"{path} is damaged"):
-        Register.load(path)
+        DocumentCatalog.load(path)
 
 
 def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path: Path) -> None:
@@ -493,7 +493,7 @@ def test_an_index_of_before_blocks_is_compared_as_a_whole(whole: Path, tmp_path:
 
 
 def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 1024)
+    monkeypatch.setattr(block_checksums, "BLOCK", 1024)
     folder = made(tmp_path / "x", "flat")
     path = folder / "part-000001" / "chunks.arrow"
     path.write_bytes(path.read_bytes().replace(b"number 1000 purr", b"number 1000 bark"))
@@ -516,22 +516,22 @@ def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:
 
 def test_a_block_is_compared_once_when_it_is_first_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    data = bytes(range(256)) * (3 * blocks.BLOCK // 256) + b"end"
+    data = bytes(range(256)) * (3 * block_checksums.BLOCK // 256) + b"end"
     path.write_bytes(data)
-    expected = blocks.read(blocks.written(blocks.hashes(path)))
+    expected = block_checksums.read(block_checksums.written(block_checksums.hashes(path)))
     assert len(expected) == 4
-    own = blocks.Blocks(path, expected)
-    path.write_bytes(data[: 2 * blocks.BLOCK] + b"x" + data[2 * blocks.BLOCK + 1 :])
-    assert own.check(5, 2 * blocks.BLOCK) == [(0, 2 * blocks.BLOCK)]
-    assert own.check(0, blocks.BLOCK) == []
-    own.check_rows(np.array([3 * blocks.BLOCK // 3]), 3)
+    own = block_checksums.Blocks(path, expected)
+    path.write_bytes(data[: 2 * block_checksums.BLOCK] + b"x" + data[2 * block_checksums.BLOCK + 1 :])
+    assert own.check(5, 2 * block_checksums.BLOCK) == [(0, 2 * block_checksums.BLOCK)]
+    assert own.check(0, block_checksums.BLOCK) == []
+    own.check_rows(np.array([3 * block_checksums.BLOCK // 3]), 3)
     with pytest.raises(ValueError, match=f"{path} is damaged"):
-        own.check_rows(np.array([0, 2 * blocks.BLOCK // 3]), 3)
+        own.check_rows(np.array([0, 2 * block_checksums.BLOCK // 3]), 3)
     with pytest.raises(ValueError, match=f"{path} is damaged"):
         own.check()
     assert own.new
     path.write_bytes(data)
-    assert own.check() == [(2 * blocks.BLOCK, 3 * blocks.BLOCK)]
+    assert own.check() == [(2 * block_checksums.BLOCK, 3 * block_checksums.BLOCK)]
     assert not own.new
 
 

@@ -20,10 +20,10 @@ from index_reference import PETS, answers, chunks_of
 
 import pychunk
 from pychunk._util.folder_lock import FolderLock
-from pychunk.index.files import narrow
+from pychunk.index.files import int32_columns
 from pychunk.index.index import Index
-from pychunk.index.store import store as store_module
-from pychunk.index.store.store import Store, _digest, checksum, headers
+from pychunk.index.store import index_folder as store_module
+from pychunk.index.store.index_folder import Store, _digest, checksum, headers
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 both_kinds = pytest.mark.parametrize("saved_index", ["hnsw", "pq"], indirect=True)
@@ -48,7 +48,7 @@ def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path
         with Index.create(tmp_path / dtype, dtype=dtype, vectors="both", terms=None) as index:
             assert json.loads(manifest.read_text())["schema"] == version
             index.add(chunks_of(texts, "both"))
-        assert json.loads(manifest.read_text())["schema"] == narrow.SCHEMA
+        assert json.loads(manifest.read_text())["schema"] == int32_columns.SCHEMA
         sizes.append([path.stat().st_size for path in sorted((tmp_path / dtype).glob("*/*_vectors.bin"))])
         again = Index.open(tmp_path / dtype)
         assert again.info["dtype"] == dtype

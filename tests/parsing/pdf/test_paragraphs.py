@@ -6,7 +6,7 @@ import re
 import pytest
 from pdfs import Page, made, width_of
 
-from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.pdf_document import read_pdf
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 from pdf_texts import WORDS, paragraph, rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pdfs import Page, made
 
-from pychunk.parsing.pdf.file import PdfError, read_pdf
+from pychunk.parsing.pdf.pdf_document import PdfError, read_pdf
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 from pdf_texts import IMAGE, SCAN, broken, headed, rows, running_pages

@@ -8,7 +8,7 @@ from pdfs import Page, made
 pytest.importorskip("pypdfium2", reason="the extra docs is not installed")
 
 from pychunk._engine.data.blocks import BLOCK_KINDS
-from pychunk.parsing.pdf.file import read_pdf
+from pychunk.parsing.pdf.pdf_document import read_pdf
 from pychunk.parsing.pdf.pdf_words import _BOLD, _LIGHT
 
 LINES = [

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pdfs import HEIGHT, NAMELESS, Page, in_any_letters, made, width_of
 
-from pychunk.parsing.pdf.file import read_pdf
-from pychunk.parsing.pdf.scripts import in_one_script
+from pychunk.parsing.pdf.homoglyphs import in_one_script
+from pychunk.parsing.pdf.pdf_document import read_pdf
 
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 from pdf_texts import IMAGE, SCAN, broken, headed, rows

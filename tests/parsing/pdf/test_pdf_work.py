@@ -13,9 +13,9 @@ from pdfs import Page, made
 
 pypdfium2 = pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 
-from pychunk._util.isolated import Isolated, OutOfMemoryError
+from pychunk._util.worker_process import OutOfMemoryError, WorkerProcess
 from pychunk.io import DeadLetter, open_source
-from pychunk.parsing.pdf.file import PdfError, read_pdf
+from pychunk.parsing.pdf.pdf_document import PdfError, read_pdf
 from pychunk.parsing.pdf.pdf_filters import decompressed
 from pychunk.parsing.pdf.pdf_work import LIMITS, check_work, nesting
 
@@ -158,7 +158,7 @@ def test_a_hostile_file_is_a_letter_beside_a_good_one(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_parser_that_takes_its_memory_says_how_much() -> None:
     data = made([Page(content="BT /F1 1 Tf " + "(a)Tj " * 3_500_000)], packed=True)
-    isolated = Isolated("pychunk.parsing.pdf.file:read_pdf", seconds=9_000, memory=1 << 30)
+    isolated = WorkerProcess("pychunk.parsing.pdf.pdf_document:read_pdf", seconds=9_000, memory=1 << 30)
     try:
         with pytest.raises(OutOfMemoryError, match=r"^takes more than 1,024 MB of memory$"):
             isolated(data)

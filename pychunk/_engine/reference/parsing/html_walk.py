@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...data.blocks import CAPTION, CODE, FORM, HEADING, ITEM, PARAGRAPH, QUOTE, TABLE, TERM
+from ...data.html_document import HtmlDocument
 from ...data.html_tags import LINE_BREAK, SCRIPTS, UNSEEN, is_block, text_from, word_hash, words_of
 from ...data.ragged import Ragged, offsets_of
-from ...data.walked import Walked
 from .html_attributes import (
     integer,
     is_fragment,
@@ -48,7 +48,7 @@ _PERMALINK: _Frame = (-5, None)
 _DRAWN: _Frame = (-6, None)
 
 
-def walk(root: Any, *, images: bool = False, targets: bool = False) -> Walked:
+def walk(root: Any, *, images: bool = False, targets: bool = False) -> HtmlDocument:
     """What the elements below ``root``, of lexbor's tree without scripts, styles and templates, show.
 
     Texts side by side, between which something was taken out, are one.
@@ -466,11 +466,11 @@ class _Walk:
         chars = sum(len(cell) + 1 for row in rows for cell in row)
         self._put("\n".join(lines), TABLE, 0, chars, min(link_chars, chars), min(links, _DEPTH), ())
 
-    def walked(self) -> Walked:
+    def walked(self) -> HtmlDocument:
         if self.pieces:
             self.pieces.append("\n")
         words = np.fromiter(chain.from_iterable(self.words), np.uint32)
-        return Walked(
+        return HtmlDocument(
             "".join(self.pieces),
             np.array(self.rows, np.int64).reshape(-1, 4),
             np.array(self.facts, np.int32).reshape(-1, 5),

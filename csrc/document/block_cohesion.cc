@@ -1,0 +1,175 @@
+#include "document/block_cohesion.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "document/document.h"
+#include "text/characters.h"
+#include "text/utf8_text.h"
+#include "tokens/length.h"
+
+namespace pychunk {
+namespace {
+
+std::string_view text_of_sentence(const Document& document, int64_t s) {
+  const Trimmed inside = trim(document.text(), document.begin(s), document.end(s));
+  return slice(document.text(), inside.begin, std::max(inside.begin, inside.end));
+}
+
+// The row below a table's heads: bars, dashes and colons.
+bool is_delimiter(std::string_view row) {
+  return row.find('-') != std::string_view::npos && row.find_first_not_of("|:- \t") == std::string_view::npos;
+}
+bool is_delimiter(const Document& document, int64_t s) { return is_delimiter(text_of_sentence(document, s)); }
+
+// ``` or ~~~.
+bool is_fence(std::string_view row) { return row.starts_with("```") || row.starts_with("~~~"); }
+
+// Words with which a line of code goes on with the block before it, or ends it, as closing brackets do.
+constexpr auto kBlockClosers = std::to_array<std::string_view>(
+    {"case", "catch", "done", "elif", "else", "end", "esac", "except", "fi", "finally", "rescue", "until", "while"});
+
+bool closes_block(std::string_view row) {
+  if (row.empty() || row.find_first_of("})]") == 0 || is_fence(row)) return true;
+  const size_t stop = std::min(row.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), row.size());
+  return std::ranges::find(kBlockClosers, row.substr(0, stop)) != kBlockClosers.end();
+}
+
+// Columns of white space before the text of a line of code; a tab has four.
+int64_t indentation(const Document& document, int64_t s) {
+  const std::string_view text = document.text();
+  int64_t columns = 0, at = trim(text, document.begin(s), document.end(s)).begin;
+  for (; at > 0; --at) {
+    const char c = text[static_cast<size_t>(at) - 1];
+    if (c != ' ' && c != '\t') break;
+    columns += c == '\t' ? 4 : 1;
+  }
+  return columns;
+}
+
+// How strong the borders of lines of code [first, last) are: before definitions, which are indented least, stronger
+// than inside them; a blank line makes either one stronger.
+void break_code(const Document& document, int64_t first, int64_t last, Borders& borders) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int64_t s = first; s < last; ++s)
+    if (!is_fence(text_of_sentence(document, s))) least = std::min(least, indentation(document, s));
+  for (int64_t s = first + 1; s < last; ++s) {
+    Break& found = borders.breaks[static_cast<size_t>(s)];
+    if (found >= Break::kPage) continue;
+    const bool inside = indentation(document, s) > least || closes_block(text_of_sentence(document, s));
+    const bool blank = found == Break::kBlankLine;
+    found = inside ? (blank ? Break::kLine : Break::kSentence) : blank ? Break::kBlankLine : Break::kLine;
+  }
+}
+
+// The words of a heading that runs into its text, as "Contraindications." in front of what they are.
+constexpr int64_t kRunInWords = 5;
+constexpr size_t kRunInBytes = 100;
+
+bool runs_in(std::string_view sentence) {
+  return sentence.size() <= kRunInBytes && count_words(sentence) <= kRunInWords;
+}
+
+// "Note", in a block of its own before what is noted, or before a list; of bytes that it labels, so many and more.
+constexpr int64_t kLabelWords = 3;
+constexpr size_t kLabelledBytes = 40;
+
+bool labels(std::string_view sentence, std::string_view next, bool listed) {
+  if (sentence.empty() || sentence.size() > kRunInBytes || (!listed && next.size() < kLabelledBytes)) return false;
+  const auto size = static_cast<int64_t>(sentence.size());
+  const char32_t first = decode_utf8(sentence, 0).code_point;
+  const char32_t last = decode_utf8(sentence, character_before(sentence, size)).code_point;
+  return is_letter(first) && !is_stop(last) && last != U',' && last != U';' && count_words(sentence) <= kLabelWords;
+}
+
+// Terms that share one definition, at most; more in a row are a list of terms without any, as a table of contents is.
+constexpr size_t kTermRun = 8;
+
+bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
+
+// Between the sentences of one block; `row` counts from its first.
+Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
+  const BlockKind kind = document.kind_of(s);
+  if (is_whole(kind)) return Tie::kLead;
+  if (!has_rows(kind)) {
+    return row == 1 && plain == Tie::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Tie::kLead : plain;
+  }
+  const bool heads = kind == BlockKind::kTable && row <= 3 &&
+                     (row == 1 || is_delimiter(document, s - 1) || (row == 2 && is_delimiter(document, s)));
+  return heads ? Tie::kLead : Tie::kTrail;
+}
+
+// Between the block of the sentence before, which has `row` sentences before that one, and the next. `listed`: both are
+// terms of a list without definitions.
+Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, Tie plain) {
+  const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
+  const auto level = [&](int64_t at) {
+    return document.blocks().level[static_cast<size_t>(document.block_of()[static_cast<size_t>(at)])];
+  };
+  if (after == BlockKind::kHeading)
+    return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
+  if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Tie::kLead;
+  const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
+  if ((after == BlockKind::kCode || after == BlockKind::kTable) && prose) return Tie::kLead;
+  if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
+  if (before == BlockKind::kTable && after == BlockKind::kCaption) return Tie::kTrail;
+  const bool answers = after == BlockKind::kParagraph || after == BlockKind::kItem || after == BlockKind::kQuote;
+  if (prose && answers && row == 0 && asks(text_of_sentence(document, s - 1))) return Tie::kLead;
+  if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
+      labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
+    return Tie::kLead;
+  // A term without a letter, as "%%", belongs to its definition alone.
+  return after == BlockKind::kTerm && plain == Tie::kTrail ? Tie::kOpen : plain;
+}
+
+}  // namespace
+
+uint8_t block_level(const Document& document, int64_t s) {
+  const std::span<const int32_t> block = document.block_of();
+  const auto at = static_cast<size_t>(s);
+  if (document.kind_of(s) != BlockKind::kHeading || (s > 0 && block[at - 1] == block[at])) return 0;
+  return static_cast<uint8_t>(std::clamp<int16_t>(document.blocks().level[static_cast<size_t>(block[at])], 1, 255));
+}
+
+void block_levels(const Document& document, std::vector<uint8_t>& levels) {
+  levels.clear();
+  for (int64_t s = 0; s < static_cast<int64_t>(document.block_of().size()); ++s)
+    levels.push_back(document.is_removed(s) ? 0 : block_level(document, s));
+}
+
+void tie_blocks(const Document& document, Borders& borders) {
+  const std::span<const int32_t> block = document.block_of();
+  const auto is_term = [&](size_t s) { return document.kind_of(static_cast<int64_t>(s)) == BlockKind::kTerm; };
+  int64_t row = 0;                       // sentences of the block of the sentence before, before that one
+  size_t first_term = 0, last_term = 0;  // of terms in a row
+  for (size_t s = 1; s < block.size(); ++s) {
+    const auto at = static_cast<int64_t>(s);
+    const bool inside = block[s] == block[s - 1];
+    if (s >= last_term && is_term(s - 1)) {
+      first_term = s - 1;
+      for (last_term = s; last_term < block.size() && is_term(last_term);) ++last_term;
+    }
+    const bool listed = s < last_term && last_term - first_term > kTermRun;
+    Tie& tie = borders.ties[s];
+    if (borders.breaks[s] < Break::kPage)
+      tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, listed, tie);
+    row = inside ? row + 1 : 0;
+  }
+  const auto size = static_cast<int64_t>(block.size());
+  for (int64_t first = 0, last = 1; first < size; first = last++) {
+    while (last < size && block[static_cast<size_t>(last)] == block[static_cast<size_t>(first)]) ++last;
+    if (document.kind_of(first) == BlockKind::kCode) break_code(document, first, last, borders);
+  }
+}
+
+int64_t table_heads(const Document& document, int64_t first) {
+  const std::span<const int32_t> block = document.block_of();
+  const auto at = static_cast<size_t>(first);
+  const bool two = at + 2 < block.size() && block[at + 2] == block[at] && is_delimiter(document, first + 2);
+  return two && !is_delimiter(document, first + 1) ? 2 : 1;
+}
+
+bool opens_fence(const Document& document, int64_t s) { return is_fence(text_of_sentence(document, s)); }
+
+}  // namespace pychunk

@@ -1,0 +1,255 @@
+#include "search/prefilter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "common/parallel.h"
+#include "search/scan.h"
+
+namespace pychunk {
+namespace {
+
+constexpr int64_t kRowsSampled = 1000, kRowsATask = 8192;
+constexpr double kLeastShare = 0.6;
+// A bound is whole numbers times one unit of the query and fits 31 bits: codes add 2^29 at most, what they stand for
+// less half of that, and each length 2^29.
+constexpr double kMostOfLength = 32767.0, kMostByLength = 16384.0, kMostWeight = 8192.0;
+// A code's step as a share of the standard deviation: three to either side of 0 before numbers are cut off. With .30
+// half as many rows more are left than with .37.
+constexpr double kStep = 0.37;
+// Lengths are rounded up, and what squares below the least float32 lose is added.
+constexpr float kRoundedUp = 1.00001f, kLostOfLength = 1e-17f;
+constexpr int64_t kRowLanes = 8;
+
+// The sum of the squares of n numbers, of at most 2^14 each.
+int64_t squares_of(const int8_t* numbers, int64_t n) {
+  int32_t sum = 0;
+  for (int64_t c = 0; c < n; ++c) sum += int32_t{numbers[c]} * int32_t{numbers[c]};
+  return sum;
+}
+
+// Where the rows of all parts lie.
+class RowPlaces {
+ public:
+  RowPlaces(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen)
+      : parts_(parts), width_(dim + int64_t{sizeof(float)}), chosen_(chosen) {
+    for (const StoredRows& part : parts) first_.push_back(first_.back() + part.rows);
+  }
+  int64_t rows() const { return chosen_.empty() ? first_.back() : static_cast<int64_t>(chosen_.size()); }
+  const int8_t* operator[](int64_t place) const {
+    const int64_t row = chosen_.empty() ? place : chosen_[static_cast<size_t>(place)];
+    const auto part = std::upper_bound(first_.begin(), first_.end(), row) - first_.begin() - 1;
+    const auto own = static_cast<size_t>(part);
+    return static_cast<const int8_t*>(parts_[own].data) + (row - first_[own]) * width_;
+  }
+
+ private:
+  std::span<const StoredRows> parts_;
+  int64_t width_;
+  std::span<const int64_t> chosen_;
+  std::vector<int64_t> first_{0};
+};
+
+bool worth_it(const RowPlaces& places, int64_t dim, int64_t head) {
+  const int64_t sampled = std::min(places.rows(), kRowsSampled);
+  double share = 0.0;
+  for (int64_t i = 0; i < sampled; ++i) {
+    const int8_t* row = places[places.rows() * i / sampled];
+    const int64_t all = squares_of(row, dim);
+    share += all == 0 ? 1.0 : static_cast<double>(squares_of(row, head)) / static_cast<double>(all);
+  }
+  return share >= kLeastShare * static_cast<double>(sampled);
+}
+
+float scale_of(const int8_t* row, int64_t dim) {
+  float scale;
+  std::memcpy(&scale, row + dim, sizeof(scale));
+  return scale;
+}
+
+std::vector<float> steps_of(const RowPlaces& places, int64_t dim, int64_t head) {
+  const int64_t sampled = std::min(places.rows(), kRowsSampled);
+  std::vector<double> squares(static_cast<size_t>(head), 0.0);
+  for (int64_t i = 0; i < sampled; ++i) {
+    const int8_t* row = places[places.rows() * i / sampled];
+    const double scale = static_cast<double>(scale_of(row, dim));
+    if (!std::isfinite(scale)) continue;  // of a file that is damaged
+    for (size_t c = 0; c < squares.size(); ++c) squares[c] += scale * row[c] * scale * row[c];
+  }
+  std::vector<float> steps;
+  for (const double square : squares) {
+    const auto step = static_cast<float>(kStep * std::sqrt(square / static_cast<double>(sampled)));
+    steps.push_back(step > 1e-30f && step < 1e30f ? step : 0.0f);
+  }
+  return steps;
+}
+
+// One row's codes, and how much of the row they are.
+class RowCoder {
+ public:
+  RowCoder(const std::vector<float>& steps, int64_t dim) : steps_(steps), dim_(dim) {
+    for (const float step : steps) inverse_.push_back(step > 0.0f ? 1.0f / step : 0.0f);
+  }
+
+  struct Lengths {
+    float rest, tail, coded;
+
+    // The greater of each; what is no number counts as infinite.
+    void take(const Lengths& other) {
+      rest = greater(rest, other.rest), tail = greater(tail, other.tail), coded = greater(coded, other.coded);
+    }
+  };
+  // codes: [head]
+  Lengths operator()(const int8_t* row, uint8_t* codes) const {
+    const float scale = scale_of(row, dim_);
+    float left[kRowLanes] = {}, kept[kRowLanes] = {};
+    const auto head = static_cast<int64_t>(steps_.size());
+    for (int64_t c = 0; c < head; c += kRowLanes) {
+      float number[kRowLanes], stands_for[kRowLanes];
+      int32_t code[kRowLanes];
+      const float *step = steps_.data() + c, *inverse = inverse_.data() + c;
+      for (int64_t k = 0; k < kRowLanes; ++k) number[k] = static_cast<float>(row[c + k]);
+      for (int64_t k = 0; k < kRowLanes; ++k) {
+        number[k] *= scale;
+        float place = number[k] * inverse[k] + 8.0f;
+        place = place > 0.0f ? place : 0.0f;  // what is no number becomes one
+        place = place < 15.0f ? place : 15.0f;
+        code[k] = static_cast<int32_t>(place);
+        stands_for[k] = (static_cast<float>(code[k]) - 7.5f) * step[k];
+      }
+      for (int64_t k = 0; k < kRowLanes; ++k) {
+        const float lacks = number[k] - stands_for[k];
+        left[k] += lacks * lacks, kept[k] += stands_for[k] * stands_for[k];
+      }
+      for (int64_t k = 0; k < kRowLanes; ++k) codes[c + k] = static_cast<uint8_t>(code[k]);
+    }
+    const float tail = std::sqrt(static_cast<float>(squares_of(row + head, dim_ - head))) * std::fabs(scale);
+    return {length(left), tail * kRoundedUp + kLostOfLength, length(kept)};
+  }
+
+ private:
+  static float greater(float a, float b) {
+    if (b <= a) return a;
+    return b > a ? b : std::numeric_limits<float>::infinity();
+  }
+  static float length(const float* squares) {
+    float sum = 0.0f;
+    for (int64_t k = 0; k < kRowLanes; ++k) sum += squares[k];
+    return std::sqrt(sum) * kRoundedUp + kLostOfLength;
+  }
+
+  const std::vector<float>& steps_;
+  std::vector<float> inverse_;
+  int64_t dim_;
+};
+
+double step_of(float longest) { return std::max(static_cast<double>(longest) / kMostOfLength * 1.00001, 1e-30); }
+uint32_t in_steps(float length, double step) {
+  return static_cast<uint32_t>(std::ceil(static_cast<double>(length) / step));
+}
+
+}  // namespace
+
+std::unique_ptr<RowHeads> RowHeads::of(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen,
+                                       int64_t together, int threads) {
+  const RowPlaces places(parts, dim, chosen);
+  const int64_t head = dim * 3 / 4 / 32 * 32, least = dim * 3 / 8 / 32 * 32;
+  if (least == 0 || places.rows() == 0 || !worth_it(places, dim, least)) return nullptr;
+  const int64_t rows = places.rows(), filled = (rows + together - 1) / together * together;
+  auto out = std::make_unique<RowHeads>();
+  out->head = head;
+  out->steps = steps_of(places, dim, head);
+  out->codes.resize(static_cast<size_t>(filled * head / 2));
+  out->lengths.resize(static_cast<size_t>(filled));
+  Values<float> rests(static_cast<size_t>(rows)), tails(static_cast<size_t>(rows));
+  const RowCoder coder(out->steps, dim);
+  const int64_t tasks = (filled + kRowsATask - 1) / kRowsATask;
+  std::vector<RowCoder::Lengths> longest(static_cast<size_t>(tasks), RowCoder::Lengths{});
+  parallel_for(tasks, threads, [&](int64_t task) {
+    std::vector<uint8_t> codes(static_cast<size_t>(head));
+    for (int64_t row = task * kRowsATask; row < std::min(rows, (task + 1) * kRowsATask); ++row) {
+      const RowCoder::Lengths lengths = coder(places[row], codes.data());
+      uint8_t* group = out->codes.data() + row / kGroup * kGroup * head / 2 + row % kGroup * 4;
+      for (int64_t c = 0; c < head; c += 8, group += kGroup * 4) {
+        const uint8_t* own = codes.data() + c;
+        for (int64_t j = 0; j < 4; ++j) group[j] = static_cast<uint8_t>(own[j] | own[j + 4] << 4);
+      }
+      rests[static_cast<size_t>(row)] = lengths.rest, tails[static_cast<size_t>(row)] = lengths.tail;
+      longest[static_cast<size_t>(task)].take(lengths);
+    }
+  });
+  RowCoder::Lengths most{};
+  for (const RowCoder::Lengths& each : longest) most.take(each);
+  if (!std::isfinite(most.rest) || !std::isfinite(most.tail)) return nullptr;
+  out->longest = static_cast<double>(most.coded);
+  out->rest_step = step_of(most.rest), out->tail_step = step_of(most.tail);
+  for (size_t row = 0; row < rests.size(); ++row)
+    out->lengths[row] = in_steps(rests[row], out->rest_step) | in_steps(tails[row], out->tail_step) << 16;
+  return out;
+}
+
+int32_t whole_limit(const HeadQuery& query, float limit) {
+  const double units = (static_cast<double>(limit) - static_cast<double>(query.margin)) * query.per_unit;
+  const double least = units - std::fabs(units) * 1e-6 - query.start - 1.0;
+  constexpr double kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+  if (!(least > kLeast)) return std::numeric_limits<int32_t>::min();
+  return least < kMost ? static_cast<int32_t>(least) : std::numeric_limits<int32_t>::max();
+}
+
+// Of a row v = a + r + t (what codes stand for, what they leave, the other numbers) and a query q = q' + d + q_t, with
+// q' = unit * weights * numbers / steps: v . q = a . q' + a . d + r . q_h + t . q_t, the last three at most products of
+// lengths. As number c of a row is (code - 7.5) * steps[c], a . q' = unit * (weights * numbers) . (codes - 7.5). What
+// float32 loses in the product itself is at most `rounding` of |v| * |q|.
+//
+// |d| is .01 of a query of length 1, .015 at most of 64; with one weight for all numbers .023 and .058.
+HeadBound::HeadBound(const RowHeads& heads, const float* from, int64_t dim) : numbers(static_cast<size_t>(heads.head)) {
+  const double rounding = (static_cast<double>(dim) / 32.0 + 40.0) * 0x1p-23, up = static_cast<double>(kRoundedUp);
+  // What numbers are made whole by: such that they have eight bits, and what runs of them add sixteen. Of each run the
+  // positive and the negative ones, those of even and of odd pairs; each may be rounded up by a half.
+  constexpr double kMostSum = kMostOfRun - static_cast<double>(kHeadRun) / 4.0 - 1.0;
+  double by[2] = {}, sums[2][2] = {}, head = 0.0, tail = 0.0;
+  for (size_t c = 0; c < static_cast<size_t>(dim); ++c) {
+    const auto number = static_cast<double>(from[c]);
+    (c < numbers.size() ? head : tail) += number * number;
+    if (c >= numbers.size()) continue;
+    const double product = number * static_cast<double>(heads.steps[c]);
+    if (c >= kFirstHeadRun && (c - kFirstHeadRun) % kHeadRun == 0) std::fill_n(&sums[0][0], 4, 0.0);
+    double &sum = sums[c / 2 % 2][product > 0.0], &own = by[c >= kFirstHeadRun];
+    sum += std::fabs(product);
+    own = std::max({own, std::fabs(product) / 127.0, sum / kMostSum});
+  }
+  const double all = std::sqrt(head + tail);
+  const double by_rest = (std::sqrt(head) + rounding * all) * up * heads.rest_step;
+  const double by_tail = (std::sqrt(tail) + rounding * all) * up * heads.tail_step;
+  // The unit of all, of which those are even multiples; as float32 it is no smaller.
+  const auto runs = static_cast<double>(numbers.size() / kHeadRun + 2);
+  const double heaviest = std::max(2.0, std::floor(kMostWeight / runs / 2.0) * 2.0);
+  const double exact =
+      std::max({by[0] / heaviest, by[1] / heaviest, by_rest / kMostByLength, by_tail / kMostByLength, 1e-30}) * up;
+  const bool fits = exact < 1e30;
+  query.unit = fits ? static_cast<float>(exact) : 1.0f;
+  const auto unit = static_cast<double>(query.unit);
+  for (size_t run = 0; run < 2; ++run)
+    query.weights[run] = fits ? static_cast<int32_t>(std::ceil(by[run] / unit / 2.0)) * 2 : 0;
+  double left = 0.0;
+  query.start = 0;
+  for (size_t c = 0; c < numbers.size(); ++c) {
+    const auto number = static_cast<double>(from[c]), step = static_cast<double>(heads.steps[c]);
+    const int32_t weight = query.weights[c >= kFirstHeadRun];
+    if (step <= 0.0) continue;  // a is 0 here
+    const double one = weight * unit / step, whole = weight > 0 ? std::nearbyint(number / one) : 0.0;
+    numbers[c] = static_cast<int8_t>(whole);
+    query.start -= 15 * numbers[c] * (weight / 2);
+    left += (number - one * whole) * (number - one * whole);
+  }
+  const auto in_units = [&](double length) { return fits ? static_cast<uint32_t>(std::ceil(length / unit)) : 0u; };
+  const double margin = heads.longest * (std::sqrt(left) + 2.0 * rounding * (all + std::sqrt(left))) * up + 2e-37;
+  query.numbers = numbers.data();
+  query.by_lengths = static_cast<int32_t>(in_units(by_rest) | in_units(by_tail) << 16);
+  query.per_unit = 1.0 / unit;
+  query.margin = fits && margin < 1e30 ? static_cast<float>(margin * up) : std::numeric_limits<float>::infinity();
+}
+
+}  // namespace pychunk

@@ -1,0 +1,294 @@
+#include "text/sentence_splitter.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/dispatch.h"
+#include "common/interrupt.h"
+#include "text/abbreviations.h"
+#include "text/characters.h"
+#include "text/hard_wrap.h"
+#include "text/sentence_rules.h"
+#include "text/utf8_text.h"
+
+namespace pychunk {
+namespace {
+
+// Splits one document.
+class Splitter {
+ public:
+  Splitter(std::string_view text, SentenceList& out) : text_(text), rules_(text), out_(out) {}
+
+  void run(Wrap wrap) {
+    start_ = text_.skip_space(0);
+    if (start_ == text_.size) return;
+    out_.starts.push_back(0);
+    out_.flags.push_back(kParagraphStart);
+    thread_local std::vector<uint64_t> bits;
+    bits.resize((text_.text.size() + 63) / 64);
+    kernels().mark_stops(as_bytes(text_.text), text_.text.size(), bits.data());
+    if (wrap == Wrap::kAuto) find_wrap(bits);
+    wrapped_ = wrap == Wrap::kOn || width_ > 0;
+    hyphens_ = wrap != Wrap::kOff;
+    for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block) {
+      checkpoint_each(static_cast<int64_t>(block), 4096);
+      for (uint64_t mask = bits[block]; mask != 0; mask &= mask - 1) {
+        const auto at = static_cast<int64_t>(64 * block) + __builtin_ctzll(mask);
+        if (at >= next_) candidate(at);
+      }
+    }
+  }
+
+ private:
+  void find_wrap(const std::vector<uint64_t>& bits) {
+    thread_local std::vector<int64_t> breaks;
+    breaks.clear();
+    for (size_t block = 0; block < bits.size(); ++block)
+      for (uint64_t mask = bits[block]; mask != 0; mask &= mask - 1) {
+        const auto i = static_cast<int64_t>(64 * block) + __builtin_ctzll(mask);
+        if (text_.byte(i) == '\n') breaks.push_back(i);
+      }
+    width_ = wrap_width(text_.text, breaks);
+  }
+
+  void candidate(int64_t i) {
+    if (continues_character(static_cast<uint8_t>(text_.byte(i)))) i = text_.before(i);  // marked at its second byte
+    int length = 0;
+    const char32_t c = text_.at(i, length);
+    if (is_line_break(c)) return line_break(i, length);
+    if (!is_stop_at(c, i) || i < start_) return;
+    stop(i, c, length);
+  }
+
+  // A semicolon is the question mark of Greek.
+  bool is_stop_at(char32_t c, int64_t i) const {
+    return is_stop(c) || (c == ';' && i > 0 && is_greek(text_.at(text_.before(i))));
+  }
+
+  void line_break(int64_t i, int length) {
+    if (i < start_) return;
+    int64_t gap = i;
+    while (gap > start_ && text_.space_before(gap) > 0) gap -= text_.space_before(gap);
+    const int64_t next = text_.skip_space(i + length);
+    next_ = next;
+    if (next == text_.size) return;
+    const uint8_t flags = flags_of_gap(text_.slice(gap, next));
+    const bool single = flags == kParagraphStart && text_.byte(i) == '\n';
+    if (single && is_wrap(i)) {
+      if (wrapped_stop(gap, next)) border(next, 0);
+      return;
+    }
+    border(next, flags);
+  }
+
+  // Whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word.
+  bool is_wrap(int64_t i) const {
+    if (wrapped_) return !line_break_separates(text_.text, i, width_);
+    return hyphens_ && hyphen_parts(text_.text, i) && !line_break_separates(text_.text, i, 0);
+  }
+
+  // Whether a sentence ends where a wrapped line does.
+  bool wrapped_stop(int64_t end, int64_t next) {
+    int64_t i = end;
+    while (i > start_ && is_closer(text_.at(text_.before(i)))) i = text_.before(i);
+    int64_t run = i;
+    while (run > start_) {
+      const int64_t b = text_.before(run);
+      if (!is_stop_at(text_.at(b), b)) break;
+      run = b;
+    }
+    return run < i && rules_.ends(start_, run, i, end, next);
+  }
+
+  void border(int64_t next, uint8_t flags) {
+    out_.starts.push_back(next);
+    out_.flags.push_back(flags);
+    start_ = next;
+    if ((flags & kParagraphStart) != 0) quotes_to_ = next, quotes_ = 0;
+  }
+
+  void stop(int64_t i, char32_t c, int length) {
+    int64_t end = i + length;
+    bool joined = is_joined_stop(c);
+    for (char32_t d; end < text_.size && is_stop_at(d = text_.at(end, length), end); end += length)
+      joined |= is_joined_stop(d);
+    // The second of two shads that a space parts begins no sentence.
+    while (is_shad(c) && text_.is_byte(end, ' ') && is_shad(text_.at(end + 1))) end += 4;
+    const int64_t stops = end;
+    for (char32_t d; end < text_.size && is_closer(d = text_.at(end, length)) && !(joined && opens(d, end));)
+      end += length;
+    end = past_detached_quote(past_emoticon(past_references(end)));
+    next_ = stops;
+    const int64_t next = text_.skip_space(end);
+    if (next == text_.size) return;
+    if (joined) {
+      if (next > end && has_line_break(end, next)) return;
+      if (next == end && end > stops && is_quoted(end)) return;
+      next_ = next;
+      return border(next, 0);
+    }
+    if (next == end) return unspaced(i, c, stops, end);
+    if (has_line_break(end, next)) return;  // the line break decides
+    if (!rules_.ends(start_, i, stops, end, next)) return;
+    next_ = next;
+    border(next, 0);
+  }
+
+  // Whether a quotation mark behind a stop that needs no space begins what follows: Chinese and Japanese open with
+  // U+201C, which closes in German, and a straight quote opens if an even number of them came before it in the
+  // paragraph.
+  bool opens(char32_t c, int64_t i) { return c == 0x201C || (c == '"' && quotes_before(i) % 2 == 0); }
+
+  // Rare, so kept out of the loop: whether what is closed before i is a quotation inside a sentence that goes on: a
+  // Japanese particle makes one of it, or a clause says who spoke. The particle's letter begins words, too (very, at
+  // any rate, at last, suddenly), which the next one tells.
+  [[gnu::noinline]] bool is_quoted(int64_t i) const {
+    const std::string_view rest = text_.slice(i, std::min(text_.size, i + 6));
+    if (rest.starts_with("って")) return true;
+    constexpr std::string_view kWords[] = {"とて", "とこ", "とに", "とり", "とう", "とつ", "とき"};
+    if (rest.starts_with("と") && std::find(std::begin(kWords), std::end(kWords), rest) == std::end(kWords))
+      return true;
+    const char32_t quote = text_.at(text_.before(i));
+    if (quote != '"' && quote != 0x2019 && quote != 0x201D && quote != 0x300D && quote != 0x300F) return false;
+    const auto ends_clause = [](char32_t c) {
+      return std::u32string_view(U"，。！？：；、,!?:;“「『").find(c) != std::u32string_view::npos;
+    };
+    int64_t stop = i, last = i;
+    int length = 0;
+    for (int letters = 0; stop < text_.size && letters < 20; ++letters, last = stop, stop += length) {
+      const char32_t c = text_.at(stop, length);
+      if (ends_clause(c) || is_space(c)) break;
+    }
+    if (stop == text_.size || stop == i || !ends_clause(text_.at(stop))) return false;
+    const char32_t particle = text_.at(last);
+    if (last > i && std::u32string_view(U"着著了过過").find(particle) != std::u32string_view::npos) stop = last;
+    return tells_speaker(text_.slice(i, stop));
+  }
+
+  // Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters.
+  [[gnu::noinline]] bool is_chinese_pause(int64_t i, int64_t stops) const {
+    if (text_.slice(i, stops) != "……" || i <= start_) return false;
+    const int64_t at = text_.before(i);
+    const char32_t before = text_.at(at), after = text_.at(stops);
+    const auto chinese = [](char32_t c) { return c >= 0x4E00 && c <= 0x9FFF; };
+    if (at <= start_ || !chinese(before) || !chinese(after) || before == after) return false;
+    for (int64_t b = i, letters = 0; b > start_ && letters < 40; ++letters) {
+      b = text_.before(b);
+      const char32_t c = text_.at(b);
+      if (c == 0x201C || c == 0x300C || c == 0x300E) return false;
+    }
+    return true;
+  }
+
+  // Whether a stop ends a sentence without a space behind it: a danda, a shad, an Arabic, Armenian or Ethiopic stop.
+  [[gnu::noinline]] bool is_strong(int64_t i, char32_t c, int64_t stops) const {
+    switch (c) {
+      case 0x2026:
+        return is_chinese_pause(i, stops);
+      case 0x589:  // a colon in "10։30"
+        return !(i > 0 && is_digit(text_.at(text_.before(i))) && is_digit(text_.at(stops)));
+      case 0x6D4:
+        return !rules_.is_initial(start_, i, stops);
+      case 0x964:
+      case 0x965:
+      case 0x61F:
+      case 0x1362:
+      case 0x1367:
+      case 0x17D4:
+      case 0x104B:
+        return true;
+      default:
+        return is_shad(c);
+    }
+  }
+
+  // Past reference marks such as "[6]", "[6][7]" or " [21]", which belong to the sentence before them.
+  int64_t past_references(int64_t end) const {
+    for (;;) {
+      int64_t i = end;
+      if (i < text_.size && text_.byte(i) == ' ') ++i;
+      if (i >= text_.size || text_.byte(i) != '[') return end;
+      const int64_t digits = ++i;
+      while (i < text_.size && i - digits < 4 && is_digit(static_cast<unsigned char>(text_.byte(i)))) ++i;
+      if (i == digits || i >= text_.size || text_.byte(i) != ']') return end;
+      end = i + 1;
+    }
+  }
+
+  // Past an emoticon, which belongs to the sentence before it: "So good! :)", "Thanks.;-)".
+  int64_t past_emoticon(int64_t end) const {
+    int64_t i = end;
+    if (text_.is_byte(i, ' ')) ++i;
+    if (!text_.is_byte(i, ':') && !text_.is_byte(i, ';')) return end;
+    if (text_.is_byte(++i, '-')) ++i;
+    const int64_t mouth = i;
+    while (i < text_.size && std::string_view("()DPp").find(text_.byte(i)) != std::string_view::npos) ++i;
+    return i > mouth && (i == text_.size || text_.space_at(i) > 0) ? i : end;
+  }
+
+  // Past a closing quote that stands between spaces: "it has to." '' "the teams" in tokenised writing. A straight
+  // quote closes if an odd number of them came before it in the paragraph.
+  int64_t past_detached_quote(int64_t end) {
+    const int64_t quote = end + text_.space_at(end);
+    int length = 0;
+    const char32_t c = quote > end ? text_.at(quote) : 0;
+    if (quote < text_.size) text_.at(quote, length);
+    if (c == '\'') length = 2;
+    const bool doubled = c == '\'' && text_.is_byte(quote + 1, '\'');
+    if (c != '"' && c != 0x201D && c != 0xBB && !doubled) return end;
+    if (quote + length < text_.size && text_.space_at(quote + length) == 0) return end;
+    if (c == '"' && quotes_before(quote) % 2 == 0) return end;
+    return has_line_break(end, quote) ? end : quote + length;
+  }
+
+  // Straight quotes in the paragraph before i, which only grows: each byte is looked at once.
+  int64_t quotes_before(int64_t i) {
+    const std::string_view more = text_.slice(quotes_to_, std::max(quotes_to_, i));
+    quotes_ += std::count(more.begin(), more.end(), '"');
+    quotes_to_ = std::max(quotes_to_, i);
+    return quotes_;
+  }
+
+  // Stops of scripts without a space behind them, and those of hasty writing.
+  void unspaced(int64_t i, char32_t c, int64_t stops, int64_t end) {
+    if (end != stops || !(is_strong(i, c, stops) || rules_.ends_glued(start_, i, stops))) return;
+    next_ = end;
+    border(end, 0);
+  }
+
+  bool has_line_break(int64_t begin, int64_t end) const {
+    int length = 0;
+    for (int64_t j = begin; j < end; j += length)
+      if (is_line_break(text_.at(j, length))) return true;
+    return false;
+  }
+
+  Utf8Text text_;
+  SentenceRules rules_;
+  SentenceList& out_;
+  int64_t start_ = 0;                   // of the current sentence, without leading white space
+  int64_t next_ = 0;                    // candidates before this have been dealt with
+  int64_t width_ = 0;                   // of a hard-wrapped document; 0 where it is not known
+  bool wrapped_ = false;                // a single line feed is a space
+  bool hyphens_ = true;                 // one behind a hyphen is
+  int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
+};
+
+}  // namespace
+
+uint8_t flags_of_gap(std::string_view gap) {
+  const int breaks = count_breaks(as_bytes(gap), as_bytes(gap) + gap.size(), is_line_break);
+  const bool page = gap.find('\f') != std::string_view::npos;
+  uint8_t flags = 0;
+  if (breaks > 0) flags |= kParagraphStart;
+  if (breaks > 1 || page) flags |= kBlankLineBefore;
+  if (page) flags |= kPageStart;
+  return flags;
+}
+
+void split_sentences(std::string_view text, Wrap wrap, SentenceList& out) {
+  out.clear();
+  if (!text.empty()) Splitter(text, out).run(wrap);
+}
+
+}  // namespace pychunk

@@ -1,0 +1,63 @@
+#include "vectors/static_encoder.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/dispatch.h"
+#include "common/interrupt.h"
+#include "common/parallel.h"
+#include "common/work_counters.h"
+#include "common/work_split.h"
+
+namespace pychunk {
+
+void embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids, std::span<const int64_t> offsets,
+                    float* out) {
+  thread_local std::vector<int32_t> sums;
+  const auto dim = static_cast<size_t>(table.cols);
+  const Kernels& run = kernels();
+  sums.resize(dim);
+  int32_t* const sum = sums.data();
+  for (size_t i = 0; i + 1 < offsets.size(); ++i, out += dim) {
+    checkpoint_each(static_cast<int64_t>(i), 1024);
+    const auto from = static_cast<size_t>(offsets[i]), to = static_cast<size_t>(offsets[i + 1]);
+    run.embedding_bag(table.data, dim, ids.data() + from, to - from, ids.size() - from, sum);
+    run.unit_from_sums(sum, dim, out);
+  }
+}
+
+void encode_static(std::string_view text, const WordPiece& tokenizer, const Matrix<const int8_t>& table, float* out) {
+  thread_local Values<int32_t> ids;
+  thread_local std::vector<int64_t> offsets;
+  const int64_t bounds[] = {0, static_cast<int64_t>(text.size())};
+  ids.clear(), offsets.clear();
+  tokenizer.encode(text, bounds, 1, ids, offsets, nullptr);
+  embedding_bags(table, ids, offsets, out);
+  forget_if_huge(ids);
+}
+
+Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
+                             std::span<const int64_t> offsets, int threads) {
+  constexpr size_t kRuns = 1024;  // of one turn of a worker
+  const size_t runs = offsets.size() - 1;
+  Buffer<float> out(static_cast<int64_t>(runs) * table.cols);
+  parallel_for(static_cast<int64_t>((runs + kRuns - 1) / kRuns), threads, [&](int64_t turn) {
+    const size_t first = static_cast<size_t>(turn) * kRuns, count = std::min(kRuns, runs - first);
+    embedding_bags(table, ids, offsets.subspan(first, count + 1), &out[static_cast<int64_t>(first) * table.cols]);
+  });
+  return out;
+}
+
+Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
+                            int threads) {
+  Buffer<float> out(texts.size() * table.cols);
+  const std::vector<int64_t> borders = plan_blocks(texts);
+  parallel_for(static_cast<int64_t>(borders.size()) - 1, threads, [&](int64_t b) {
+    for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i)
+      encode_static(texts[i], tokenizer, table, &out[i * table.cols]);
+  });
+  if (texts.size() > 0) work().tokenized += static_cast<uint64_t>(texts.offsets.back() - texts.offsets.front());
+  return out;
+}
+
+}  // namespace pychunk

@@ -1,0 +1,220 @@
+"""What parsers saw of one document: blocks and what is left out, as borders of sentences and as ties."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import groupby
+from typing import NamedTuple
+
+from ..data.blocks import (
+    BLOCK_KINDS,
+    CAPTION,
+    CODE,
+    FRONT_MATTER,
+    HEADING,
+    ITEM,
+    PARAGRAPH,
+    QUOTE,
+    TABLE,
+    TERM,
+    Blocks,
+)
+from .cohesion import Break, Tie
+from .text.characters import STOPS, is_letter
+from .text.graphemes import count_words
+from .text.sentence_splitter import PARAGRAPH as PARAGRAPH_START
+from .text.sentence_splitter import flags_of_gap
+
+ROWS = (TABLE, CODE, FRONT_MATTER)
+#: One sentence each, however many stops are inside.
+WHOLE = (HEADING, TERM)
+#: Of a heading that runs into its text.
+RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
+#: Terms that share one definition, at most; more in a row are a list of terms without any.
+TERM_RUN = 8
+#: Of a label, and bytes of what it labels.
+LABEL_WORDS, LABELLED_BYTES = 3, 40
+_TAG = re.compile("</?[A-Za-z][^<>]*>")
+#: How a line of code begins that goes on with the block before it, or ends it.
+_CLOSES = re.compile(
+    r"[})\]]|```|~~~|\Z|(case|catch|done|elif|else|end|esac|except|fi|finally|rescue|until|while)(?![a-z])"
+)
+assert len(BLOCK_KINDS) == 10
+
+
+class Block(NamedTuple):
+    kind: int
+    level: int
+    start: int  # characters
+    end: int
+    markup: bool  # the text is source, with inline markup
+
+
+def blocks_of(blocks: Blocks | None, row: int, data: bytes) -> list[Block]:
+    """Those of one document, in characters of it."""
+    if blocks is None:
+        return []
+    own = slice(int(blocks.offsets[row]), int(blocks.offsets[row + 1]))
+    columns = (blocks.kind[own], blocks.level[own], blocks.start[own], blocks.end[own])
+    found = zip(*(column.tolist() for column in columns), strict=True)
+    markup = [False] * (own.stop - own.start) if blocks.markup is None else blocks.markup[own].tolist()
+    return [
+        Block(kind, level, len(data[:a].decode()), len(data[:b].decode()), source)
+        for (kind, level, a, b), source in zip(found, markup, strict=True)
+    ]
+
+
+def _first(text: str, begin: int, end: int) -> int | None:
+    return next((at for at in range(begin, end) if not text[at].isspace()), None)
+
+
+def cut(
+    text: str, starts: list[int], flags: list[int], blocks: list[Block], removed: list[tuple[int, int]], own: bool
+) -> tuple[list[int], list[int]]:
+    """Sentences cut at the borders of blocks and of what is left out; ``own``: the engine's, not the caller's."""
+    if not starts:
+        return starts, flags
+    marks: set[int | None] = set()
+    nexts = [*(block.start for block in blocks[1:]), len(text)]
+    inside: set[int] = set()  # where no sentence of the engine's own begins
+    for block, after in zip(blocks, nexts, strict=False):
+        marks |= {_first(text, block.start, after), _first(text, block.end, after)}
+        if own and block.kind in ROWS:
+            marks |= {_first(text, i + 1, block.end) for i in range(block.start, block.end) if text[i] in "\r\n"}
+        if own and block.kind in (*WHOLE, *ROWS):
+            inside |= set(range(block.start + 1, block.end))
+        elif own and block.markup:
+            for tag in _TAG.finditer(text, block.start, block.end):
+                inside |= set(range(tag.start() + 1, tag.end()))
+    for span in removed:
+        marks |= {_first(text, at, len(text)) for at in span}
+    at_marks = {at for at in marks if at is not None}
+    known = dict(zip(starts, flags, strict=True))
+    first = starts[0]
+    begins = {first} | {at for at in starts if at not in inside} | at_marks
+    out: list[int] = []
+    of: list[int] = []
+    for at in sorted(begins):
+        if at in at_marks and out and not text[out[-1] : at].strip():
+            of[-1] |= PARAGRAPH_START
+            if at not in known:
+                continue
+        flag = known.get(at)
+        if flag is None:
+            flag = flags_of_gap(text[len(text[:at].rstrip()) : at])
+        out.append(at)
+        of.append(flag | PARAGRAPH_START if at in at_marks else flag)
+    return out, of
+
+
+def block_of(text: str, starts: list[int], ends: list[int], blocks: list[Block]) -> list[int]:
+    """Of each sentence the block that it lies in or behind, -1: none."""
+    firsts = [block.start for block in blocks]
+    found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
+    return [bisect_right(firsts, b if at is None else at) - 1 for at, b in zip(found, ends, strict=True)]
+
+
+def find_removed(text: str, starts: list[int], ends: list[int], removed: list[tuple[int, int]]) -> list[bool]:
+    """Of each sentence whether it is left out."""
+    found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
+    return [at is not None and any(a <= at < b for a, b in removed) for at in found]
+
+
+def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int]:
+    """Of each sentence that is kept the level of the heading that it is, 0: none."""
+    return [0 if gone else level(blocks, own, s) for s, gone in enumerate(removed)]
+
+
+def level(blocks: list[Block], own: list[int], s: int) -> int:
+    """Of a sentence, kept or not, the level of the heading that it is, 0: none."""
+    b = own[s]
+    heads = b >= 0 and blocks[b].kind == HEADING and (s == 0 or own[s - 1] != b)
+    return min(max(blocks[b].level, 1), 255) if heads else 0
+
+
+def _runs_in(sentence: str) -> bool:
+    """The first sentence of a block may be a heading that runs into its text."""
+    return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
+
+
+def _labels(sentence: str, following: str, listed: bool) -> bool:
+    """ "Note", in a block of its own before what is noted, or before a list."""
+    if len(sentence.encode()) > RUN_IN_BYTES or not (listed or len(following.encode()) >= LABELLED_BYTES):
+        return False
+    ends = sentence[-1:] in {*STOPS, ",", ";"}
+    return is_letter(sentence[:1] or " ") and not ends and count_words(sentence) <= LABEL_WORDS
+
+
+def is_delimiter(row: str) -> bool:
+    """Return whether a row is the one below a table's heads: bars, dashes and colons."""
+    return "-" in row and not row.strip("|:- \t")
+
+
+def is_fence(row: str) -> bool:
+    """Return whether a line of code is ``` or ~~~, which may say the language."""
+    return row.startswith(("```", "~~~"))
+
+
+def break_code(
+    spans: list[tuple[int, int]], text: str, own: list[int], blocks: list[Block], breaks: list[Break]
+) -> None:
+    """Sets how strong the borders of lines of code are: before definitions stronger than inside them."""
+    for b, block in enumerate(blocks):
+        rows = [s for s, each in enumerate(own) if each == b]
+        if block.kind != CODE or not rows:
+            continue
+        lines = {s: text[slice(*spans[s])] for s in rows}
+        before = {s: re.search(r"[ \t]*\Z", text[: spans[s][0]]) for s in rows}
+        indented = {s: sum(4 if c == "\t" else 1 for c in found[0]) for s, found in before.items() if found}
+        least = min((indented[s] for s in rows if not is_fence(lines[s])), default=0)
+        for s in rows[1:]:
+            if breaks[s] >= Break.PAGE:
+                continue
+            inside = indented[s] > least or _CLOSES.match(lines[s]) is not None
+            blank = breaks[s] == Break.BLANK_LINE
+            breaks[s] = (
+                (Break.LINE if blank else Break.SENTENCE) if inside else Break.BLANK_LINE if blank else Break.LINE
+            )
+
+
+def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
+    """Sets ties at borders of blocks, and in blocks that stay whole."""
+    kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
+    runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    listed = [kind == TERM and run > TERM_RUN for kind, run in runs for _ in range(run)]
+    for s in range(1, len(own)):
+        if breaks[s] >= Break.PAGE:
+            continue
+        row = s - own.index(own[s])
+        if own[s] == own[s - 1]:
+            if kinds[s] in WHOLE:
+                ties[s] = Tie.LEAD
+            elif kinds[s] in ROWS:
+                below = is_delimiter(sentences[s - 1]) or (row == 2 and is_delimiter(sentences[s]))
+                heads = kinds[s] == TABLE and row <= 3 and (row == 1 or below)
+                ties[s] = Tie.LEAD if heads else Tie.TRAIL
+            elif row == 1 and ties[s] == Tie.OPEN and _runs_in(sentences[s - 1]):
+                ties[s] = Tie.LEAD
+            continue
+        before, after = kinds[s - 1], kinds[s]
+        alone = s == 1 or own[s - 2] != own[s - 1]
+        prose = before in (PARAGRAPH, ITEM, QUOTE)
+        if after == HEADING:
+            deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
+            ties[s] = Tie.LEAD if deeper else Tie.SECTION
+        elif (
+            (before in WHOLE and not (listed[s - 1] and listed[s]))
+            or (after in (CODE, TABLE) and prose)
+            or (before == CAPTION and after == TABLE)
+        ):
+            ties[s] = Tie.LEAD
+        elif before == TABLE and after == CAPTION:
+            ties[s] = Tie.TRAIL
+        elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone:
+            asks = sentences[s - 1][-1:] in ("?", "？")
+            labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
+            if asks or (labels and ties[s] == Tie.OPEN):
+                ties[s] = Tie.LEAD
+        elif after == TERM and ties[s] == Tie.TRAIL:  # without a letter, as "%%": its definition's alone
+            ties[s] = Tie.OPEN

@@ -1,0 +1,484 @@
+"""Where one document is cut: the method's groups of sentences, fitted to the budget, as spans of characters."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from .. import native
+from ..data.columns import CUT_REASONS
+from . import budget
+from . import vectors as linear
+from .cluster import optimal_partition
+from .cohesion import Break, Tie
+from .document import Document, Trimmed, trim
+from .document_blocks import ROWS
+from .overlap_tail import tail_of, tails
+from .search import thresholds
+from .structure import Outline, Structure
+from .text import wordpiece
+from .text.graphemes import cluster_border
+from .text.recursive import split_recursive
+from .topic import cut_within
+from .vectors import F32
+
+
+def summary(document: Document) -> tuple[F32, list[int]]:
+    """The vector that sentences are held against, and the sentences that it was made of."""
+    plan, given = document.plan, document.features.summaries
+    if plan.summary != "given":
+        return linear.summary_vector(plan.summary, document.vectors, document.paragraphs, document.text)
+    assert given is not None
+    if isinstance(given, np.ndarray):
+        return np.asarray(given[document.row], dtype=np.float32), []
+    return document.vector(bytes(given.part(document.row)).decode()), []
+
+
+def _runs(begins: list[bool]) -> list[budget.Group]:
+    """Groups that begin at sentence 0 and wherever `begins` says so."""
+    first = [i for i, begin in enumerate(begins) if begin or i == 0]
+    return list(zip(first, [*first[1:], len(begins)], strict=True))
+
+
+@dataclass
+class Decision:
+    """A method's groups of sentences; scores of sentences, or of pairs of neighbours; labels of sentences."""
+
+    groups: list[budget.Group]
+    scores: Sequence[float] | F32 = ()
+    labels: Sequence[int] = ()
+    #: Where they are others than ``scores``: what is held against a threshold.
+    held: Sequence[float] | F32 = ()
+    #: Of each group, why it begins where it does (``columns.CUT_REASONS``); empty: the method's.
+    reasons: Sequence[int] = ()
+    #: Of a method that cuts by headings.
+    outline: Outline = field(default_factory=Outline)
+
+
+def _sentence(d: Document) -> Decision:
+    return Decision(_runs([True] * d.n))
+
+
+def _paragraph(d: Document) -> Decision:
+    return Decision(_runs(d.paragraphs))
+
+
+def _page(d: Document) -> Decision:
+    pages = [d.page_at(start) for start in d.starts]
+    return Decision(_runs([i > 0 and pages[i] != pages[i - 1] for i in range(d.n)]))
+
+
+def _filled(d: Document, by_structure: bool) -> Decision:
+    plan = d.plan
+    characters = d.length("characters") if plan.min_characters else None
+    borders = d.borders if plan.atoms or by_structure else None
+    filling = budget.FillRule(borders, by_structure, plan.balance, characters, tail=tails(d), sections=False)
+    return Decision(budget.fill(0, d.n, d.length(plan.unit), plan.size, plan.overlap, filling))
+
+
+def _fixed(d: Document) -> Decision:
+    return _filled(d, False)
+
+
+def _recursive(d: Document) -> Decision:
+    return _filled(d, True)
+
+
+def _structure(d: Document) -> Decision:
+    found = Structure(d)
+    return Decision(found.groups, reasons=found.reasons, outline=found.outline)
+
+
+def _cluster(d: Document) -> Decision:
+    first = set(optimal_partition(d.vectors, d.limited_lengths, d.limits[1]))
+    return Decision(_runs([i in first for i in range(d.n)]))
+
+
+def _topic(d: Document) -> Decision:
+    _, most, least = d.limits
+    first = set(cut_within(d.affinities, d.plan.threshold_value, d.limited_lengths, least, most))
+    return Decision(_runs([i in first for i in range(d.n)]), d.affinities)
+
+
+def _semantic(d: Document) -> Decision:
+    wide = d.plan.window > 1
+    scores = linear.adjacent(d.vectors, d.plan.window) if wide else np.array(d.affinities, np.float32)
+    return Decision(
+        _runs([False, *thresholds.cuts(scores, d.plan.threshold, d.plan.threshold_value)]), d.affinities, held=scores
+    )
+
+
+def _pic(d: Document) -> Decision:
+    against, _ = summary(d)
+    scores = np.array([linear.dot(vector, against) for vector in d.vectors], np.float32)
+    labels = [int(label) for label in thresholds.labels(scores, d.plan.k)]
+    return Decision(_runs([i > 0 and labels[i] != labels[i - 1] for i in range(d.n)]), scores, labels)
+
+
+METHODS = {
+    "sentence": _sentence,
+    "paragraph": _paragraph,
+    "page": _page,
+    "fixed": _fixed,
+    "recursive": _recursive,
+    "structure": _structure,
+    "cluster": _cluster,
+    "semantic": _semantic,
+    "nsp": _semantic,
+    "topic": _topic,
+    "pic": _pic,
+}
+
+
+def decide(document: Document) -> Decision:
+    """What is given, else what the plan's method decides."""
+    if document.n == 0:
+        return Decision([])
+    cuts, row = document.request.cuts, document.row
+    if cuts is None:
+        return METHODS[document.plan.method](document)
+    first = cuts.part(row).tolist()
+    groups = list(zip(first, [*first[1:], document.n], strict=True))
+    kinds = [-1] * len(first) if cuts.kind is None else cuts.kind[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    labels = [kind for (a, b), kind in zip(groups, kinds, strict=True) for _ in range(a, b)]
+    scores = () if cuts.score is None else cuts.score.part(row)
+    why = () if cuts.reason is None else cuts.reason[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    return Decision(groups, scores, () if cuts.kind is None else labels, reasons=why)
+
+
+class Parts:
+    """What groups are made of: the sentences, or with those that alone break a limit as pieces that do not."""
+
+    def __init__(self, document: Document, starts: list[int], sentences: list[int], is_piece: list[bool]) -> None:
+        self.document, self.starts, self.sentences, self.is_piece = document, starts, sentences, is_piece
+        self.ends = [*starts[1:], len(document.text)]
+
+    def length(self, unit: str) -> budget.Length:
+        return self.document.length(unit, self.starts, self.ends)
+
+    def fits(self, limits: list[tuple[str, int]]) -> budget.Fits:
+        lengths = [(self.length(unit), limit) for unit, limit in limits]
+        return lambda i, j: all(length(i, j) <= limit for length, limit in lengths)
+
+    @property
+    def borders(self) -> budget.Borders | None:
+        """The border before each part, where the plan heeds them."""
+        if not self.document.heeds_borders:
+            return None
+        ties, breaks = self.document.borders
+        inside = [False, *(before == after for before, after in pairwise(self.sentences))]
+        return (
+            [Tie.OPEN if piece else ties[s] for s, piece in zip(self.sentences, inside, strict=True)],
+            [Break.PIECE if piece else breaks[s] for s, piece in zip(self.sentences, inside, strict=True)],
+        )
+
+    def affinities(self, of_sentences: list[float] | None) -> list[float] | None:
+        """Between neighbours; pieces of one sentence, and tied sentences, belong together more than any two others."""
+        if of_sentences is None:
+            return None
+        ties = self.borders[0] if self.borders else [Tie.OPEN] * len(self.sentences)
+        pairs = pairwise(self.sentences)
+        return [
+            math.inf if before == after or tie.is_closed else of_sentences[before]
+            for (before, after), tie in zip(pairs, ties[1:], strict=True)
+        ]
+
+
+class Cut:
+    """The chunks of one document: spans of characters with the sentences that they touch."""
+
+    def __init__(self, document: Document) -> None:
+        self.document, self.plan = document, document.plan
+        self.decision = Decision([])
+        #: Why a group begins with a sentence, by its number.
+        self.begins: dict[int, int] = {}
+        #: (begin, end, first sentence, last sentence, first that is not repeated)
+        self.spans: list[tuple[int, int, int, int, int]] = []
+        if document.n:
+            if self.plan.cuts_text and document.request.cuts is None:
+                self._by_separators()
+            else:
+                self.decision = decide(document)
+                self._grouped(self.decision.groups)
+
+    def _grouped(self, groups: list[budget.Group]) -> None:
+        d, plan = self.document, self.plan
+        reasons = self.decision.reasons or [CUT_REASONS.index(plan.traits.reason)] * len(groups)
+        self.begins = {first: why for (first, _), why in zip(groups, reasons, strict=True)}
+        if d.heeds_borders and not plan.traits.outline:
+            sections = ("named" if self._fills_sizes else "cut") if plan.min_characters else "ignored"
+            self.begins = budget.settle_on_atoms(d.borders[0], sections, self.begins)
+            groups = _runs([s in self.begins for s in range(d.n)])
+        parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
+        cuts = d.request.cuts
+        scored = cuts is not None and cuts.pairs and cuts.score is not None
+        given = (d.features.pair_scores, d.features.vectors, d.request.table)
+        has_vectors = scored or any(part is not None for part in given)
+        budgets = plan.min_tokens or plan.max_tokens or plan.size or plan.min_characters
+        affinities = d.affinities if has_vectors and budgets else None
+        limits = self._limits()
+        unit, _, least = d.limits
+        groups = self._joined(groups, parts, unit, least, affinities, across=self._fills_sizes)
+        for limit in limits:
+            fits, filling = (
+                parts.fits([limit]),
+                budget.FillRule(parts.borders, by_structure=True, sections=not self._fills_sizes),
+            )
+            length = parts.length(limit[0])
+            groups = budget.cut_long(groups, fits, parts.affinities(affinities), length, limit[1], filling)
+        groups, parts = self._split_long_sentences(groups, parts)
+        groups = self._joined(
+            groups, parts, unit, least, affinities, across=self._fills_sizes
+        )  # what cutting left short
+        groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
+        unit = plan.unit if plan.size or not plan.traits.sized else "tokens"
+        starts: list[tuple[int, int | None]] = [(first, None) for first, _ in groups]
+        if plan.overlap:
+            fits = parts.fits(limits)
+            length = parts.length(unit)
+
+            def tail(first: int, last: int) -> int | None:
+                sentence = parts.sentences[first - 1]
+                return self._tail(sentence, parts.starts[first], parts.ends[last - 1], unit)
+
+            starts = budget.overlap_starts(groups, length, plan.overlap, fits, parts.is_piece, parts.borders, tail)
+        for (first, last), (start, begin) in zip(groups, starts, strict=True):
+            if d.removed[parts.sentences[first]]:
+                continue
+            sentences = parts.sentences[last - 1] + 1, parts.sentences[first]
+            if begin is None:
+                self.spans.append((parts.starts[start], parts.ends[last - 1], parts.sentences[start], *sentences))
+            else:
+                self.spans.append((begin, parts.ends[last - 1], parts.sentences[first - 1], *sentences))
+
+    def _tail(self, sentence: int, begin: int, end: int, unit: str) -> int | None:
+        """Return where the end of a sentence begins that the chunk [begin, end) after it repeats."""
+        d = self.document
+
+        def measure(first: int, last: int, unit: str) -> int:
+            return d.measure(d.text[slice(*trim(d.text, first, last))], unit)
+
+        most = self.plan.overlap
+        for own, limit in self._limits():
+            if own == unit:
+                most = min(most, limit - measure(begin, end, own))
+        if most <= 0:
+            return None
+        found = tail_of(d.text, d.starts[sentence], d.ends[sentence], most, lambda text: d.measure(text, unit))
+        if found is None or any(measure(found[0], end, own) > limit for own, limit in self._limits()):
+            return None
+        return found[0]
+
+    def _joined(
+        self,
+        groups: list[budget.Group],
+        parts: Parts,
+        unit: str,
+        least: int,
+        affinities: list[float] | None,
+        *,
+        across: bool = False,
+    ) -> list[budget.Group]:
+        """Groups of under ``least`` joined with others; 0: none is."""
+        if not least:
+            return groups
+        fits = parts.fits(self._limits())
+        within = parts.affinities(affinities)
+        return budget.join_short(groups, parts.length(unit), least, fits, within, parts.borders, across=across)
+
+    @property
+    def _fills_sizes(self) -> bool:
+        """A flag: the method fills groups up to its size, whatever sections they are of."""
+        plan = self.plan
+        return plan.traits.sized and plan.size > 0 and not plan.cuts_text
+
+    def _limits(self) -> list[tuple[str, int]]:
+        """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
+        own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized and self.plan.size else []
+        unit, most, _ = self.document.limits
+        return own + ([(unit, most)] if most else [])
+
+    def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
+        """Groups of one sentence that break a limit as groups of one piece each.
+
+        A sentence that does so only with what leads it is halved.
+        """
+        d = self.document
+        fits = parts.fits(self._limits())
+        finer: list[budget.Group] = []
+        made: list[tuple[int, int, bool]] = []
+        for first, last in groups:
+            whole = last - first > 1 or fits(first, last)
+            begin, end = d.starts[first], d.ends[first]
+            borders = [] if whole else self._pieces(begin, end)
+            lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
+            leading = all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1])
+            row = whole and d.kind_of(first) in ROWS  # which is not cut for the head of its table
+            if d.heeds_borders and lead < first and leading and not row:
+                # What leads the sentence stays with its first piece, which is shorter by so much.
+                led = self._pieces(d.starts[lead], end)
+                if len(led) > 1 and led[1] > begin:
+                    made.append((begin, first, True))
+                    finer[-1] = finer[-1][0], len(made)
+                    middle = _middle(d.text, d.starts[lead], begin, led[1], end) if whole else None
+                    borders = led[1:] if middle is None else [middle]
+            finer += [(at, at + 1) for at in range(len(made), len(made) + max(1, len(borders)))]
+            made += [(border, first, True) for border in borders] or [(begin, first, False)]
+            made += [(d.starts[s], s, False) for s in range(first + 1, last)]
+            finer[-1] = finer[-1][0], len(made)
+        starts, sentences, is_piece = (list(column) for column in zip(*made, strict=True))
+        return finer, Parts(d, starts, sentences, is_piece)
+
+    def _pieces(self, begin: int, end: int) -> list[int]:
+        """Where the pieces begin of text that breaks a limit."""
+        borders = [begin]
+        for unit, limit in self._limits():
+            borders = self._refined(borders, end, unit, limit)
+        return borders
+
+    def _refined(self, borders: list[int], stop: int, unit: str, limit: int) -> list[int]:
+        finer: list[int] = []
+        for begin, end in zip(borders, [*borders[1:], stop], strict=True):
+            inside = self.document.text[slice(*trim(self.document.text, begin, end))]
+            if self.document.measure(inside, unit) <= limit:
+                finer.append(begin)
+            else:
+                finer += self._oversize(begin, end, unit, limit)
+        return finer
+
+    def _oversize(self, begin: int, end: int, unit: str, limit: int) -> list[int]:
+        """Where the pieces of a text begin that is too long: at words where one fits, else at characters."""
+        text, measure = self.document.text, self.document.measure
+        words: list[Trimmed] = []
+        at = begin
+        while at < end:
+            while at < end and text[at].isspace():
+                at += 1
+            start = at
+            while at < end and not text[at].isspace():
+                at += 1
+            if start < at:
+                words.append((start, at))
+        starts: list[int] = []
+        i = 0
+        while i < len(words):
+            first = words[i][0]
+            if measure(text[first : words[i][1]], unit) > limit:
+                starts += self._word_pieces(*words[i], unit, limit)
+                i += 1
+                continue
+            starts.append(first)
+            i += 1
+            while i < len(words) and measure(text[first : words[i][1]], unit) <= limit:
+                i += 1
+        return starts
+
+    def _word_pieces(self, begin: int, end: int, unit: str, limit: int) -> list[int]:
+        starts: list[int] = []
+        while begin < end:
+            starts.append(begin)
+            length = max(100, 4 * limit) if unit == "tokens" else limit
+            while True:
+                # To the end of a cluster, unless one alone is too long.
+                stop = min(end, begin + length)
+                stop = cluster_border(self.document.text, begin, stop) if stop < end else stop
+                piece = self.document.text[begin:stop]
+                tokens = self.document.count(piece) if unit == "tokens" else 0
+                if tokens <= limit or length <= 1:
+                    break
+                length = max(1, min(length - 1, len(piece) * limit // tokens))
+            begin = stop
+        return starts
+
+    def _by_separators(self) -> None:
+        d, plan = self.document, self.plan
+        token_starts: list[int] = []
+        if plan.unit == "tokens":
+            token_starts = _token_starts(d)
+        found: list[Trimmed] = []
+        for gone, stretch in groupby(range(d.n), lambda s: d.removed[s]):
+            own = list(stretch)
+            begin, end = d.starts[own[0]], d.ends[own[-1]]
+            if not gone:
+                tokens = [at - begin for at in token_starts if begin <= at < end]
+                text = d.text[begin:end]
+                pieces = split_recursive(text, plan.size, plan.overlap, plan.separators, plan.unit, tokens)
+                found += [(a + begin, b + begin) for a, b in pieces]
+        # A word that had to be cut has other tokens than its pieces, so that what goes into the table is counted.
+        limit = plan.max_tokens
+        if plan.unit == "tokens" and "" in plan.separators:
+            limit = min(limit or plan.size, plan.size)
+        spans: list[Trimmed] = []
+        for begin, end in found:
+            # Of a piece that was cut, only its last chunk may be repeated.
+            last, known = spans[-1] if spans else (0, 0)
+            cut = self._fitting(max(begin, last), end, limit)
+            if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits beside what is repeated
+                begin = trim(d.text, known, end)[0]
+                cut = self._fitting(begin, end, limit) if begin < end else []
+            spans += cut
+        for start, stop in spans:
+            first = bisect_right(d.starts, start) - 1
+            self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
+
+    def _fitting(self, begin: int, end: int, limit: int) -> list[Trimmed]:
+        """[begin, end) whole, or if it has more tokens as pieces that do not."""
+        text = self.document.text
+        if not limit or self.document.count(text[begin:end]) <= limit:
+            return [(begin, end)]
+        starts = self._oversize(begin, end, "tokens", limit)
+        return [trim(text, *piece) for piece in pairwise([*starts, end])]
+
+
+def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None:
+    """Of the words in (begin, most], the one before which [lead, end) is best cut in two.
+
+    It is near the middle, and behind a mark that ends a clause, if there is one within a quarter.
+    """
+    words = [
+        at
+        for at in range(begin + 1, min(most + 1, end))
+        if not text[at].isspace() and at > lead and text[at - 1].isspace()
+    ]
+    size = end - lead
+
+    def cost(at: int) -> int:
+        clause = text[lead:at].rstrip()[-1:] in set(",;:，；：、)–—")
+        return abs(2 * (at - lead) - size) + (0 if clause else size // 2)
+
+    return min(words, key=cost, default=None)
+
+
+def _token_starts(document: Document) -> list[int]:
+    """Where tokens begin, from the native tokenizer's byte spans; those of an unknown word are spread over it."""
+    encoder, data = document.request.tokenizer, document.data
+    assert encoder is not None
+    found, _, spans = native.encode_words(
+        encoder, np.frombuffer(data, np.uint8), np.array([0, len(data)]), byte_spans=True
+    )
+    assert spans is not None
+    options = encoder.tokenizer_options
+    unknown = document.vocabulary[options.get("unknown", "[UNK]")]
+    starts = []
+    for token, (a, b) in zip(found, spans, strict=True):
+        raw = data[a:b]
+        at = len(data[:a].decode())
+        more = 0
+        if token == unknown:
+            more = wordpiece.tokens_of_unknown(len(wordpiece.normalize(raw.decode(), options))) - 1
+        starts.append(at)
+        starts += [
+            at + len(raw[: len(raw) * i // more + 1].decode(errors="ignore")) - _inside(raw, len(raw) * i // more)
+            for i in range(more)
+        ]
+    return sorted(starts)
+
+
+def _inside(raw: bytes, byte: int) -> int:
+    """1 if raw[: byte + 1] ends with a whole character, 0 if it ends within one."""
+    return int(byte + 1 >= len(raw) or raw[byte + 1] & 0xC0 != 0x80)

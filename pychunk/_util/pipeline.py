@@ -1,0 +1,112 @@
+"""A bounded pipeline: each stage in a thread of its own, so that reading, a device and writing overlap."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+Stage = Callable[[Any], Any]
+
+#: Items that wait between two stages: one being worked on, one ready.
+DEPTH = 2
+_END = object()
+
+
+class _Failure:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Pipeline:
+    """Iterates over ``stages[-1](...stages[0](item))`` of every item, in order, with all stages at work at once.
+
+    At most ``depth`` items wait between two stages, so memory is bounded however slow the last one is. An exception of
+    a stage, or of the items, is raised here, after what came before it; the other threads end. :attr:`busy` holds the
+    seconds that each stage worked, the items first: with the wall time, each one's share.
+
+    Example:
+        >>> list(Pipeline([1, 2, 3], [lambda x: x + 1, str]))
+        ['2', '3', '4']
+    """
+
+    def __init__(self, items: Iterable[Any], stages: Sequence[Stage], depth: int = DEPTH) -> None:
+        self._items, self._stages, self._depth = items, stages, depth
+        self.busy = [0.0] * (len(stages) + 1)
+
+    def __iter__(self) -> Iterator[Any]:
+        stop = threading.Event()
+        lines: list[queue.Queue[Any]] = [queue.Queue(self._depth) for _ in range(len(self._stages) + 1)]
+        threads = [threading.Thread(target=self._feed, args=(lines[0], stop), daemon=True, name="pychunk-items")]
+        for number, stage in enumerate(self._stages):
+            arguments = (stage, number + 1, lines[number], lines[number + 1], stop)
+            threads.append(
+                threading.Thread(target=self._work, args=arguments, daemon=True, name=f"pychunk-stage-{number}")
+            )
+        for thread in threads:
+            thread.start()
+        try:
+            while True:
+                found = lines[-1].get()
+                if found is _END:
+                    return
+                if isinstance(found, _Failure):
+                    raise found.error
+                yield found
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+    def _feed(self, out: queue.Queue[Any], stop: threading.Event) -> None:
+        try:
+            begun = time.perf_counter()
+            for item in self._items:
+                self.busy[0] += time.perf_counter() - begun
+                if not _put(out, item, stop):
+                    return
+                begun = time.perf_counter()
+            _put(out, _END, stop)
+        except BaseException as error:
+            _put(out, _Failure(error), stop)
+
+    def _work(
+        self, stage: Stage, number: int, line: queue.Queue[Any], out: queue.Queue[Any], stop: threading.Event
+    ) -> None:
+        while True:
+            item = _get(line, stop)
+            if item is _END or isinstance(item, _Failure):
+                _put(out, item, stop)
+                return
+            begun = time.perf_counter()
+            try:
+                done = stage(item)
+            except BaseException as error:
+                _put(out, _Failure(error), stop)
+                return
+            finally:
+                self.busy[number] += time.perf_counter() - begun
+            if not _put(out, done, stop):
+                return
+
+
+def _put(line: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
+    """Whether it was taken before everything stopped."""
+    while not stop.is_set():
+        try:
+            line.put(item, timeout=0.1)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
+def _get(line: queue.Queue[Any], stop: threading.Event) -> Any:
+    while not stop.is_set():
+        try:
+            return line.get(timeout=0.1)
+        except queue.Empty:
+            continue
+    return _END

@@ -1,0 +1,110 @@
+"""The documents of a chunk table, each with its chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..defaults import CONTEXTS
+from . import context_windows
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document, as a function of one's own sees it.
+
+    Attributes:
+        document: its row in the input. id: the caller's, or None.
+        chunks: its rows of the chunk table, in reading order.
+
+    Example:
+        >>> table = pa.table({"text": ["Cats purr.", "Dogs bark.", "Rain falls."]})
+        >>> one = Document(0, None, table)
+        >>> one.excerpt(2), one.around(0, 1)
+        ('Cats purr.\\n\\n[... 1 chunk left out ...]\\n\\nRain falls.', 'Cats purr.\\n\\nDogs bark.')
+    """
+
+    document: int
+    id: Any
+    chunks: pa.Table
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts of its chunks."""
+        found: list[str] = self.chunks["text"].to_pylist()
+        return found
+
+    def excerpt(self, window: int = CONTEXTS.ends) -> str:
+        """Its first and last chunks, together ``window`` of them, with a word between of how many are left out."""
+        head, tail = (int(each[0]) for each in context_windows.ends(np.array([len(self.texts)]), window))
+        left_out = len(self.texts) - head - tail
+        said = [f"[... {left_out} chunk{'' if left_out == 1 else 's'} left out ...]"] if left_out else []
+        return "\n\n".join([*self.texts[:head], *said, *self.texts[len(self.texts) - tail :]])
+
+    def around(self, place: int, window: int = CONTEXTS.around) -> str:
+        """The chunk at a place with ``window`` others around it, fewer only where the document has no more."""
+        first, end = context_windows.around(np.array([len(self.texts)]), np.array([place]), window)
+        return "\n\n".join(self.texts[int(first[0]) : int(end[0])])
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Which rows of a chunk table are whose.
+
+    Attributes:
+        table: chunks, those of a document one after the other.
+        first: int64[k + 1], each document's first row, and the end.
+    """
+
+    table: pa.Table
+    first: I64
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Documents:
+        """A document ends where the number or the id changes, or the position does not grow."""
+        document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+        begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
+        first = np.concatenate([[0] * (len(document) > 0), np.flatnonzero(begins) + 1, [len(document)]])
+        return cls(table, first.astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def counts(self) -> I64:
+        """Chunks of each, int64[k]."""
+        return np.diff(self.first)
+
+    @property
+    def of_chunks(self) -> I64:
+        """The document of each chunk, int64[n]."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    @property
+    def places(self) -> I64:
+        """The place of each chunk in its document, int64[n]."""
+        return np.arange(self.table.num_rows) - np.repeat(self.first[:-1], self.counts)
+
+    def each(self) -> list[Document]:
+        """One by one."""
+        numbers = self.table["document"].take(pa.array(self.first[:-1])).to_pylist()
+        ids = [None] * len(self)
+        if "id" in self.table.column_names:
+            ids = self.table["id"].take(pa.array(self.first[:-1])).to_pylist()
+        return [
+            Document(number, id_, self.table.slice(begin, size))
+            for number, id_, begin, size in zip(
+                numbers, ids, self.first[:-1].tolist(), self.counts.tolist(), strict=True
+            )
+        ]
+
+    def repeated(self, strings: list[str]) -> pa.Array:
+        """One string a document on each of its chunks."""
+        return pa.array(strings, pa.large_string()).take(pa.array(self.of_chunks))

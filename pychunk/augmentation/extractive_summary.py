@@ -1,0 +1,147 @@
+"""The sentences of a document, or of the chunks around one, that stand nearest to what all of them are about.
+
+A sentence is as central as its vector lies along the sum of all vectors beside it. The vectors are those of the chunk
+table, where it has sentences'; else sentences are encoded by the static encoder. They are taken as whole numbers, whose
+sums are exact in any order, so that every machine finds the same sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine import native
+from .._util.lazy_imports import by_name
+from .._util.truncation import whole_words
+from . import context_windows
+from .chunk_documents import Documents
+
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+
+#: What 1 is as a whole number. Products of two sums of 2^20 sentences each are below 2^53, which float64 holds exactly.
+_ONE = 2048
+#: Scores that differ by less are equal, and the first is taken: of two sentences each is as central as the other.
+_ALIKE = _ONE * _ONE / 256
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of chunks.
+
+    Attributes:
+        texts: of each chunk, as strings. first: int64[n + 1], which sentences are whose.
+        begins, ends: int64[m], characters of the chunk's text. vectors: float32[m, dim], of unit length.
+    """
+
+    texts: list[str]
+    first: I64
+    begins: I64
+    ends: I64
+    vectors: F32
+
+    def text(self, chunk: int, sentence: int) -> str:
+        """One of a chunk, its white space single spaces."""
+        own = self.texts[chunk][max(0, int(self.begins[sentence])) : int(self.ends[sentence])]
+        return " ".join(own.split())
+
+
+def sentences_of(table: pa.Table) -> Sentences:
+    """Those of a chunk table, with the vectors that it has, or the static encoder's."""
+    texts: list[str] = table["text"].to_pylist()
+    start = np.asarray(table["start"], np.int64)
+    if "sentences" not in table.column_names:
+        options: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "atoms": False, "vectors": "sentence"}
+        encoded = by_name("pychunk.segmenter", "Segmenter")("fixed", **options)(texts).table
+        found = sentences_of(encoded)
+        filled = np.zeros(len(texts) + 1, np.int64)
+        rows = np.asarray(encoded["document"], np.int64)
+        filled[rows + 1] = np.diff(found.first)
+        first = np.cumsum(filled)
+        shift = np.repeat(np.asarray(encoded["start"], np.int64), np.diff(found.first))
+        return replace(found, texts=texts, first=first, begins=found.begins + shift, ends=found.ends + shift)
+    lists = table["sentences"].combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], lists.type)
+    offsets = np.asarray(lists.offsets, np.int64)
+    begin, end, vector = lists.flatten().flatten()
+    width = vector.type.list_size
+    vectors = np.asarray(vector.flatten(), np.float32).reshape(-1, width)
+    shift = np.repeat(start, np.diff(offsets))
+    return Sentences(
+        texts, offsets - offsets[0], np.asarray(begin, np.int64) - shift, np.asarray(end, np.int64) - shift, vectors
+    )
+
+
+def _whole(vectors: F32) -> F64:
+    """Vectors as whole numbers, of length 2048."""
+    found = np.multiply(vectors, _ONE, dtype=np.float64)
+    return np.rint(found, out=found)
+
+
+def summaries(documents: Documents, characters: int, window: int) -> list[str]:
+    """Of each document the most central sentences of its first and last chunks, in their order.
+
+    Args:
+        characters: of all together at most; as many sentences as fit, the most central ones first, each once.
+        window: chunks that are read, half of them from the beginning on, the others up to the end.
+    """
+    head, tail = context_windows.ends(documents.counts, window)
+    table, first, counts = documents.table, documents.first[:-1], documents.counts
+    if "sentences" not in table.column_names:  # which are encoded, then: no more than are read
+        sizes = head + tail
+        begins = np.cumsum(sizes) - sizes
+        place = np.arange(int(sizes.sum())) - np.repeat(begins, sizes)
+        skipped = np.where(place >= np.repeat(head, sizes), np.repeat(counts - sizes, sizes), 0)
+        table = table.select(["start", "text"]).take(pa.array(np.repeat(first, sizes) + place + skipped))
+        first, counts = begins, sizes
+    found = sentences_of(table)
+    chunk_of = np.repeat(np.arange(len(table)), np.diff(found.first))
+    runs = found.first[np.stack([first, first + head, first + counts - tail, first + counts])]
+    out = []
+    for begin, split, rest, end in runs.T.tolist():
+        rows = np.concatenate([np.arange(begin, split), np.arange(rest, end)])
+        vectors = _whole(np.concatenate([found.vectors[begin:split], found.vectors[rest:end]]))
+        score = np.rint(np.einsum("ij,j->i", vectors, vectors.sum(axis=0)) / _ALIKE)
+        order = rows[np.argsort(-score, kind="stable")]
+        out.append(_fitting(found, order.tolist(), chunk_of[order].tolist(), characters))
+    return out
+
+
+def _fitting(found: Sentences, order: list[int], chunks: list[int], characters: int) -> str:
+    """The best sentences that fit, in reading order; where none does the first words of the best."""
+    taken: dict[int, str] = {}
+    left = characters
+    for chunk, sentence in zip(chunks, order, strict=True):
+        text = found.text(chunk, sentence)
+        if text and len(text) <= left and text not in taken.values():
+            taken[sentence] = text
+            left -= len(text) + 1
+        if left < characters // 10:
+            break
+    if not taken:
+        return whole_words(found.text(chunks[0], order[0]), characters) if order else ""
+    return " ".join(taken[sentence] for sentence in sorted(taken))
+
+
+def neighbours(documents: Documents, characters: int, window: int) -> list[str]:
+    """Of each chunk the most central sentence of the chunks around it, of a long one the first words.
+
+    Args:
+        window: other chunks that are read, half of them before it; at a document's borders moved, not cut short.
+    """
+    found = sentences_of(documents.table)
+    counts, of_chunks = documents.counts, documents.of_chunks
+    first, end = context_windows.around(counts[of_chunks], documents.places, window)
+    first, end = first + documents.first[of_chunks], end + documents.first[of_chunks]
+    best = native.most_central(found.vectors, found.first, first, end, threads=1)
+    chunks = np.searchsorted(found.first, best, side="right") - 1
+    return [
+        whole_words(found.text(chunk, sentence), characters) if sentence >= 0 else ""
+        for chunk, sentence in zip(chunks.tolist(), best.tolist(), strict=True)
+    ]

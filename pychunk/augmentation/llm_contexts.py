@@ -1,0 +1,334 @@
+"""Contexts that a model writes: of a document's ends, of what stands around a chunk, or of what chunks state.
+
+Windows of the first two are those of the ways without a model, ``summary`` and ``neighbours``, which stand in where a
+call has no answer of use after its retries. What a model writes is plain text, cut to size; it stands beside the
+chunk's text and changes nothing of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ..defaults import CONTEXTS
+from . import context_windows, extractive_summary
+from .chunk_documents import Document, Documents
+
+if TYPE_CHECKING:
+    from ..llm import LLM, Request
+
+#: What a call without an answer costs: (row of the document, why).
+Notes = list[tuple[int, str]]
+
+
+class LLMContextSource(ABC):
+    """A way that asks a model: a client, a prompt, two numbers."""
+
+    name = ""
+    usual: ClassVar[dict[str, int]] = {}
+    #: The prompt, and what stands in where there is no answer, in words.
+    task, instead = "", ""
+
+    def __init__(self, llm: LLM | None, characters: int, window: int) -> None:
+        from ..llm.default_client import DefaultClient  # here, as few ask a model
+        from ..llm.prompts import load
+
+        for name, value in zip(self.usual, (characters, window), strict=False):  # a node is read without others
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1; got {value!r}")
+        self._held = DefaultClient(llm)
+        self._prompt = load(self.task)
+        self.characters, self.window = characters, window
+        other = [f"{name}={value}" for name, value in self.options.items() if value != self.usual[name]]
+        self.__name__ = ":".join([self.name, *([",".join(other)] if other else [])])
+
+    @property
+    def llm(self) -> LLM:
+        """The client."""
+        return self._held.llm
+
+    @property
+    def options(self) -> dict[str, int]:
+        """The numbers by name, as after ``--augment``."""
+        return {"characters": self.characters, "window": self.window}
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What contexts depend on besides the text and the options."""
+        return {**self.llm.facts, "prompt": self._prompt.version}
+
+    def __str__(self) -> str:
+        return f"{self.name}:{','.join(f'{name}={value}' for name, value in self.options.items())}"
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[str]]:
+        """Of each document a context a chunk: as a function of one's own."""
+        return self.contexts(documents)[0]
+
+    @abstractmethod
+    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
+        """The same, with a note for each document of which a call had no answer of use.
+
+        Raises:
+            LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        """
+
+
+class LLMTextSource(LLMContextSource):
+    """A way whose every answer is a context; where there is none, what a way without a model gives stands in."""
+
+    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
+        from ..llm.plain_text import plain
+
+        asks = [self._asks(document) for document in documents]
+        replies = iter(self._held.replies([ask for own in asks for ask in own]))
+        found: list[list[str]] = []
+        faults: list[list[str]] = []
+        for own in asks:
+            mine = [next(replies) for _ in own]
+            usable = [not reply.fault or reply.finish == "length" for reply in mine]  # a long answer is cut anyway
+            found.append(
+                [plain(reply.text, self.characters) if use else "" for reply, use in zip(mine, usable, strict=True)]
+            )
+            empty = [reply for reply, text in zip(mine, found[-1], strict=True) if not text]
+            faults.append([reply.fault or "the answer held no text" for reply in empty])
+        lost = [number for number, own in enumerate(faults) if own]
+        others = self._without([documents[number] for number in lost]) if lost else []
+        for number, other in zip(lost, others, strict=True):
+            found[number] = [own or instead for own, instead in zip(found[number], other, strict=True)]
+        notes = [(documents[number].document, self._note(faults[number], len(asks[number]))) for number in lost]
+        out = [self._spread(own, document) for own, document in zip(found, documents, strict=True)]
+        return out, [] if self.llm.dry_run else notes
+
+    def _note(self, faults: list[str], count: int) -> str:
+        some = f" for {len(faults)} of {count} chunks" if count > 1 else ""
+        return f"{self.name}: {self.instead} in place of an answer{some}: {faults[0]}"
+
+    def _asked(self, text: str) -> Request:
+        from ..llm import Request
+
+        return Request(
+            f"At most {self.characters} characters.\n{text}",
+            self._prompt.system,
+            stage=self.name,
+            version=self._prompt.version,
+            max_tokens=max(64, self.characters),
+        )
+
+    @abstractmethod
+    def _asks(self, document: Document) -> list[Request]:
+        """What is asked about a document."""
+
+    @abstractmethod
+    def _without(self, documents: Sequence[Document]) -> list[list[str]]:
+        """As many contexts as asks of each document, by the way that asks nothing."""
+
+    @abstractmethod
+    def _spread(self, found: list[str], document: Document) -> list[str]:
+        """One a chunk, of one an ask."""
+
+
+class LLMSummarySource(LLMTextSource):
+    """``summary:llm``: what a document is about, by a model that reads its first and last chunks; one call a document.
+
+    Args:
+        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: longest summary. window: chunks that the model reads, half of them from the beginning on, the others
+            up to the end, with a mark between of how many are left out.
+
+    Raises:
+        ValueError: no endpoint is named, or a number is out of range.
+
+    Example:
+        >>> from pychunk.llm import LLM
+        >>> str(LLMSummarySource(LLM("http://127.0.0.1:8099/v1", "test", cache=False), window=6))
+        'summary:llm:characters=250,window=6'
+    """
+
+    name, task, instead = "summary:llm", "document_context", "its most central sentences"
+    usual: ClassVar[dict[str, int]] = {"characters": CONTEXTS.characters, "window": CONTEXTS.ends}
+
+    def __init__(
+        self, llm: LLM | None = None, *, characters: int = CONTEXTS.characters, window: int = CONTEXTS.ends
+    ) -> None:
+        super().__init__(llm, characters, window)
+
+    def _asks(self, document: Document) -> list[Request]:
+        head, tail = (int(each[0]) for each in context_windows.ends(np.array([len(document.texts)]), self.window))
+        left_out = len(document.texts) - head - tail
+        said = [f"[... {left_out} passage{'' if left_out == 1 else 's'} left out ...]"] if left_out else []
+        lines = _lines(document.texts)
+        return [self._asked("\n".join([*lines(0, head), *said, *lines(len(document.texts) - tail, None)]))]
+
+    def _without(self, documents: Sequence[Document]) -> list[list[str]]:
+        return [[each] for each in extractive_summary.summaries(_together(documents), self.characters, self.window)]
+
+    def _spread(self, found: list[str], document: Document) -> list[str]:
+        return found * len(document.texts)
+
+
+class LLMNeighbourSource(LLMTextSource):
+    """``context:llm``: what a chunk leaves unsaid, by a model that reads it among its neighbours; one call a chunk.
+
+    Args:
+        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: longest context. window: other chunks that the model reads, half of them before the chunk; at a
+            document's borders the window is moved, not cut short.
+
+    Raises:
+        ValueError: no endpoint is named, or a number is out of range.
+
+    Example:
+        >>> from pychunk.llm import LLM
+        >>> str(LLMNeighbourSource(LLM("http://127.0.0.1:8099/v1", "test", cache=False)))
+        'context:llm:characters=250,window=4'
+    """
+
+    name, task, instead = "context:llm", "chunk_context", "the most central sentence around it"
+    usual: ClassVar[dict[str, int]] = {"characters": CONTEXTS.characters, "window": CONTEXTS.around}
+
+    def __init__(
+        self, llm: LLM | None = None, *, characters: int = CONTEXTS.characters, window: int = CONTEXTS.around
+    ) -> None:
+        super().__init__(llm, characters, window)
+
+    def _asks(self, document: Document) -> list[Request]:
+        count = len(document.texts)
+        places = np.arange(count)
+        first, end = context_windows.around(np.full(count, count), places, self.window)
+        lines = _lines(document.texts)
+        return [
+            self._asked(f"Passage: {place + 1}\n" + "\n".join(lines(begin, until)))
+            for place, begin, until in zip(places.tolist(), first.tolist(), end.tolist(), strict=True)
+        ]
+
+    def _without(self, documents: Sequence[Document]) -> list[list[str]]:
+        found = iter(extractive_summary.neighbours(_together(documents), self.characters, self.window))
+        return [[next(found) for _ in document.texts] for document in documents]
+
+    def _spread(self, found: list[str], document: Document) -> list[str]:
+        return found
+
+
+class LLMPropositionSource(LLMContextSource):
+    """``propositions:llm``: what chunks state, in sentences that a model makes to be understood alone.
+
+    A call shows as many chunks as ``window_tokens`` hold, numbered, and before them the last one of the call before, so
+    that pronouns at the border have what they stand for. Each proposition names the chunks that it comes from and
+    stands in the context of these, one a line; those about the chunk before are left to its own call. An answer of no
+    use is asked for once more with its fault named; then the chunks of that call have no context, which is noted.
+
+    Args:
+        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: longest context of a chunk; propositions that would exceed it are left out whole.
+        window_tokens: of the chunks of a call, at four characters each; one chunk at least.
+        strict: whether a call without an answer of use is an error.
+
+    Raises:
+        ValueError: no endpoint is named, or a number is out of range.
+
+    Example:
+        >>> from pychunk.llm import LLM
+        >>> str(LLMPropositionSource(LLM("http://127.0.0.1:8099/v1", "test", cache=False)))
+        'propositions:llm:characters=2000,window_tokens=1000'
+    """
+
+    name, task, instead = "propositions:llm", "proposition", "no context"
+    usual: ClassVar[dict[str, int]] = {"characters": 2000, "window_tokens": 1000}
+
+    def __init__(
+        self, llm: LLM | None = None, *, characters: int = 2000, window_tokens: int = 1000, strict: bool = False
+    ) -> None:
+        super().__init__(llm, characters, window_tokens)
+        self.strict = strict
+
+    @property
+    def options(self) -> dict[str, int]:
+        return {"characters": self.characters, "window_tokens": self.window}
+
+    def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
+        from ..llm.grouping import Grouper
+        from ..llm.repair import Propositions
+
+        spans = [context_windows.filled([len(each) for each in own.texts], self.window) for own in documents]
+        shown = [
+            own.texts[max(0, first - 1) : end]
+            for own, parts in zip(documents, spans, strict=True)
+            for first, end in parts
+        ]
+        try:
+            answers = iter(Grouper(self.llm, self.task)(shown))
+        finally:
+            self._held.rest()
+        out: list[list[str]] = []
+        notes: Notes = []
+        for own, parts in zip(documents, spans, strict=True):
+            found: list[str] = []
+            for number, (first, end) in enumerate(parts, 1):
+                answer = next(answers)
+                where = f"call {number} of {len(parts)}"
+                if isinstance(answer.groups, Propositions):
+                    found += [self._fitting(said) for said in answer.groups.said[min(1, first) :]]
+                    continue
+                found += [""] * (end - first)
+                if self.llm.dry_run:
+                    continue
+                if self.strict:
+                    raise ValueError(
+                        f"document {own.document}, {where}: {answer.fault}; strict=False leaves {self.instead}"
+                    )
+                chunks = f"chunk {first}" if end == first + 1 else f"chunks {first} to {end - 1}"
+                notes.append((own.document, f"{self.name}: {self.instead} for {chunks} ({where}): {answer.fault}"))
+            out.append(found)
+        return out, notes
+
+    def _fitting(self, said: list[str]) -> str:
+        """The propositions of a chunk, as many from the first on as fit."""
+        kept: list[str] = []
+        left = self.characters + 1
+        for each in said:
+            left -= len(each) + 1
+            if left < 0:
+                break
+            kept.append(each)
+        return "\n".join(kept)
+
+
+#: The ways that ask a model, by name.
+BY_MODEL: dict[str, type[LLMContextSource]] = {
+    each.name: each for each in (LLMSummarySource, LLMNeighbourSource, LLMPropositionSource)
+}
+
+
+def asks_model(how: Any) -> bool:
+    """Whether a way, or one of several, asks a model.
+
+    >>> asks_model(["title", "context:llm:window=2"]), asks_model("summary")
+    (True, False)
+    """
+    if isinstance(how, (list, tuple)):
+        return any(map(asks_model, how))
+    return isinstance(how, LLMContextSource) or (isinstance(how, str) and ":".join(how.split(":")[:2]) in BY_MODEL)
+
+
+def _lines(texts: list[str]) -> Callable[[int, int | None], list[str]]:
+    """A function of (first, end) that gives chunks as numbered lines, each made once."""
+    from ..llm.grouping import shown
+
+    known: dict[int, str] = {}
+
+    def lines(first: int, end: int | None) -> list[str]:
+        for place in range(first, len(texts) if end is None else end):
+            known.setdefault(place, f"[{place + 1}] {shown(texts[place])}")
+        return [known[place] for place in range(first, len(texts) if end is None else end)]
+
+    return lines
+
+
+def _together(documents: Sequence[Document]) -> Documents:
+    """Documents in one table."""
+    sizes = [document.chunks.num_rows for document in documents]
+    return Documents(pa.concat_tables([document.chunks for document in documents]), np.cumsum([0, *sizes]))

@@ -1,0 +1,73 @@
+"""The file of a run that later runs are compared with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .._util.durable_files import write_text
+from .measure import Run, Timings
+
+#: Of the file, and of the calibration loops: a change of either makes older files incomparable.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Base:
+    """A saved run, its workloads' definitions, and the SHA-256 of the copy of its package, "" where none was kept."""
+
+    run: Run
+    definitions: dict[str, str]
+    copy: str = ""
+
+
+def save(path: Path, base: Base) -> None:
+    """Writes the run as JSON; the file appears whole or not at all."""
+    run = base.run
+    workloads = {
+        name: {"definition": base.definitions[name], "answer": run.answers[name], **asdict(figures)}
+        for name, figures in run.figures.items()
+    }
+    text = json.dumps({"format": FORMAT, "facts": run.facts, "copy": base.copy, "workloads": workloads}, indent=1)
+    write_text(path, text + "\n")
+
+
+def load(path: Path) -> Base:
+    """The run in a file.
+
+    Raises:
+        ValueError: the file is not one of `pychunk bench --save`, or of another format.
+        OSError: it cannot be read.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); make it with `pychunk bench --save {path}`") from None
+    number = found.get("format") if isinstance(found, dict) else None
+    if number != FORMAT:
+        raise ValueError(
+            f"{path} has format {number!r}, but this pychunk reads {FORMAT}; make it again with "
+            f"`pychunk bench --save {path}`"
+        )
+    try:
+        workloads = found["workloads"]
+        figures = {name: _figures(each) for name, each in workloads.items()}
+        answers = {name: str(each["answer"]) for name, each in workloads.items()}
+        definitions = {name: str(each["definition"]) for name, each in workloads.items()}
+        run = Run(facts=dict(found["facts"]), figures=figures, answers=answers)
+        return Base(run, definitions, str(found.get("copy", "")))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({type(error).__name__}: {error}); make it again with `pychunk bench --save {path}`"
+        ) from None
+
+
+def _figures(entry: dict[str, Any]) -> Timings:
+    columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration", "waiting")}
+    if len({len(values) for values in columns.values()}) != 1 or not columns["cpu"]:
+        raise ValueError("cpu, wall, calibration and waiting must hold one number a round each")
+    if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
+        raise ValueError("times must be positive")
+    return Timings(**columns)

@@ -1,0 +1,157 @@
+"""The process that is timed: prepares workloads and times them on demand, in lines of JSON over its pipes.
+
+Run by file under any interpreter, it times the pychunk which that interpreter imports, with the workloads that lie
+beside this file. So nothing of this folder is imported as ``pychunk.benchmark`` here.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+NAME = "pychunk_benchmark"
+
+
+def module(name: str) -> Any:
+    """A module of this folder, whatever pychunk the interpreter imports."""
+    if NAME not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            NAME, FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+        )
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{FOLDER} holds no package")
+        package = sys.modules[NAME] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(package)
+    return importlib.import_module(f"{NAME}.{name}")
+
+
+class PackageFinder:
+    """Finds pychunk in one folder alone, ahead of paths and of what an editable install put in their place."""
+
+    def __init__(self, package: Path) -> None:
+        self._parent = str(package.parent)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] != "pychunk":
+            return None
+        found = PathFinder.find_spec(name, [self._parent] if path is None else path)
+        if found is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return found
+
+
+def import_pychunk(package: str | None) -> dict[str, Any]:
+    """Facts of the pychunk that is timed; ImportError where it is not the one in the folder `package`."""
+    if package is not None:
+        found = importlib.util.find_spec("pychunk")
+        if found is None or found.origin is None or Path(found.origin).resolve().parent != Path(package):
+            sys.meta_path.insert(0, PackageFinder(Path(package)))
+    import numpy as np
+
+    import pychunk
+
+    backend = pychunk.backend()
+    folder = Path(pychunk.__file__).resolve().parent
+    if package is not None and folder != Path(package):
+        raise ImportError(f"{sys.executable} imports pychunk from {folder}; {package} expected")
+    return {
+        "package": str(folder),
+        "pychunk": backend.get("version"),
+        "isa": backend.get("isa"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "cpu": cpu_model(),
+    }
+
+
+def cpu_model() -> str:
+    """What the CPU calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+class Bench:
+    """The prepared workloads of this process."""
+
+    def __init__(self, names: list[str], corpora: dict[str, list[str]]) -> None:
+        self.workloads = module("workloads").WORKLOADS
+        self.calibration = module("calibration").Calibration()
+        self.calls: dict[str, Any] = {}
+        self.missing: dict[str, str] = {}
+        self.wrong: dict[str, str] = {}
+        self.answers: dict[str, str] = {}
+        for name in names:
+            self._prepare(name, corpora)
+
+    def _prepare(self, name: str, corpora: dict[str, list[str]]) -> None:
+        workload = self.workloads[name]
+        texts = corpora[workload.corpus]
+        try:
+            call = workload.prepare(texts)
+            self.answers[name] = workload.check(call(), texts)
+        except ImportError as error:
+            self.missing[name] = str(error)
+        except Exception as error:  # another version may lack a method or an option: a fact about it, not a failure
+            self.wrong[name] = f"{type(error).__name__}: {error}"
+        else:
+            self.calls[name] = call
+
+    def time(self, name: str, warm: bool) -> dict[str, float]:
+        """CPU and wall seconds a call, and the calibration's seconds just before."""
+        call, times = self.calls[name], self.workloads[name].calls
+        if warm:  # so that the caches hold this workload's data, whatever ran before it
+            call()
+        calibration = self.calibration.seconds()
+        wall, cpu = time.perf_counter(), time.process_time()
+        for _ in range(times):
+            call()
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        return {"cpu": cpu / times, "wall": wall / times, "calibration": calibration}
+
+
+def serve(lines: Any, out: Any) -> None:
+    """Answers requests until the pipe is closed: first ``{package, texts, names}``, then ``{name, warm}``."""
+
+    def answer(message: dict[str, Any]) -> None:
+        out.write(json.dumps(message) + "\n")
+        out.flush()
+
+    line = lines.readline()
+    if not line:  # interrupted before the first request
+        return
+    first = json.loads(line)
+    facts = import_pychunk(first["package"])
+    corpora = json.loads(Path(first["texts"]).read_text(encoding="utf-8")) if first["names"] else {}
+    bench = Bench(first["names"], corpora)
+    answer({"facts": facts, "answers": bench.answers, "missing": bench.missing, "wrong": bench.wrong})
+    del corpora
+    gc.collect()
+    gc.disable()  # a collection in one timing and none in the next would be noise
+    for line in lines:
+        answer(bench.time(**json.loads(line)))
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair; closing the pipe ends this process
+    sys.path[:1] = [] if Path(sys.path[0]).resolve() == FOLDER else sys.path[:1]
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print must not get among the answers
+    serve(sys.stdin, out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,395 @@
+"""What commands that read and cut documents take: groups of options, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Annotated, Any, ClassVar, cast
+
+import typer
+
+from ..._util.urls import named, parameters
+from ...inputs.document_columns import DOCUMENT_COLUMNS, wanted_columns
+from ...io import KINDS, Source, open_source
+from ...io.document_batches import DeadLetters
+from ...io.formats.html_files import How, Links
+from ...methods import METHODS, option_names
+from ...methods.pic import SOURCES
+from ...methods.structure import WITHIN
+from .grammar import method_of, value_of
+from .option_groups import many
+
+#: Options of methods that have a flag of their own, short for -m METHOD:OPTION=VALUE.
+SHORT_FORMS = {
+    "size": "longest chunk, in --unit",
+    "unit": "tokens, words or characters",
+    "threshold": "a number, or kind:value such as percentile:20, std:1, iqr:1.5",
+    "window": "sentences compared on either side",
+    "summary": ", ".join(SOURCES),
+    "k": "threshold = mean + k deviations",
+    "within": f"{', '.join(WITHIN)}: what cuts a section that is longer than a chunk",
+}
+#: Of an input, where its name or its first bytes do not say it.
+Kind = Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")]
+OnError = Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")]
+#: The sources of PIC's summary that go with a column of the documents.
+_BY_COLUMN = {"titles": "title", "summaries": "given"}
+
+
+def _short(name: str) -> Any:
+    owners = ", ".join(method for method in METHODS if name in option_names(method))
+    return Annotated[str | None, typer.Option(help=f"{owners}: {SHORT_FORMS[name]}; short for -m METHOD:{name}=...")]
+
+
+def _column(text: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Column with {text}.")]
+
+
+_COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.flag}
+
+
+@dataclass(frozen=True)
+class SegmentOptions:
+    """How documents are cut: the Segmenter's options."""
+
+    heading: ClassVar[str] = "How to cut"
+
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "-m",
+            "--method",
+            metavar="METHOD[:OPTION=VALUE,...]",
+            help="How to cut, see `pychunk methods`. Default: structure for Markdown, HTML, PDF, else topic:size=150 "
+            "in chunks of 64 to 200 tokens.",
+        ),
+    ] = None
+    short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
+    max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
+    min_tokens: Annotated[str | None, typer.Option(help="Shorter chunks join a neighbour: a number or auto.")] = None
+    overlap: Annotated[int | None, typer.Option(help="Tokens repeated from the chunk before.")] = None
+    atoms: Annotated[
+        bool | None, typer.Option(help="Keep headings, introductions, scraps and marks with what they belong to.")
+    ] = None
+    wrap: Annotated[
+        bool | None,
+        typer.Option(help="Take single line breaks for spaces, or for ends of sentences. Default: as the lines look."),
+    ] = None
+    runtime: Annotated[
+        str | None, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
+    ] = None
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = None
+    precision: Annotated[
+        str | None, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")
+    ] = None
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None
+
+    def options(
+        self,
+        said: Mapping[str, str] = {},
+        *,
+        usual: Mapping[str, Mapping[str, Any]] = {},
+        **flags: Any,
+    ) -> dict[str, Any]:
+        """Keywords of ``Segmenter``, ``threads`` apart.
+
+        ``said``: columns that were named, which choose the summary that goes with them. ``usual``: what a command gives
+        methods where the user does not, by method. ``flags``: options that the command has flags of its own for.
+
+        Raises:
+            ValueError: something is said twice, or means nothing, or cannot be said on a command line.
+        """
+        name, options = (None, {}) if self.method is None else method_of(self.method)
+        if name == "given":
+            raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
+        if flags.get("vector_encoder") is not None and flags.get("vectors", "") is None:
+            raise ValueError(
+                "--vector-encoder changes nothing without --vectors: add --vectors chunk or sentence, or leave it out"
+            )
+        flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
+        flags |= {key: getattr(self, key) for key in ("overlap", "runtime", "device", "precision")}
+        flags = {key: value for key, value in flags.items() if value is not None}
+        for key in ("max_tokens", "min_tokens"):
+            if (value := getattr(self, key)) is not None:
+                flags[key] = _tokens(key, value)
+        if self.atoms is not None:
+            flags["atoms"] = self.atoms
+        if self.wrap is not None:
+            flags["wrap"] = self.wrap
+        twice = [key for key in flags if key in options]
+        if twice:
+            raise ValueError(f"{twice[0]} is said twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
+        by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
+        summary = {"summary": by_column} if by_column else {}
+        return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
+
+
+@dataclass(frozen=True)
+class ContextOptions:
+    """By what text beside its own a chunk is found."""
+
+    heading: ClassVar[str] = "Text beside a chunk's own"
+
+    augment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW[:OPTION=N,...]",
+            help="Add a context that the index finds a chunk by beside its text: head (the document's first "
+            "characters=250), title, path (the headings above it), summary (its most central sentences), neighbours "
+            "(that of the chunks around it), summary:llm or context:llm (what a model writes in their place), "
+            "propositions:llm (what it says that a chunk states), or column:NAME; may be repeated.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """Which vectors the method sees, and by which others chunks are found."""
+
+    heading: ClassVar[str] = "Vectors"
+
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
+        ),
+    ] = None
+    vector_encoder: Annotated[
+        str | None, typer.Option(help="Encoder of vectors that are kept or searched; default: the same.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Vectors(Encoders):
+    """The same, and which vectors are in the table."""
+
+    vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """Which documents are read, and what is known of each."""
+
+    heading: ClassVar[str] = "What is read"
+
+    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None
+    ids: Annotated[
+        str | None, typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column of document ids, kept as `id`.")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to repeat on every chunk; may be repeated."),
+    ] = None
+    said: dict[str, str] = field(default_factory=dict, metadata=many(_COLUMNS))
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text, CSV and JSON Lines, such as cp1252; default: UTF-8.")
+    ] = None
+    quotes: Annotated[
+        bool,
+        typer.Option(help="csv, tsv: quotes stand around fields, which may hold line breaks; else a line is a row."),
+    ] = True
+    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
+    ] = None
+    workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="html: how menus, banners, related links and footers are found, which no chunk holds: model (a "
+            "trained one), rules (names of elements, share of links), or off to keep all.",
+        ),
+    ] = "model"
+    noise_threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="html: leave out blocks that the model finds likelier noise than this, 0 to 1: lower leaves out more. "
+            "Default: chosen for each page.",
+        ),
+    ] = None
+    links: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="html: what of links is text: text (their words), or inline ([words](target), and of images that "
+            "stand alone [image: what they show]).",
+        ),
+    ] = "text"
+    hide_parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A parameter of URLs that is secret: no output and no message has it, as none has a user, a password, "
+            "a token, a key, a signature and others of their kind; may be repeated.",
+        ),
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
+
+    def __post_init__(self) -> None:
+        try:
+            parameters(self.hide_parameter)
+        except ValueError as error:
+            raise typer.BadParameter(f"--hide-parameter: {error}") from None
+
+    def named(self, paths: list[str]) -> list[str]:
+        """Return paths, and URLs as they are named, without what is secret in them."""
+        return named(paths, parameters(self.hide_parameter))
+
+    def sources(
+        self,
+        paths: list[str],
+        kind: str,
+        wants: frozenset[str],
+        dead_letters: DeadLetters,
+        kept: Sequence[str] = (),
+        ids: str | None = None,
+    ) -> list[tuple[Source, dict[str, Any]]]:
+        """The inputs, and of each the keywords of a call that name columns of its documents.
+
+        ``kept``, ``ids``: columns that are kept, and taken for ids, of inputs that have them, unless others were named.
+
+        Raises:
+            ValueError: an option is of a kind of files that no input is of.
+        """
+        paths = self.named(paths)
+        found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
+        if ids and self.ids is None:
+            found = [(_with_ids(source, ids), said) for source, said in found]
+        if self.keep and (len(paths) > 1 or len(found[0][0].files) > 1):
+            found = self._typed(found)
+        kinds = {each: None for source, _ in found for each in source.kinds}
+        tables = [name for name, kind in KINDS.items() if kind.is_table]
+        said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
+        said |= {"--no-quotes": None if self.quotes else True}
+        said |= {"--redirects": self.redirects or None, "--namespace": self.namespace}
+        of_tables, of_csv = ("--column", "--ids"), ("--no-quotes",)
+        for option, value in said.items():
+            of = tables if option in of_tables else ["csv", "tsv"] if option in of_csv else ["mediawiki"]
+            if value is not None and kinds.keys().isdisjoint(of):
+                raise ValueError(
+                    f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
+                    "the input is such"
+                )
+        return found
+
+    def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
+        """Several inputs, of which those that lack a column to keep have nulls of the type that it has in another.
+
+        Raises:
+            ValueError: none has it.
+        """
+        types: dict[str, Any] = {}
+        there: set[str] = set()
+        for source, said in found:
+            lacking = source.lacking(said["keep"])
+            own = replace(source, keep=tuple(name for name in said["keep"] if name not in lacking))
+            there.update(own.keep)
+            types = own.kept_types() | types
+        for name in self.keep or []:
+            if name not in there:
+                known = dict.fromkeys(
+                    each for source, _ in found for own in source.columns_by_kind().values() for each in own
+                )
+                close = get_close_matches(name, known, 1)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                listing = ", ".join(known) or "nothing"
+                raise ValueError(
+                    f"--keep: none of the inputs has a column {name!r}{meant}; what can be kept: {listing}"
+                )
+        return [(replace(source, kept=tuple(types.items())), said) for source, said in found]
+
+    def _source(
+        self,
+        path: str,
+        kind: str,
+        wants: frozenset[str],
+        dead_letters: DeadLetters,
+        kept: Sequence[str],
+        *,
+        alone: bool,
+    ) -> tuple[Source, dict[str, Any]]:
+        """An input, and the keywords of a call that name columns of its documents, those that methods want first.
+
+        Of several inputs columns are kept of those whose kinds may have them.
+        """
+        keep = self.keep or []
+        if keep and not alone:
+            kinds = set(self._opened(path, kind, self.said, dead_letters, ()).kinds)
+            known = {"id", "text", "file"}.union(*([name for name, _ in KINDS[each].columns] for each in kinds))
+            if not any(KINDS[each].is_table for each in kinds):
+                keep = [name for name in keep if name in known]
+        found = self._opened(path, kind, self.said, dead_letters, keep)
+        if kept and self.keep is None:
+            keep = _there(found, kept)
+            found = self._opened(path, kind, self.said, dead_letters, keep)
+        said: dict[str, Any] = dict(self.said)
+        if wants - said.keys() and path != "-":
+            said = wanted_columns(wants, found.column_names(), said)
+            found = self._opened(path, kind, said, dead_letters, keep)
+        return found, {**said, "keep": keep or ()}
+
+    def _opened(
+        self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters, keep: Sequence[str]
+    ) -> Source:
+        return open_source(
+            path,
+            kind=kind,
+            column=self.column,
+            ids=self.ids,
+            keep=keep,
+            needed=list(said.values()),
+            encoding=self.encoding,
+            quotes=self.quotes,
+            redirects=self.redirects,
+            namespaces=self.namespaces,
+            workers=self.workers,
+            dead_letters=dead_letters,
+            noise=cast("How", self.noise),
+            noise_threshold=self.noise_threshold,
+            links=cast("Links", self.links),
+            hide_parameters=self.hide_parameter or (),
+        )
+
+    @property
+    def namespaces(self) -> tuple[int, ...] | None:
+        """As ``open_source`` takes them: None for all."""
+        if not self.namespace:
+            return (0,)
+        if "all" in self.namespace:
+            return None
+        try:
+            return tuple(int(each) for each in self.namespace)
+        except ValueError:
+            raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
+
+
+def _with_ids(source: Source, name: str) -> Source:
+    """With ids from a column, where tables have it."""
+    if not any(KINDS[kind].is_table for kind in source.kinds):
+        return source
+    known = source.columns_by_kind() if source.path != "-" else {source.kind: [name]}
+    return replace(source, ids=name) if all(name in known.get(kind, [name]) for kind in known) else source
+
+
+def _there(source: Source, names: Sequence[str]) -> list[str]:
+    """Those columns that documents of a source have, as far as its first rows say; of JSON Lines each row may."""
+    if "jsonl" in source.kinds or (source.path == "-" and KINDS[source.kind].is_table):
+        return list(names)
+    known = {"file"}.union(*source.columns_by_kind().values())
+    return [name for name in names if name in known]
+
+
+def _tokens(key: str, value: str) -> int | str | None:
+    if value == "auto":
+        return value
+    if value.lower() == "none" and key == "max_tokens":
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        choices = "a number, none or auto" if key == "max_tokens" else "a number or auto"
+        raise ValueError(f"--{key.replace('_', '-')} must be {choices}; got {value!r}") from None

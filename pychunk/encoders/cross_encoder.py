@@ -1,0 +1,98 @@
+"""Scores of pairs of texts by exported cross-encoders: next sentences, relevance; batched across documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._engine import device as _device
+from .._engine import native
+from .._engine.data.tokens import Tokens
+from .._engine.device import Device
+from .exported_models import I64, ExportedModel
+from .files.model_dir import FACTS
+from .model_cache import loaded
+from .runtime.cpu_batches import Sink
+from .runtime.placement import Placement
+
+if TYPE_CHECKING:
+    from .._cuda import Array
+
+F32 = npt.NDArray[np.float32]
+
+
+class PairScorer(ExportedModel):
+    """A model directory with a head that reads two texts together.
+
+    With ``task="pairs"`` it says how likely one sentence follows another (Devlin et al., 2019), by the next-sentence
+    head in a checkpoint's weights: ``pychunk export --task pairs``. With ``"relevance"`` it says how well a passage
+    answers a question; from any ``...ForSequenceClassification``. Other arguments and the errors are those of
+    :class:`exported.ExportedModel`.
+    """
+
+    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> None:
+        super().__init__(path, task, runtime, "logits")
+        if self.session.rank != 2:
+            raise ValueError(f"{self.path / self.facts.model} has no logits of a head for {task}")
+
+    @property
+    def threshold(self) -> float | None:
+        """What is stored with the model: fitted on training articles for the shipped one, 0.5 for an exported head."""
+        return self.facts.threshold
+
+    def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
+        """Logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenised once.
+
+        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        """
+        parts: list[tuple[I64, npt.NDArray[Any]]] = []
+        self._each(
+            self.tokens_of(text, bounds, options.get("threads")),
+            first,
+            second,
+            lambda logits, chosen, _: parts.append((chosen, logits)),
+            **options,
+        )
+        out = np.zeros((len(first), self.session.dim or 2), np.float32)
+        for chosen, logits in parts:
+            out[chosen] = logits
+        return out
+
+    def _each(self, found: Tokens, first: I64, second: I64, sink: Sink, **options: Any) -> None:
+        """Calls ``sink`` with logits and the numbers of their pairs, batch by batch; a GPU's all at once."""
+        device = self.placement.device
+        if device is None:
+            self.run(found, first, second, sink, **options)
+            return
+        kept: list[tuple[slice, npt.NDArray[Any]]] = []
+
+        def take(logits: Array, part: slice, chosen: Array, lengths: Array, lane: Device) -> None:
+            kept.append((part, _device.to_host(logits, lane, _device.pinned(logits.shape, logits.dtype), wait=False)))
+
+        order = self.run_on_device(found, first, second, take, **options)
+        _device.synchronize(device)
+        for part, logits in kept:
+            sink(logits, order[part], order)
+
+    def probabilities(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
+        """Probabilities float32[p] that span ``second[i]`` follows span ``first[i]``; see :meth:`logits`."""
+        return self.of_tokens(self.tokens_of(text, bounds, options.get("threads")), first, second, **options)
+
+    def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
+        """The same for sentences tokenised before."""
+        out = np.zeros(len(first), np.float32)
+
+        def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
+            native.class_probability(logits, chosen, self.facts.positive, out)
+
+        self._each(found, first, second, take, **options)
+        return out
+
+
+def load(path: str | Path, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> PairScorer:
+    """The scorer in a directory, loaded once a placement."""
+    placement = Placement.of(runtime)
+    return loaded(path, FACTS, lambda: PairScorer(path, runtime=placement, task=task), PairScorer, placement, task)

@@ -1,0 +1,254 @@
+"""BERT in torch, from a graph that pychunk wrote: for GPUs in half precision, and the same in float32 anywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..files.bert_weights import BertWeights, read_weights
+from .cuda_graphs import CudaCapture, Function, ShapeGraphs
+from .torch_precision import exact_products
+
+if TYPE_CHECKING:
+    import torch
+
+F32 = npt.NDArray[np.float32]
+
+#: Weights, states and results are in these; norms, softmax and the sums of products in float32 whatever they are.
+PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+
+
+class _Linear(NamedTuple):
+    """A matrix [out, in] and a bias [out]; of a layer's norm its weight and bias, [dim] both."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+
+class _Layer(NamedTuple):
+    qkv: _Linear
+    mixed: _Linear
+    mixed_norm: _Linear
+    wide: _Linear
+    narrow: _Linear
+    norm: _Linear
+
+
+class BertTorch:
+    """A BERT on one device.
+
+    Args:
+        path: ``model.onnx`` of a model directory, as ``pychunk export`` writes it from a BERT's weights.
+        device: ``cpu``, ``cuda`` or ``cuda:1``.
+        precision: ``fp16``, ``bf16`` or ``fp32``; the last without TF32.
+        compiled: whether torch compiles the layers, which fuses bias, activation, residual and norm. None: on a GPU
+            where triton is installed. The first calls then take tens of seconds.
+        graphs: whether shapes that come again are replayed as CUDA graphs, which spares small batches their launches.
+
+    Raises:
+        ValueError: a graph of another kind, which ``runtime="onnxruntime"`` runs; no such device or precision.
+        ImportError: torch is not installed; the message has the command.
+
+    Example:
+        >>> bert = BertTorch("minilm/model.onnx", "cuda")  # doctest: +SKIP
+        >>> ids = torch.tensor([[101, 2023, 102]], dtype=torch.int32, device="cuda")  # doctest: +SKIP
+        >>> bert.forward(ids).shape  # doctest: +SKIP
+        torch.Size([1, 3, 384])
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        device: str = "cuda",
+        precision: str = "fp16",
+        *,
+        compiled: bool | None = None,
+        graphs: bool = False,
+    ) -> None:
+        torch: Any = _torch()
+        self.device = _device(device)
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
+        on_gpu = self.device.type == "cuda"
+        if graphs and not on_gpu:
+            raise ValueError(f"graphs=True is for CUDA devices; got device {device!r}")
+        self.precision = precision
+        self.dtype = getattr(torch, PRECISIONS[precision])
+        stored = read_weights(Path(path))
+        self._take(stored)
+        self.compiled = on_gpu and importlib.util.find_spec("triton") is not None if compiled is None else compiled
+        self._run: Function = _compile(self._output) if self.compiled else self._output
+        if graphs:
+            self._run = ShapeGraphs(self._run, CudaCapture(self.device))
+
+    def _take(self, stored: BertWeights) -> None:
+        """Moves the weights to the device, as the layers want them."""
+        import torch
+
+        arrays = stored.arrays
+
+        def put(values: F32) -> torch.Tensor:
+            there = torch.from_numpy(np.ascontiguousarray(values)).to(self.device, self.dtype)
+            # A parameter, as torch.compile takes its sizes for constants.
+            return torch.nn.Parameter(there, requires_grad=False)
+
+        def linear(name: str) -> _Linear:
+            return _Linear(put(arrays[f"{name}.weight"].T), put(arrays[f"{name}.bias"]))
+
+        self.heads, self.epsilon, self.approximate = stored.heads, stored.epsilon, stored.approximate
+        self.dim, self.classes = stored.dim, stored.classes
+        self._first_only = stored.first_token_only
+        self._words = put(arrays["embeddings.word_embeddings.weight"])
+        positions = arrays["embeddings.position_embeddings.weight"]
+        self.positions = len(positions)
+        # Position and type are added once, in float32: [types, positions, dim].
+        self._places = put(positions + arrays["embeddings.token_type_embeddings.weight"][:, None])
+        self._norm = linear("embeddings.LayerNorm")
+        self._layers = [
+            _Layer(
+                *(
+                    linear(f"encoder.layer.{i}.{name}")
+                    for name in (
+                        "qkv",
+                        "attention.output.dense",
+                        "attention.output.LayerNorm",
+                        "intermediate.dense",
+                        "output.dense",
+                        "output.LayerNorm",
+                    )
+                )
+            )
+            for i in range(stored.layers)
+        ]
+        self._head = (linear("pooler"), linear("classifier")) if stored.classes else None
+
+    def forward(
+        self, ids: torch.Tensor, lengths: torch.Tensor | None = None, types: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The model's output for rows of tokens, left on the device.
+
+        Args:
+            ids: int32[rows, width] on the device.
+            lengths: int32[rows], how many tokens of each row are real, from the left; None where all are, which is
+                faster: attention then needs no mask.
+            types: int32[rows, width], 0 or 1; None is 0 everywhere.
+
+        Returns:
+            States of all tokens [rows, width, dim], of the first one [rows, 1, dim] where the graph computes that
+            alone, or with a head logits [rows, classes]; in the model's precision. States of padding mean nothing.
+
+        Raises:
+            ValueError: rows longer than the model has positions for.
+        """
+        import torch
+
+        if ids.shape[1] > self.positions:
+            raise ValueError(f"rows must have at most {self.positions} tokens; got {ids.shape[1]}")
+        with torch.inference_mode(), exact_products():
+            return self._run(ids, lengths, types)
+
+    def _output(self, ids: torch.Tensor, lengths: torch.Tensor | None, types: torch.Tensor | None) -> torch.Tensor:
+        import torch
+
+        state = self._embedded(ids, types)
+        mask = None
+        if lengths is not None:
+            real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+            mask = real[:, None, None, :]
+        for i, layer in enumerate(self._layers):
+            state = self._layer(layer, state, mask, last=i + 1 == len(self._layers))
+        if self._head is None:
+            return state
+        pooler, classifier = self._head
+        linear = torch.nn.functional.linear
+        return linear(torch.tanh(linear(state[:, 0], *pooler)), *classifier)
+
+    def _embedded(self, ids: torch.Tensor, types: torch.Tensor | None) -> torch.Tensor:
+        import torch
+
+        embedding, width = torch.nn.functional.embedding, ids.shape[1]
+        if types is None:
+            places = self._places[0, :width]
+        else:
+            numbers = types * self.positions + torch.arange(width, device=ids.device, dtype=types.dtype)
+            places = embedding(numbers, self._places.flatten(0, 1))
+        return self._normed(embedding(ids, self._words) + places, self._norm)
+
+    def _layer(self, layer: _Layer, state: torch.Tensor, mask: torch.Tensor | None, *, last: bool) -> torch.Tensor:
+        from torch.nn import functional
+
+        rows, width, dim = state.shape
+        parts = functional.linear(state, *layer.qkv).view(rows, width, 3, self.heads, dim // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        if last and self._first_only:
+            state, query = state[:, :1], query[:, :, :1]
+        mixed = _attention(query, key, value, mask).transpose(1, 2).flatten(2)
+        state = self._normed(state + functional.linear(mixed, *layer.mixed), layer.mixed_norm)
+        wide = functional.gelu(functional.linear(state, *layer.wide), approximate=self.approximate)
+        return self._normed(state + functional.linear(wide, *layer.narrow), layer.norm)
+
+    def _normed(self, state: torch.Tensor, norm: _Linear) -> torch.Tensor:
+        from torch.nn import functional
+
+        return functional.layer_norm(state, (self.dim,), norm.weight, norm.bias, self.epsilon)
+
+
+def _compile(function: Function) -> Function:
+    """Compiled once for all shapes; batches of one row run as they are, as torch compiles sizes of 1 by themselves."""
+    import torch
+
+    compiled = torch.compile(function, dynamic=True)
+
+    def run(ids: torch.Tensor, *more: torch.Tensor | None) -> torch.Tensor:
+        result: torch.Tensor = function(ids, *more) if min(ids.shape) < 2 else compiled(ids, *more)
+        return result
+
+    return run
+
+
+def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """[rows, heads, queries, dim of a head]; in float32 without the kernel that torch has for GPUs: it uses TF32."""
+    import torch
+
+    if query.dtype != torch.float32:
+        return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    scores = query @ key.transpose(2, 3) * query.shape[3] ** -0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, 3) @ value
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch raised this for lack of memory, so that half as large a batch may pass."""
+    if isinstance(error, MemoryError):
+        return True
+    signs = ("out of memory", "ALLOC_FAILED", "can't allocate memory")  # CUDA's, cuBLAS's, the CPU allocator's
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError('runtime="torch" needs: pip install torch, or pip install "pychunk-native[torch]"') from error
+    return torch
+
+
+def _device(name: str) -> torch.device:
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}") from error
+    if device.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ValueError(f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices")
+    if device.type == "cuda" and device.index is None:  # of this thread now; another thread's may be another
+        device = torch.device("cuda", torch.cuda.current_device())
+    return device

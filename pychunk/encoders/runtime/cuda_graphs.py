@@ -1,0 +1,100 @@
+"""Replays a function of tensors for shapes that come again, as CUDA graphs: one launch instead of one a kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+#: Tensors of one call; None where a call has none.
+Inputs = tuple["torch.Tensor | None", ...]
+Function = Callable[..., "torch.Tensor"]
+#: Makes the function that replays a call: (function, its inputs) -> function.
+Capture = Callable[[Function, Inputs], Function]
+
+#: Shapes kept: sentences of a corpus have some 100 lengths, each with one usual number of rows.
+KEPT = 128
+#: cuBLAS, triton and the allocator set themselves up in the first calls, which must not be captured.
+WARM_UPS = 3
+
+
+class ShapeGraphs:
+    """A function that is captured for each shape of its inputs: the second time that it comes, not the first.
+
+    The last of a length's batches mostly has a number of rows that never comes again; capturing it would cost several
+    runs. Of the captured shapes the ``kept`` last used stay.
+    """
+
+    def __init__(self, function: Function, capture: Capture, kept: int = KEPT) -> None:
+        self._function, self._capture, self._kept = function, capture, kept
+        self._captured: OrderedDict[Any, Function] = OrderedDict()
+        self._seen: OrderedDict[Any, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, *inputs: torch.Tensor | None) -> torch.Tensor:
+        shape = tuple(None if each is None else tuple(each.shape) for each in inputs)
+        with self._lock:  # captures must not overlap, and replays share their buffers
+            if shape in self._captured:
+                self._captured.move_to_end(shape)
+                return self._captured[shape](*inputs)
+            if shape not in self._seen:
+                self._seen[shape] = None
+                if len(self._seen) > 16 * self._kept:
+                    self._seen.popitem(last=False)
+                return self._function(*inputs)
+            self._captured[shape] = self._capture(self._function, inputs)
+            if len(self._captured) > self._kept:  # after the capture, which has waited for all replays
+                self._captured.popitem(last=False)
+            return self._captured[shape](*inputs)
+
+
+class CudaCapture:
+    """Captures calls on one device into graphs that share one pool of memory.
+
+    A later graph may use the memory of an earlier one's inner states. That is safe as no two replays run at once: each
+    waits for the one before, whatever stream it was on, and its result is copied out before the next.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        import torch
+
+        cuda: Any = torch.cuda
+        self._device = device
+        with cuda.device(device):
+            self._pool = cuda.graph_pool_handle()
+            self._stream = cuda.Stream()
+            self._last = cuda.Event()
+
+    def __call__(self, function: Function, inputs: Inputs) -> Function:
+        import torch
+
+        with torch.cuda.device(self._device):
+            current = torch.cuda.current_stream()
+            current.wait_event(self._last)
+            static = [None if each is None else each.clone() for each in inputs]
+            self._stream.wait_stream(current)
+            with torch.cuda.stream(self._stream):
+                for _ in range(WARM_UPS):
+                    function(*static)
+            current.wait_stream(self._stream)
+            graph = torch.cuda.CUDAGraph()
+            # Entering waits for the device. Other threads may use it meanwhile: only this one's calls are captured.
+            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
+                result = function(*static)
+
+        def replay(*given: torch.Tensor | None) -> torch.Tensor:
+            with torch.cuda.device(self._device):
+                torch.cuda.current_stream().wait_event(self._last)
+                for kept, new in zip(static, given, strict=True):
+                    if kept is not None and new is not None:
+                        kept.copy_(new)
+                graph.replay()
+                copied = result.clone()
+                self._last.record()
+                return copied
+
+        return replay

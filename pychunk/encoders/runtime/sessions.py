@@ -1,0 +1,223 @@
+"""What runs a model's graph on the CPU: ONNX Runtime, or OpenVINO or torch where asked for, behind one interface."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._engine import native
+from .placement import CPU, Placement
+
+IDS, MASK, TYPES = "ids", "mask", "types"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of a graph: its name there, which of IDS, MASK and TYPES it is, and its integer type."""
+
+    name: str
+    role: str
+    dtype: type[np.int32] | type[np.int64]
+
+
+class Session(ABC):
+    """A loaded graph; ``run`` may be called from several threads at once."""
+
+    runtime: str
+    version: str
+    #: What it computes in where that is not what the model says: "bf16" for instance; else empty.
+    arithmetic: str
+    inputs: list[Input]
+    #: Dimensions of the output: 3 for states of all tokens, 2 for one row a text; the last one's size, 0 if not stated.
+    rank: int
+    dim: int
+
+    @abstractmethod
+    def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The chosen output for tensors by input name."""
+
+
+def open_session(path: Path, placement: Placement = CPU, output: str | None = None) -> Session:
+    """Loads a graph for the CPU, one thread a call: batches run beside each other instead.
+
+    Raises:
+        ValueError: the file is no graph, or one that cannot be an encoder; the message says why.
+        ImportError: the runtime is not installed; the message has the command.
+    """
+    if placement.runtime == "torch":
+        return TorchSession(path, placement)
+    return OpenVino(path, output) if placement.runtime == "openvino" else OnnxRuntime(path, output)
+
+
+def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
+    """Which input is which, from (name, type, dimensions); ValueError where one of them cannot be filled."""
+    dtypes: dict[str, Any] = {"int32": np.int32, "int64": np.int64}
+    inputs = []
+    for name, kind, rank in found:
+        if kind not in dtypes or rank != 2:
+            raise ValueError(
+                f"{path} cannot be an encoder here: its input {name!r} is {kind} with {rank} dimensions; token ids, a "
+                "mask and token types, int32 or int64 [batch, length], can be filled"
+            )
+        lower = name.lower()
+        role = MASK if "mask" in lower else TYPES if "type" in lower or "segment" in lower else IDS
+        inputs.append(Input(name, role, dtypes[kind]))
+    roles = [each.role for each in inputs]
+    if roles.count(IDS) != 1 or len(set(roles)) != len(roles):
+        names = ", ".join(repr(name) for name, _, _ in found) or "none"
+        raise ValueError(f"{path} cannot be an encoder here: one of its inputs must be token ids; it has {names}")
+    return inputs
+
+
+def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:
+    """(name, dimensions, size of the last one) of the output to read, from (name, type, dimensions, last size)."""
+    usable = [(name, rank, size) for name, kind, rank, size in found if "float" in kind and rank in (2, 3)]
+    names = [name for name, _, _ in usable]
+    for name in (wanted, "logits", "last_hidden_state", "token_embeddings", *names):
+        if name in names:
+            return usable[names.index(name)]
+    raise ValueError(
+        f"{path} cannot be an encoder here: no output is floating-point with 2 or 3 dimensions; it has "
+        + (", ".join(f"{name!r} ({kind}, {rank} dimensions)" for name, kind, rank, _ in found) or "none")
+    )
+
+
+class OnnxRuntime(Session):
+    """ONNX Runtime on the CPU, fp32 as the graph says; bit for bit the same in any batch on one CPU type."""
+
+    runtime = "onnxruntime"
+    arithmetic = ""
+
+    def __init__(self, path: Path, output: str | None = None) -> None:
+        try:
+            import onnxruntime as ort
+        except ImportError as error:
+            raise ImportError(
+                'transformers run on ONNX Runtime: pip install "pychunk-native[onnx]"; encoder="static" needs no more'
+            ) from error
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # 8-bit weights become float32 once, at load; otherwise they would be restored in every call.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        try:
+            self._session = ort.InferenceSession(
+                str(path),
+                options,
+                providers=["CPUExecutionProvider"],
+                disabled_optimizers=["SkipLayerNormFusion"],  # what it makes is slower: see files/bert_graph.py
+            )
+        except Exception as error:  # ONNX Runtime's errors share no better base
+            reason = str(error).splitlines()[0][:300]
+            raise ValueError(f"{path} cannot be loaded by ONNX Runtime {ort.__version__}: {reason}") from error
+        self.version = f"onnxruntime {ort.__version__}"
+
+        def kind(value: Any) -> str:
+            return str(value.type).removeprefix("tensor(").removesuffix(")")
+
+        def size(value: Any) -> int:
+            return value.shape[-1] if value.shape and isinstance(value.shape[-1], int) else 0
+
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        self.inputs = roles_of(path, [(each.name, kind(each), len(each.shape)) for each in inputs])
+        shown = [(each.name, kind(each), len(each.shape), size(each)) for each in outputs]
+        self._output, self.rank, self.dim = choose_output(
+            path, [(n, k.replace("double", "float"), r, s) for n, k, r, s in shown], output
+        )
+
+    def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        out: npt.NDArray[Any] = self._session.run([self._output], tensors)[0]
+        return out
+
+
+_FIRST = threading.Lock()
+
+
+class OpenVino(Session):
+    """OpenVINO on the CPU, in bfloat16 where the CPU has it: faster, and close to float32, not equal."""
+
+    runtime = "openvino"
+
+    def __init__(self, path: Path, output: str | None = None) -> None:
+        try:
+            import openvino
+        except ImportError as error:
+            raise ImportError('runtime="openvino" needs: pip install "pychunk-native[openvino]"') from error
+        with _FIRST:
+            # The first look at a tensor's data makes a table under a C++ lock, and lets go of the GIL meanwhile: of two
+            # threads that both look first, one holds the lock and waits for the GIL, the other the reverse, for ever.
+            _ = openvino.Tensor(openvino.Type.i64, openvino.Shape([1])).data
+        core = openvino.Core()
+        # A stream of one thread for each thread that may call.
+        streams = native.default_threads()
+        settings = {"INFERENCE_NUM_THREADS": streams, "NUM_STREAMS": streams, "PERFORMANCE_HINT": "THROUGHPUT"}
+        try:
+            model = core.read_model(path)
+            self._compiled = core.compile_model(model, "CPU", settings)
+        except Exception as error:  # OpenVINO raises RuntimeError and its own
+            reason = str(error).strip().splitlines()[-1][:300]
+            raise ValueError(f"{path} cannot be loaded by OpenVINO {openvino.__version__}: {reason}") from error
+        self.version = f"openvino {openvino.__version__.split('-')[0]}"
+        self._own = threading.local()
+
+        self.arithmetic = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}.get(
+            str(self._compiled.get_property("INFERENCE_PRECISION_HINT").to_string()), ""
+        )
+
+        def facts(port: Any) -> tuple[str, str, int, int]:
+            shape = port.get_partial_shape()
+            last = shape[len(shape) - 1] if len(shape) else None
+            names = sorted(port.get_names())
+            kinds = {"i32": "int32", "i64": "int64", "f32": "float", "f16": "float16"}
+            kind = port.get_element_type().get_type_name()
+            return (
+                names[0],
+                kinds.get(kind, kind),
+                len(shape),
+                last.get_length() if last is not None and last.is_static else 0,
+            )
+
+        self.inputs = roles_of(path, [facts(port)[:3] for port in self._compiled.inputs])
+        self._output, self.rank, self.dim = choose_output(
+            path, [facts(port) for port in self._compiled.outputs], output
+        )
+
+    def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        request = getattr(self._own, "request", None)
+        if request is None:  # each thread keeps one
+            request = self._own.request = self._compiled.create_infer_request()
+        request.infer(tensors)
+        return np.array(request.get_tensor(self._output).data)
+
+
+class TorchSession(Session):
+    """BERT in torch on the CPU, in any precision: what a GPU computes in fp16, slowly, where there is no GPU."""
+
+    runtime = "torch"
+
+    def __init__(self, path: Path, placement: Placement) -> None:
+        from .bert_torch import BertTorch
+
+        self._bert = BertTorch(path, "cpu", placement.precision)
+        import torch
+
+        self._torch: Any = torch
+        self.version = f"torch {torch.__version__.split('+')[0]}"
+        self.arithmetic = placement.precision
+        self.inputs = [Input("ids", IDS, np.int32), Input("mask", MASK, np.int32), Input("types", TYPES, np.int32)]
+        self.rank = 2 if self._bert.classes else 3
+        self.dim = self._bert.classes or self._bert.dim
+
+    def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        ids, mask, types = (self._torch.from_numpy(tensors[name]) for name in ("ids", "mask", "types"))
+        lengths = mask.sum(dim=1, dtype=self._torch.int32)
+        padded = bool((lengths < ids.shape[1]).any())
+        out: npt.NDArray[Any] = self._bert.forward(ids, lengths if padded else None, types).float().numpy()
+        return out

@@ -1,0 +1,107 @@
+"""The static encoder: a sentence's vector is the sum of its tokens' rows in a table, scaled to unit length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine import native
+from .._engine.arrow import flat_text, flat_texts
+from .._engine.data.tokens import Tokens
+from .._util.checksums import check
+from .._util.model_facts import read_facts
+from .model_cache import loaded
+from .vocabulary import load_vocabulary
+
+I64 = npt.NDArray[np.int64]
+
+SHIPPED = Path(__file__).resolve().parent.parent / "models"
+FACTS = "static.json"
+_NEEDED = ("name", "table", "table_sha256", "vocab", "vocab_sha256", "lowercase", "strip_accents")
+
+
+class StaticEncoder:
+    """A token table with its vocabulary, loaded from a directory and checked against its checksums.
+
+    Args:
+        path: directory with ``static.json`` and the files that it names; default: the one that pychunk ships.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of a newer format.
+
+    Example:
+        >>> from pychunk.encoders.static_encoder import load
+        >>> load().encode(["A sentence."]).shape
+        (1, 256)
+    """
+
+    #: The engine computes it in its own call.
+    in_engine: ClassVar[Literal[True]] = True
+    #: Its vectors are exact wherever they are computed.
+    in_doubt: ClassVar[None] = None
+
+    def __init__(self, path: str | Path = SHIPPED) -> None:
+        self.path = Path(path)
+        facts_file = self.path / FACTS
+        if not facts_file.is_file():
+            raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing")
+        self.facts = read_facts(facts_file, "install pychunk again", _NEEDED)
+        for name in ("table", "vocab"):
+            check(self.path / self.facts[name], self.facts[f"{name}_sha256"], "install pychunk again")
+        self.vocabulary, self.tokenizer_options = load_vocabulary(self.path / self.facts["vocab"])
+        self.tokenizer_options.update({key: self.facts[key] for key in ("lowercase", "strip_accents")})
+        self.table: npt.NDArray[np.int8] = np.load(self.path / self.facts["table"], allow_pickle=False)
+        if self.table.dtype != np.int8 or self.table.shape[:1] != (len(self.vocabulary),):
+            raise ValueError(
+                f"{self.facts['table']} must be int8 with {len(self.vocabulary)} rows; got {self.table.dtype} "
+                f"{self.table.shape}"
+            )
+
+    @property
+    def name(self) -> str:
+        return str(self.facts["name"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the encoder and its exact weights; vectors of equal fingerprint can be compared."""
+        return f"{self.facts['name']}:{self.facts['table_sha256'][:16]}"
+
+    @property
+    def tokenizer(self) -> StaticEncoder:
+        """What counts tokens: itself."""
+        return self
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Names what counts its tokens, and its exact vocabulary."""
+        return f"{self.facts['vocab']}:{self.facts['vocab_sha256'][:16]}"
+
+    @property
+    def dim(self) -> int:
+        return int(self.table.shape[1])
+
+    def encode(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
+        """Unit vectors float32[n, dim] of n texts; a text without a known token has the zero vector."""
+        if isinstance(texts, pa.Array):
+            text, offsets = flat_text(texts.cast(pa.large_string()))
+        else:
+            text, offsets = flat_texts(texts)
+        return native.encode_static(text, offsets, self, threads=threads or native.default_threads())
+
+    def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
+        """The same of questions: the table knows no prompts."""
+        return self.encode(texts, threads=threads)
+
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
+        """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        return native.tokenize(self, text, bounds, threads=threads or native.default_threads())
+
+
+def load(path: str | Path = SHIPPED) -> StaticEncoder:
+    """The static encoder in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: StaticEncoder(path), StaticEncoder)

@@ -1,0 +1,59 @@
+"""Next-sentence probabilities from static vectors: a small network distilled from the cross-encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._util.weights import read_weights
+from . import static_encoder
+from .model_cache import loaded
+
+F32 = npt.NDArray[np.float32]
+FACTS = "nsp_static.json"
+
+
+class StaticPairs:
+    """Weights of the network beside the static encoder that it reads; csrc/vectors/nsp_head.h says what it computes.
+
+    ``first``, ``second`` and ``product`` are float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
+
+    Raises:
+        ValueError: a file is missing, damaged, of a newer format, or made for another static encoder.
+    """
+
+    #: The engine computes it in its own call.
+    in_engine: ClassVar[Literal[True]] = True
+
+    def __init__(self, path: Path = static_encoder.SHIPPED) -> None:
+        file = path / FACTS
+        what = "next-sentence network for static vectors"
+        self.facts, stored = read_weights(file, what, "install pychunk again", ("encoder", "threshold"))
+        self.encoder = static_encoder.load(path)
+        if self.facts["encoder"] != self.encoder.fingerprint:
+            raise ValueError(f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}")
+        parts = {name: np.ascontiguousarray(value, np.float32) for name, value in stored.items()}
+        self.first, self.second, self.product = parts["first"], parts["second"], parts["product"]
+        self.bias, self.out, self.out_bias = parts["bias"], parts["out"], parts["out_bias"].item()
+
+    @property
+    def name(self) -> str:
+        return str(self.facts["name"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the network and its exact weights."""
+        return f"{self.name}:{self.facts['weights_sha256'][:16]}"
+
+    @property
+    def threshold(self) -> float:
+        """Mean probability over training articles."""
+        return float(self.facts["threshold"])
+
+
+def load(path: Path = static_encoder.SHIPPED) -> StaticPairs:
+    """The network in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: StaticPairs(path), StaticPairs)

@@ -1,0 +1,121 @@
+"""A contender's chunks as rows of a report: what a model says of them, what is counted, how far both agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .datasets import Dataset, Question
+from .judges.chunk_judge import JUDGES, PURPOSE, judge
+from .judges.dataset_counts import counted
+from .judges.retrieval_judge import judge_retrieval
+from .retrieval_setups import Strategy, named
+from .runner import retrieve
+from .systems import Encoder, SystemChunks
+
+if TYPE_CHECKING:
+    from ..llm import LLM
+
+#: Judges by name, with the one of what is found.
+NAMES = (*JUDGES, "retrieval")
+#: Hits that are graded, and cutoffs of weighted precision: the AutoChunker paper's.
+CUTOFFS = (1, 3, 5)
+
+
+def judged_rows(
+    llm: LLM,
+    judges: Sequence[str],
+    chunked: SystemChunks,
+    data: Dataset,
+    encoder: Encoder,
+    modes: Sequence[str | Strategy] = (),
+    options: Mapping[str, Any] | None = None,
+    *,
+    most: int = 200,
+    task: str = PURPOSE,
+    seed: int = 0,
+    step: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Rows in the form that :mod:`.report` shows under ``judged``.
+
+    Args:
+        judges: of :data:`NAMES`.
+        modes, options: of ``"retrieval"``: how chunks are found, as of :func:`~.runner.retrieve`.
+        most: chunks that each judge is shown, drawn with ``seed``; of retrieval one question is made of each.
+        task: what chunks are for.
+
+    Raises:
+        ValueError: no such judge.
+        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+    """
+    unknown = [name for name in judges if name not in NAMES]
+    if unknown:
+        raise ValueError(f"no judge {unknown[0]!r}; there are {', '.join(NAMES)}")
+    texts, rows = chunked.table["text"].to_pylist(), []
+    drawn = np.sort(np.random.default_rng(seed).choice(len(texts), min(most, len(texts)), replace=False))
+    documents = np.asarray(chunked.table["document"], np.int64)
+    for name in judges:
+        step(f"{chunked.name}, judge of {name}")
+        if name == "retrieval":
+            for mode in modes:
+                rows += _retrieval(llm, chunked, data, encoder, mode, options or {}, most, seed)
+            continue
+        found = judge(llm, name, [texts[row] for row in drawn], documents[drawn], task=task, seed=seed)
+        own = counted(name, chunked, drawn, data, encoder)
+        agreed = None if own is None else found.agreement(own, seed=seed)
+        rows.append(
+            {
+                "name": chunked.name,
+                "judge": name,
+                "better": "more" if JUDGES[name] else "less",
+                "share": found.share(seed=seed)._asdict(),
+                "asked": len(drawn),
+                "abstained": found.abstained,
+                "faults": dict(found.faults),
+                "reasons": list(found.reasons),
+                "counted": None if own is None or not len(own) else float(own.mean()),
+                "kappa": None if agreed is None else agreed.kappa._asdict(),
+            }
+        )
+    return rows
+
+
+def _retrieval(
+    llm: LLM,
+    chunked: SystemChunks,
+    data: Dataset,
+    encoder: Encoder,
+    mode: str | Strategy,
+    options: Mapping[str, Any],
+    most: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """A row for each of :data:`CUTOFFS`."""
+
+    def search(queries: Sequence[str], k: int) -> Any:
+        asked = replace(data, kind="answers", questions=[Question(text, -1) for text in queries])
+        vectors = None if named(mode).mode == "sparse" else encoder.asked(queries)
+        return retrieve(chunked, asked, encoder, mode, vectors, options).rows[:, :k]
+
+    found = judge_retrieval(llm, chunked.table, search, sample=most, k=CUTOFFS[-1], seed=seed)
+    by_count = replace(found.graded, grades=found.counted)
+    return [
+        {
+            "name": f"{chunked.name}, {mode}",
+            "judge": f"weighted precision@{k}",
+            "better": "more",
+            "share": found.graded.weighted_precision(k, seed=seed)._asdict(),
+            "asked": int((found.graded.hits[:, :k] >= 0).sum()),
+            "abstained": int(((found.graded.grades < 0) & (found.graded.hits >= 0))[:, :k].sum()),
+            "faults": dict(found.graded.faults) | ({"no question": found.without} if found.without else {}),
+            "reasons": [*found.reasons, *found.graded.reasons],
+            "counted": by_count.weighted_precision(k, seed=seed).mean,
+            "kappa": replace(found.graded, grades=found.graded.grades[:, :k])
+            .agreement(found.counted[:, :k], seed=seed)
+            .kappa._asdict(),
+        }
+        for k in CUTOFFS
+    ]

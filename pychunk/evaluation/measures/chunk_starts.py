@@ -1,0 +1,133 @@
+"""How chunks begin: scraps, starts that refer back, and where headings stand; of one document at a time.
+
+Spans are int[n, 2], start and end in characters; chunks are in order and do not overlap.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...defaults import CHUNKS
+
+I64 = npt.NDArray[np.int64]
+
+_FIRST_WORDS = re.compile(r"[^\w]*(\w+(?:['’]\w+)?)(?:\s+(\w+))?(?:\s+(\w+))?(?:\s+(\w+))?")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Words that stand for what was said before: personal, possessive and demonstrative, in English and Ukrainian.
+_PRONOUNS = _words(
+    """he she it they him her them his hers its their theirs himself herself itself themselves this that these those
+    such він вона воно вони його її їх їхній їхня їхнє їхні цей ця це ці цього цієї цих той те ті такий
+    така таке такі"""
+)
+#: Words that join a sentence with the one before.
+_CONNECTIVES = _words(
+    """and but or nor so yet also then thus hence therefore however moreover furthermore nevertheless nonetheless
+    otherwise instead besides meanwhile similarly likewise consequently accordingly additionally conversely
+    subsequently afterwards thereafter still
+    але проте однак тому отже також тоді натомість крім зокрема наприклад а і й або та втім"""
+)
+_PHRASES = frozenset(
+    {"for example", "for instance", "in addition", "as a result", "in contrast", "by contrast", "after that"}
+    | {"in other words", "on the other hand", "in this case", "at the same time", "the former", "the latter"}
+    | {"because of this", "as such", "таким чином", "при цьому", "у цьому", "в цьому", "у зв'язку з цим"}
+)
+
+
+def refers_back(text: str) -> bool:
+    """Whether a text begins with a pronoun or a connective, so that it needs what was said before it.
+
+    The first word is looked up in short lists, English and Ukrainian, and the first two to four words in a list of
+    phrases; marks and quotes before it are passed over. No parser is asked: "It rains" counts, "The ship" does not.
+
+    Example:
+        >>> [refers_back(text) for text in ("However, it sank.", "“They” sank.", "The ship sank.", "It's late.")]
+        [True, True, False, True]
+    """
+    found = _FIRST_WORDS.match(text)
+    if found is None:
+        return False
+    words = [word.lower().replace("’", "'") for word in found.groups() if word]
+    if {words[0], words[0].split("'")[0]} & (_PRONOUNS | _CONNECTIVES):
+        return True
+    return any(" ".join(words[:count]) in _PHRASES for count in (2, 3, 4))
+
+
+class HeadingPositions(NamedTuple):
+    """How many headings begin their chunk with what follows them, are all of it, end it, or stand inside of it.
+
+    ``behind``: inside of it, behind a scrap, which a cut before the heading would leave to itself.
+    """
+
+    begin: int
+    alone: int
+    end: int
+    inside: int
+    behind: int
+
+
+def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) -> HeadingPositions:
+    """Where headings stand in the chunks that hold their first characters; a heading in no chunk is not counted.
+
+    Headings with nothing but white space between them are one run, which begins a chunk as a whole: of a title and a
+    subtitle at the top of a chunk both begin it. Marks and digits before a run, as its number on a line of its own, are
+    part of it. A heading is alone where its chunk holds nothing but headings of its run, and ends its chunk where other
+    text comes first and nothing but its run follows. One that has text on both sides is behind a scrap where fewer than
+    :data:`CHUNKS.scrap` characters of its chunk come before its run.
+
+    Example:
+        >>> text = "Life. Ada lived. Work. She wrote."
+        >>> heading_places(text, [[0, 5], [17, 22]], chunks=[[0, 22], [23, 33]])
+        Places(begin=1, alone=0, end=1, inside=0, behind=0)
+    """
+    wanted, held = _spans(headings, "headings"), _spans(chunks, "chunks")
+    counts = [0] * len(HeadingPositions._fields)
+    own = holders(wanted[:, 0], held)
+    first = 0
+    while first < len(wanted):
+        last = first
+        while last + 1 < len(wanted) and not text[wanted[last, 1] : wanted[last + 1, 0]].strip():
+            last += 1
+        begin, end = wanted[first, 0], wanted[last, 1]
+        for row in own[first : last + 1]:
+            if row >= 0:
+                above, closes = text[held[row, 0] : begin].strip(), held[row, 1] <= end
+                if any(map(str.isalpha, above)):
+                    counts[2 if closes else 4 if len(above) < CHUNKS.scrap else 3] += 1
+                else:
+                    counts[1 if closes else 0] += 1
+        first = last + 1
+    return HeadingPositions(*counts)
+
+
+def holders(positions: npt.ArrayLike, chunks: npt.ArrayLike) -> I64:
+    """The row of the chunk that holds each position, -1 where none does; int64[positions].
+
+    Example:
+        >>> holders([0, 9, 10, 25], [[0, 10], [10, 20]])
+        array([ 0,  0,  1, -1])
+    """
+    held, at = _spans(chunks, "chunks"), np.asarray(positions, np.int64)
+    if not len(held):
+        return np.full(at.shape, -1, np.int64)
+    rows = np.searchsorted(held[:, 0], at, side="right") - 1
+    return np.asarray(np.where((rows >= 0) & (at < held[rows, 1]), rows, -1), np.int64)
+
+
+def _spans(spans: npt.ArrayLike, name: str) -> I64:
+    found = np.asarray(spans, np.int64)
+    if found.size == 0:
+        return found.reshape(0, 2)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(f"{name} must be [n, 2], start and end of each; got shape {found.shape}")
+    if (found[1:, 0] < found[:-1, 1]).any() or (found[:, 1] < found[:, 0]).any():
+        raise ValueError(f"{name} must be in order, not overlap, and have start <= end")
+    return found

@@ -1,0 +1,310 @@
+"""What an evaluation compares: chunks of pychunk's methods and of peers, with vectors of one encoder and their cost."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine import native
+from ..api import sentences
+from ..encoders import registry, static_encoder
+from ..index.chunk_tables import encode_chunks
+from ..methods import Method
+from ..segmenter import Segmenter
+from . import custom as callers
+from .datasets import Dataset
+from .peers import Peer, locate
+
+
+class Encoder:
+    """A vector encoder that counts the tokens it is given.
+
+    Args:
+        given: as of :class:`pychunk.Segmenter`; or a model of one's own, as of :class:`~.custom.Model`, or its
+            ``module:name``.
+
+    Attributes:
+        index: the keywords that make an index of its vectors.
+    """
+
+    def __init__(self, given: Any, runtime: str = "onnxruntime") -> None:
+        placed = isinstance(given, str) and callers.is_place(given)
+        self.model: Any
+        if placed or not isinstance(given, (str, Path)):
+            made = given if inspect.isclass(given) or inspect.isroutine(given) else type(given)
+            self.name = given if placed else made.__name__
+            self.model = callers.Model(callers.load(given) if placed else given, self.name)
+            self.index: dict[str, Any] = {"encoder": None, "dim": self.model.dim}
+        else:
+            self.name = str(given)
+            self.model = registry.vector_encoder(given, runtime)
+            self.index = {"encoder": self.name}
+        self.tokens = 0
+        self._sentences: tuple[Dataset, list[list[tuple[int, int]]], npt.NDArray[np.float32]] | None = None
+        self._known: dict[str, npt.NDArray[np.float32]] = {}
+
+    def remembered(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The same, each text encoded once; counts nothing."""
+        new = list({text: None for text in texts if text not in self._known})
+        if new:
+            self._known.update(zip(new, self._encoded(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+    def sentences(self, data: Dataset) -> tuple[list[list[tuple[int, int]]], npt.NDArray[np.float32]]:
+        """(spans, vectors float32[n, dim]) of all sentences of a dataset's documents, encoded once."""
+        if self._sentences is None or self._sentences[0] is not data:
+            spans = sentences(data.documents)
+            flat = [text[a:b] for text, own in zip(data.documents, spans, strict=True) for a, b in own]
+            self._sentences = (data, spans, self._encoded(flat))
+        return self._sentences[1:]
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Unit vectors float32[n, dim]."""
+        self.tokens += count_tokens(texts)
+        return self._encoded(list(texts))
+
+    def asked(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The same of questions, after the model's prompt for them, if it has one."""
+        self.tokens += count_tokens(questions)
+        return np.asarray(self.model.encode_queries(list(questions)), np.float32)
+
+    def _encoded(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        return np.asarray(self.model.encode(texts), np.float32)
+
+
+def count_tokens(texts: Sequence[str]) -> int:
+    """WordPiece tokens of texts, without special ones."""
+    data = [text.encode() for text in texts]
+    bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
+    ids, _, _ = native.encode_words(static_encoder.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
+    return len(ids)
+
+
+@dataclass(frozen=True)
+class LevelSetup:
+    """Levels that chunks are the nodes of, and which are searched.
+
+    Attributes:
+        names: from fine to coarse. plan: the finest and the coarsest level for all questions, or a planner.
+        fusion: as of :meth:`pychunk.Index.search`.
+    """
+
+    names: tuple[str, ...]
+    plan: Any
+    fusion: str = "score"
+
+
+@dataclass(frozen=True)
+class SystemChunks:
+    """Chunks of all documents by one contender.
+
+    Attributes:
+        table: chunk table with the column ``sentences``, vectors of the evaluation's encoder; of nodes of levels with
+            the column ``vector``.
+        seconds: what cutting took, without the vectors for the index.
+        cutting: tokens that a transformer read for cutting. reused: whether the index gets the vectors it gave.
+        peer: package and version; None for pychunk's own.
+        levelled: what chunks are the nodes of; None for chunks of one size.
+    """
+
+    name: str
+    table: pa.Table
+    seconds: float
+    cutting: int = 0
+    reused: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    peer: str | None = None
+    levelled: LevelSetup | None = None
+
+    @property
+    def words(self) -> npt.NDArray[np.int64]:
+        """Words of each chunk."""
+        return np.array([len(text.split()) for text in self.table["text"].to_pylist()], np.int64)
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any.
+
+        Every sentence counts alike. The engine's own chunk vectors weight sentences by their tokens, which the lists of
+        a table do not have; no chunk is found by these vectors. Nodes of levels have their own.
+        """
+        if self.levelled is not None:
+            flat = np.asarray(self.table["vector"].combine_chunks().flatten(), np.float32)
+            return flat.reshape(self.table.num_rows, -1)
+        lists = self.table["sentences"].combine_chunks()
+        offsets = np.asarray(lists.offsets, np.int64)
+        flat = lists.flatten().flatten()[2]
+        sentence = np.asarray(flat.flatten(), np.float32).reshape(len(flat), -1)
+        sums = np.zeros((len(lists), sentence.shape[1]), np.float32)
+        some = np.diff(offsets) > 0
+        if some.any():
+            sums[some] = np.add.reduceat(sentence, (offsets[:-1] - offsets[0])[some], axis=0)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
+
+
+def of_any(
+    method: Any,
+    options: Mapping[str, Any],
+    data: Dataset,
+    encoder: Encoder,
+    name: str = "",
+    llm: Any = None,
+) -> SystemChunks:
+    """Chunks of one of pychunk's methods, or of one of the caller's own.
+
+    Args:
+        method: a name, None for the default; or as of :func:`~.custom.method_of`, or its ``module:name``. options,
+            llm: as of :func:`by_method`.
+    """
+    if method is None or (isinstance(method, str) and not callers.is_place(method)):
+        return by_method(method, options, data, encoder, name, llm)
+    given = callers.load(method) if isinstance(method, str) else method
+    shown = name or (method if isinstance(method, str) else getattr(given, "__name__", type(given).__name__))
+    made, left = callers.method_of(given, options, shown)
+    if isinstance(made, Method):
+        return by_method(made, left, data, encoder, shown, llm)
+    begun = time.perf_counter()
+    cut = [callers.pieces(made(text), text, shown) for text in data.documents]
+    seconds = time.perf_counter() - begun
+    table = span_table(data, [_spans(text, each, shown) for text, each in zip(data.documents, cut, strict=True)])
+    return SystemChunks(shown, _encoded(table, data, encoder), seconds)
+
+
+def _spans(text: str, cut: Sequence[Any], name: str) -> list[tuple[int, int]]:
+    if cut and isinstance(cut[0], str):
+        return locate(text, [(each, None) for each in cut], name)
+    return list(cut)
+
+
+def _encoded(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
+    """Chunks from elsewhere with vectors of their sentences."""
+    if encoder.index["encoder"] is not None:
+        return encode_chunks(table, encoder.name)
+    return _with_vectors(encode_chunks(table, "static"), data, encoder)
+
+
+def by_method(
+    method: str | Method | None,
+    options: Mapping[str, Any],
+    data: Dataset,
+    encoder: Encoder,
+    name: str = "",
+    llm: Any = None,
+) -> SystemChunks:
+    """Chunks of one of pychunk's methods; None is its default.
+
+    Args:
+        options: of :class:`pychunk.Segmenter`; with ``encoder`` the method cuts by that model's vectors, else by the
+            static ones.
+        llm: the client of a method that asks a model; with its cache each question is asked once.
+    """
+    cutter = options.get("encoder")
+    asked = {} if llm is None else {"llm": llm}
+    arguments: dict[str, Any] = {"ids": data.ids}
+    if data.page_starts:
+        arguments["page_starts"] = data.page_starts
+    begun = time.perf_counter()
+    Segmenter(method, **options, **asked)(data.documents, **arguments)
+    seconds = time.perf_counter() - begun
+    shared = cutter == encoder.name  # the vectors that it cuts by are those of the index
+    made = Segmenter(method, **options, **asked, vector_encoder=None if shared else "static", vectors="sentence")
+    table = made(data.documents, **arguments).table
+    if not shared and encoder.name != "static":
+        table = _with_vectors(table, data, encoder)
+    by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
+    cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
+    said = method.name if isinstance(method, Method) else method or "default"
+    shown = " ".join([said, *(f"{key}={value}" for key, value in options.items() if key != "unit")])
+    return SystemChunks(name or shown, table, seconds, cutting, shared, dict(options))
+
+
+def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
+    """The table with the encoder's vectors of its sentences; all sentences are encoded once, for all contenders.
+
+    A piece of a sentence that was cut has the vector of the whole, as ``Segmenter(vector_encoder=...)`` gives it.
+    """
+    spans, vectors = encoder.sentences(data)
+    first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])
+    lists = table["sentences"].combine_chunks()
+    start, end, _ = lists.flatten().flatten()
+    document = np.repeat(np.asarray(table["document"], np.int64), np.diff(np.asarray(lists.offsets)))
+    begins = np.asarray(start, np.int64)
+    rows = np.empty(len(begins), np.int64)
+    for number in np.unique(document):
+        own = document == number
+        borders = np.array([begin for begin, _ in spans[number]])
+        rows[own] = first[number] + np.searchsorted(borders, begins[own], side="right") - 1
+    items = pa.FixedSizeListArray.from_arrays(pa.array(vectors[rows].ravel()), vectors.shape[1])
+    structs = pa.StructArray.from_arrays([start, end, items], ["start", "end", "vector"])
+    offsets = pa.array(np.asarray(lists.offsets, np.int64) - lists.offsets[0].as_py())
+    at = table.column_names.index("sentences")
+    known = encoder.model.fingerprint if encoder.index["encoder"] is not None else "given"
+    facts = {b"pychunk": json.dumps({"vector_encoder": known}).encode()}
+    swapped = table.set_column(at, "sentences", pa.LargeListArray.from_arrays(offsets, structs))
+    return swapped.replace_schema_metadata(facts)
+
+
+def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> SystemChunks:
+    """Chunks of a peer whose mean length is to be ``words``; its embeddings are the evaluation's.
+
+    Peers have limits, not means: the limit is set anew, up to three times, until the mean is within 5 %. Only the last
+    run is timed and its tokens counted.
+    """
+    ask, best = words, (np.inf, words)
+    for _ in range(3):
+        split = peer.chunker(ask, encoder.remembered)
+        lengths = [len(text[a:b].split()) for text in data.documents for a, b in split(text)]
+        mean = float(np.mean(lengths)) if lengths else words
+        best = min(best, (abs(mean - words), ask))
+        if abs(mean - words) <= 0.05 * words:
+            break
+        ask *= words / mean
+    ask = best[1]
+    before = encoder.tokens
+    cut = peer.make(ask, encoder.encode)
+    begun = time.perf_counter()
+    pieces = [cut(text) for text in data.documents]
+    seconds = time.perf_counter() - begun
+    table = span_table(data, [locate(text, own, peer.name) for text, own in zip(data.documents, pieces, strict=True)])
+    cutting = encoder.tokens - before
+    table = _encoded(table, data, encoder)
+    return SystemChunks(peer.name, table, seconds, cutting, False, {"words": round(ask)}, peer.version)
+
+
+def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.Table:
+    """A chunk table of spans in characters, without vectors."""
+    rows: list[dict[str, Any]] = []
+    for number, (text, own) in enumerate(zip(data.documents, spans, strict=True)):
+        for chunk, (start, end) in enumerate(own):
+            name = f"{data.ids[number]}:{chunk}"
+            rows.append(
+                {
+                    "document": number,
+                    "id": data.ids[number],
+                    "chunk": chunk,
+                    "chunk_id": name,
+                    "start": start,
+                    "end": end,
+                    "text": text[start:end],
+                }
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def pooled(chunked: SystemChunks, encoder: Encoder) -> pa.Table:
+    """The table with each chunk's text encoded as one, the usual recipe; the extra tokens are on ``encoder``."""
+    vectors = encoder.encode(chunked.table["text"].to_pylist())
+    dim = vectors.shape[1]
+    column = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(vectors).ravel()), dim)
+    own = "vector" if chunked.levelled is not None else "sentences"
+    return chunked.table.drop_columns([own]).append_column("vector", column)

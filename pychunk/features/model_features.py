@@ -1,0 +1,291 @@
+"""What models compute outside the engine before it cuts: sentence vectors, probabilities of pairs, a method's cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._engine.data.columns import CUT_REASONS
+from .._engine.data.cuts import Cuts
+from .._engine.data.features import Features, neighbours
+from .._engine.data.models import TokenTable
+from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged
+from .._engine.data.request import Request
+from .._engine.data.tokens import Tokens
+from .._engine.engine import Engine
+from ..encoders import static_encoder, topic_model
+from ..encoders.cross_encoder import PairScorer
+from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
+from ..encoders.runtime.placement import Placement
+from ..encoders.static_encoder import load as load_static
+from ..encoders.token_ids import WordPieceTokenizer
+from ..methods.base import Method
+from ..methods.nsp import Nsp
+from ..methods.topic import Topic
+from .gpu_features import DeviceScorer, TokenizedRequest
+from .sentence_features import with_sentences, with_tokens
+
+#: Share of the request's work that is done, from 0 to 1.
+Report = Callable[[float], None]
+
+
+class Models:
+    """The models of a Segmenter: one that cuts (of vectors, or of pairs), one whose vectors the table holds.
+
+    What the engine computes in its own call, with a table of tokens, is left to it; so the static path has nothing to
+    do here.
+    """
+
+    def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
+        self.method, self.placement = method, placement
+        self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
+        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
+        self.topic = _topic_model(method, self.cutter)
+        self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
+        #: The vectors of an encoder that cuts and fills the table are computed once.
+        self.one_encoder = self.table is self.cutter
+        self._cuts_by_vectors = "vectors" in method.traits.needs
+        self._fills_table = plan.chunk_vectors or plan.sentence_vectors
+        self.words = self._words()
+        self._scorer: DeviceScorer | None = None
+        if placement.device is not None and method.is_native and method.has_kernel:
+            wanted = self._fills_table and self.one_encoder
+            self._scorer = DeviceScorer(plan, placement.device, self.cutter, wants_vectors=wanted)
+
+    @property
+    def in_use(self) -> list[VectorEncoder | PairEncoder]:
+        """The models that decide anything, or whose vectors are returned."""
+        vectors = [self.cutter] * self._cuts_by_vectors + [self.table] * self._fills_table
+        return [*([self.pairs] if self.pairs else []), *vectors]
+
+    @property
+    def use_transformer(self) -> bool:
+        """Whether a transformer runs, which takes a thousand times as long as the static encoder."""
+        return not all(model.in_engine for model in self.in_use)
+
+    @property
+    def cuts_by_static(self) -> bool:
+        """Whether vectors of the static encoder decide where documents are cut."""
+        cutter = self.pairs or (self.cutter if self._cuts_by_vectors else None)
+        return cutter is not None and cutter.in_engine
+
+    @property
+    def returns_static(self) -> bool:
+        """Whether vectors of the static encoder are returned."""
+        return self._fills_table and self.table.in_engine
+
+    def _words(self) -> TokenTable:
+        """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""
+        model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
+        own = model.tokenizer
+        if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
+            # Where it makes the same tokens, the static encoder fills the table natively, too.
+            return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
+        return own
+
+    @property
+    def threshold(self) -> float | None:
+        """What was fitted on articles and is stored with the pair encoder, or with the topic model for a size."""
+        if self.topic is not None and isinstance(self.method, Topic):
+            return self.topic.threshold(self.method.size)
+        return self.pairs.threshold if self.pairs else None
+
+    def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
+        """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
+        own = features.vectors is not None
+        head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
+        told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
+        if own and head is not None:
+            raise ValueError(f"{told} with encoder='static' reads its own vectors; leave out sentence_vectors=")
+        if own and self.topic is not None:
+            raise ValueError(
+                f"{told} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
+                "leave out sentence_vectors=, or name a method that cuts by any vectors, such as method='pic'"
+            )
+        # A transformer's tokenizer has no table; and given vectors are not the table's.
+        table = self.words.table if self.words.table.size and not own else None
+        return Request(
+            features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
+        )
+
+    def metadata(self, own_vectors: bool) -> dict[str, str]:
+        """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
+        vectors = "given" if own_vectors else self.cutter.fingerprint
+        counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
+        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": counts.tokenizer_name}
+        if self.topic is not None:
+            found["topic_model"] = self.topic.fingerprint
+        if self._fills_table:
+            found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
+        running = [model for model in self.in_use if not model.in_engine]
+        if running:
+            found["runtime"], found["precision"] = running[0].running
+        if self.placement.device is not None:
+            found["device"] = self.placement.device.name
+        return found
+
+    def prepare(self, request: Request, engine: Engine) -> Request | TokenizedRequest:
+        """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
+        return request if self._scorer is None else self._scorer.prepare(request, engine)
+
+    def complete(self, given: Request | TokenizedRequest, engine: Engine, report: Report | None = None) -> Request:
+        """The request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
+        if isinstance(given, TokenizedRequest):
+            return self._scored(given, engine, report)
+        request = given
+        own = request.features.vectors is not None
+        natively = self.method.is_native or request.cuts is not None
+        pairs = self.pairs is not None and not self.pairs.in_engine
+        cuts = self._cuts_by_vectors and not own and not (self.cutter.in_engine and natively)
+        in_call = self.table.in_engine and self.table.tokenizer is self.words  # the engine has its table
+        fills = self._fills_table and request.features.table_vectors is None
+        fills = fills and (not self.one_encoder or not (own or in_call))
+        again = fills and not (cuts and self.one_encoder)
+        if not (cuts or fills or pairs) and natively:
+            return request
+        work = _Work(
+            with_sentences(request, engine), engine, self.words, PassProgress(sum([pairs, cuts, again]), report)
+        )
+        if pairs or (not natively and self.pairs is not None):
+            work.add_pair_scores(self.pairs)
+        if cuts:
+            work.add_vectors("vectors", self.cutter)
+        if again:
+            own_table = self.one_encoder and not self.table.in_engine
+            work.add_vectors("vectors" if own_table else "table_vectors", self.table)
+        if not natively and "tokens" in self.method.traits.needs:
+            work.count_tokens()
+        return work.request if natively else with_cuts(work.request, self.method)
+
+    def with_table_vectors(self, request: Request, engine: Engine) -> Request:
+        """With the vectors that the table would hold of each sentence, which are there, and their tokens counted."""
+        known = request.features.vectors if self.one_encoder else request.features.table_vectors
+        if known is not None:
+            return request
+        work = _Work(request, engine, self.words, PassProgress(1, None))
+        work.add_vectors("vectors" if self.one_encoder else "table_vectors", self.table)
+        work.count_tokens()
+        return work.request
+
+    def with_token_counts(self, request: Request) -> Request:
+        """With the tokens of each sentence, which are there, as budgets count them."""
+        if request.features.token_counts is not None:
+            return request
+        features = request.features
+        return with_tokens(request, self.words.tokens_of(features.text, features.bounds, request.threads))
+
+    def _scored(self, prepared: TokenizedRequest, engine: Engine, report: Report | None) -> Request:
+        """As a GPU scores it; with the vectors of another encoder for the table, if they are wanted."""
+        assert self._scorer is not None
+        again = self._fills_table and not self.one_encoder
+        steps = PassProgress(2 if again else 1, report)
+        request = self._scorer.score(prepared, engine, steps.next())
+        if prepared.tokens is not None and not self.cutter.in_engine:
+            request = request.with_(windowed=self.cutter.windowed(prepared.tokens))
+        if again and request.features.table_vectors is None:
+            work = _Work(request, engine, self.words, steps)
+            work.add_vectors("table_vectors", self.table)
+            request = work.request
+        return request
+
+
+def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicModel | None:
+    """The model of a method that cuts by topics; ValueError where it was trained on vectors of another encoder."""
+    if "topics" not in method.traits.needs:
+        return None
+    found = topic_model.load((isinstance(method, Topic) and method.model) or static_encoder.SHIPPED)
+    found.check_encoder(cutter.fingerprint)
+    return found
+
+
+class _Work:
+    """A request with sentences, to which models add what they make; each tokenizer reads the text once."""
+
+    def __init__(self, request: Request, engine: Engine, words: TokenTable, steps: PassProgress) -> None:
+        self.request, self._engine, self._words, self._steps = request, engine, words, steps
+        self._tokens: dict[int, Tokens] = {}
+
+    @property
+    def _features(self) -> Features:
+        return self.request.features
+
+    def _tokens_of(self, model: VectorEncoder | PairScorer) -> Tokens:
+        found = self._tokens.get(id(model.tokenizer))
+        if found is None:
+            features, threads = self._features, self.request.threads
+            found = model.tokens_of(features.text, features.bounds, threads)
+            self._tokens[id(model.tokenizer)] = found
+            if model.tokenizer is self._words:
+                self.request = with_tokens(self.request, found)
+        return found
+
+    def count_tokens(self) -> None:
+        if self._features.token_counts is None:
+            features, threads = self._features, self.request.threads
+            self.request = with_tokens(self.request, self._words.tokens_of(features.text, features.bounds, threads))
+
+    def add_pair_scores(self, scorer: PairEncoder | None) -> None:
+        """Probabilities of all neighbours."""
+        assert scorer is not None
+        if scorer.in_engine:
+            self.count_tokens()
+            decided = self._engine.cuts(self.request.with_(plan=Nsp(threshold=0.5).plan(Plan("nsp"))))
+            self.request = self.request.with_(pair_scores=decided.score)
+            return
+        first, offsets = neighbours(self._features.doc_offsets)
+        found = scorer.of_tokens(
+            self._tokens_of(scorer), first, first + 1, threads=self.request.threads, report=self._steps.next()
+        )
+        self.request = self.request.with_(pair_scores=Ragged(found, offsets))
+
+    def add_vectors(self, part: str, encoder: VectorEncoder) -> None:
+        """Vectors of all sentences by an encoder, as a part of the features, and of given summaries beside them."""
+        features, threads, report = self._features, self.request.threads, self._steps.next()
+        if encoder.in_engine:
+            found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
+        else:
+            tokens = self._tokens_of(encoder)
+            found = encoder.encode_tokens(tokens, threads=threads, report=report)
+            self.request = self.request.with_(windowed=self.request.windowed + encoder.windowed(tokens))
+        if part == "vectors" and isinstance(features.summaries, Ragged):
+            text, offsets = features.summaries
+            if encoder.in_engine:
+                given = self._engine.encode_static(text, offsets, encoder, threads=threads)
+            else:
+                given = encoder.encode_spans(text, offsets, threads=threads)
+            self.request = self.request.with_(summaries=given)
+        self.request = self.request.with_(**{part: Ragged(found, features.doc_offsets)})
+
+
+def with_cuts(request: Request, method: Method) -> Request:
+    """With what a method in Python decides, checked."""
+    decided = method.decided(request.features)
+    cuts = decided.cuts
+    if not isinstance(cuts, Cuts):
+        raise TypeError(f"{type(method).__name__}.cuts() must return Cuts; got {type(cuts).__name__}")
+    cuts.check(request.features.doc_offsets, request.first_row)
+    if cuts.reason is None:
+        cuts = replace(cuts, reason=np.full(len(cuts.first), CUT_REASONS.index(method.reason), np.int8))
+    removed, before = decided.removed, request.features.removed
+    if removed is not None:
+        request = request.with_(removed=removed if before is None else before.merged(removed))
+    return request.with_(cuts=cuts, notes=decided.notes)
+
+
+class PassProgress:
+    """Progress over several passes of a model, each an equal share."""
+
+    def __init__(self, count: int, report: Report | None) -> None:
+        self.count, self.report, self.begun = max(1, count), report, -1
+
+    def next(self) -> Callable[[int, int], None] | None:
+        """The report of the next pass, of (tokens done, tokens in all)."""
+        self.begun += 1
+        report, before, count = self.report, self.begun, self.count
+        if report is None:
+            return None
+        return lambda done, total: report((before + done / max(1, total)) / count)

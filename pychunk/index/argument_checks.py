@@ -1,0 +1,96 @@
+"""Arguments of an index, checked: what is wrong is named with what was expected and what came."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .store.document_digests import text_of_ids
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """ValueError unless ``value`` is a whole number of at least ``least`` that fits 63 bits."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not least <= value < 2**63:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r:.80}")
+
+
+def number(name: str, value: Any, least: float, most: float = math.inf) -> None:
+    """ValueError unless ``value`` is a finite number from ``least`` to ``most``."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not math.isfinite(value) or not least <= value <= most:
+        bounds = f" of at least {least}" if math.isinf(most) else f" from {least} to {most}"
+        bounds = "" if math.isinf(least) else bounds
+        raise ValueError(f"{name} must be a finite number{bounds}; got {value!r:.80}")
+
+
+def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:
+    """ValueError unless all values are finite; names the first row where one is not."""
+    good = np.isfinite(vectors).all(axis=1)
+    if not good.all():
+        raise ValueError(f"{name} must be finite; row {int(good.argmin())} has NaN or infinity")
+
+
+def _listed(name: str, values: Any, of: str) -> list[Any]:
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} must be a list of {of}; got the single {values!r:.80}")
+    plain = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow's and NumPy's own values
+    found = plain() if plain else list(values)
+    return found if isinstance(found, list) else [found]
+
+
+def texts(queries: Any) -> list[str]:
+    """Queries as a list; TypeError for what is no text, naming its row."""
+    found = [queries] if isinstance(queries, str) else _listed("queries", queries, "texts, or one text")
+    for row, query in enumerate(found):
+        if not isinstance(query, str):
+            raise TypeError(f"queries must be texts; row {row} is {query!r:.80}")
+        if not query.isascii() and any("\ud800" <= letter <= "\udfff" for letter in query):
+            raise ValueError(f"queries must be text that goes into UTF-8; row {row} has a lone surrogate")
+    return found
+
+
+def ids(name: str, values: Any) -> pa.Array:
+    """Ids as the index compares them: their text. TypeError for a single one, or for one that is missing."""
+    found = _listed(name, values, "ids")
+    for row, value in enumerate(found):
+        if value is None or value != value:  # None, NaN
+            raise TypeError(f"{name} must not be null; row {row} is {value!r}")
+    try:
+        return text_of_ids(pa.array(found))
+    except (pa.ArrowException, OverflowError):  # of several types, or of one that Arrow does not know
+        return pa.array([str(value) for value in found], pa.large_string())
+
+
+def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
+    """Columns by name of a mapping, or of any table that speaks Arrow or is a data frame.
+
+    Names alone are of columns that the chunk table has, of which nothing is left to do.
+    """
+    if isinstance(metadata, (str, list, tuple, set, frozenset)):
+        names = [metadata] if isinstance(metadata, str) else list(metadata)
+        if other := [name for name in names if not isinstance(name, str)]:
+            raise TypeError(
+                "metadata must be a mapping of names to columns, {'year': [2001, 2002]}, a table, or names of columns "
+                f"that the chunks have; got a list with {other[0]!r:.80}"
+            )
+        for name in names:
+            if name not in table.column_names:
+                raise ValueError(
+                    f"metadata names the column {name!r:.80}; the chunks have {', '.join(table.column_names)}: segment "
+                    f"with keep={names!r:.80}, or pass values: {{{name!r:.80}: [...]}}"
+                )
+        return {}
+    if hasattr(metadata, "items"):
+        return dict(metadata.items())
+    if hasattr(metadata, "__arrow_c_stream__"):
+        table = pa.table(metadata)
+        return dict(zip(table.column_names, table.columns, strict=True))
+    raise TypeError(
+        "metadata must be names of columns of the chunks, a mapping of names to columns, or a table; got "
+        f"{type(metadata).__name__}"
+    )

@@ -1,0 +1,300 @@
+"""Chunk tables on their way into an index: their vectors taken out, checked against the index's encoder."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine.arrow import compute as pc
+from .._engine.data.columns import ID_TYPE, UUIDS
+from ..segmenter import Segmenter
+from . import argument_checks
+from .scoring.level_rows import has_levels
+from .store import context_column, document_digests
+from .store.part import Layout, Rows
+
+REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
+_VECTORS = ("vector", "sentences")
+_HEX = "[0-9a-f]"
+
+
+def as_table(chunks: Any) -> pa.Table:
+    """The Arrow table of a ``ChunkBatch``, or of anything that speaks Arrow."""
+    table = chunks if isinstance(chunks, pa.Table) else getattr(chunks, "table", None)
+    if table is None:
+        if not hasattr(chunks, "__arrow_c_stream__"):
+            raise TypeError(f"add() takes chunks as segment() returns them, or an Arrow table; got {type(chunks)}")
+        table = pa.table(chunks)
+    missing = [name for name in REQUIRED if name not in table.column_names]
+    if missing:
+        raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
+    table = _with_text_of_uuids(table)
+    for name in {*REQUIRED, "id"}.intersection(table.column_names):
+        if table[name].null_count:
+            raise ValueError(f"the column {name!r} of a chunk table must not be null; {table[name].null_count} are")
+    return table
+
+
+def _with_text_of_uuids(table: pa.Table) -> pa.Table:
+    """With the text of ids that are UUIDs of Arrow, and a word that they are."""
+    if "id" not in table.column_names or not isinstance(table.schema.field("id").type, pa.BaseExtensionType):
+        return table
+    ids = document_digests.text_of_ids(_one(table["id"]))
+    marks = {ID_TYPE: UUIDS} if table.schema.field("id").type.extension_name == "arrow.uuid" else {}
+    at = table.column_names.index("id")
+    return table.set_column(at, "id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Without vectors, and of the types that ``segment`` gives, so that chunks from elsewhere go beside its own."""
+    table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    fields = []
+    for field in table.schema:
+        if pa.types.is_string(field.type) or field.name in ("chunk_id", "text"):
+            field = pa.field(field.name, pa.large_string())
+        elif field.name in REQUIRED:
+            field = pa.field(field.name, pa.int64())
+        fields.append(field)
+    return table.cast(pa.schema(fields))
+
+
+def fingerprint(table: pa.Table) -> str | None:
+    """Of the encoder that made the table's vectors; None where it does not say."""
+    raw = (table.schema.metadata or {}).get(b"pychunk")
+    found = None if raw is None else json.loads(raw).get("vector_encoder")
+    return None if found is None else str(found)
+
+
+def pooling(table: pa.Table) -> str | None:
+    """How the vectors of a table's nodes were made: ``"tokens"``, or a compressor's fingerprint; None of no levels.
+
+    Example:
+        >>> import pychunk
+        >>> found = pychunk.segment("One. Two.", levels=["document"], vectors="chunk")
+        >>> pooling(found.chunks().table), pooling(pychunk.segment("One. Two.", vectors="chunk").table)
+        ('tokens', None)
+    """
+    if not has_levels(table.schema):
+        return None
+    raw = (table.schema.metadata or {}).get(b"pychunk")
+    return str(({} if raw is None else json.loads(raw)).get("pooling", "tokens"))
+
+
+def check_pooling(known: str | None, new: str | None) -> None:
+    """That nodes whose vectors are made as ``new`` says go beside those of an index, as :func:`pooling` names both.
+
+    Raises:
+        ValueError: they do not; None goes with everything.
+    """
+    if known is None or new is None or known == new:
+        return
+    raise ValueError(
+        f"vectors of this index's levels are made by pooling {known!r}, those of these chunks by {new!r}, and their "
+        "cosines say little beside one another: segment with the same pooling=, or build a new index"
+    )
+
+
+def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
+    """A table's chunks and vectors.
+
+    Raises:
+        ValueError: vectors that the index needs are not there, are another encoder's, or not finite.
+    """
+    wanted = ["sentences"] * layout.sentences + ["vector"] * layout.pooled
+    for name in wanted:
+        if name not in table.column_names:
+            kind = "sentence" if name == "sentences" else "chunk"
+            raise ValueError(
+                f"the chunks have no {kind} vectors, which this index holds: segment with vectors={kind!r}, or pass "
+                f"the chunks through pychunk.index.chunk_tables.encode_chunks(chunks, vectors={layout.vectors!r}) first"
+            )
+    found = fingerprint(table)
+    if wanted and found is None:
+        raise ValueError(
+            "the chunks do not say which encoder made their vectors, as pandas and Polars drop what a table says of "
+            "itself: pass chunks.table, what chunks.write() wrote, or the chunks through "
+            "pychunk.index.chunk_tables.encode_chunks first"
+        )
+    if wanted and found != encoder:
+        raise ValueError(
+            f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "
+            "encoder (vector_encoder=), or create another index"
+        )
+    plain = context_column.marked(_plain(table))
+    pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
+    if not layout.sentences:
+        return Rows(plain, pooled=pooled)
+    lists = _one(table["sentences"])
+    offsets = np.asarray(lists.offsets, np.int64)
+    start, end, vector = lists.flatten().flatten()
+    spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
+    return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim, "sentence"), pooled)
+
+
+def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
+    """The columns of an index with those of a table that is added.
+
+    Raises:
+        ValueError: a column of a type that does not go with what is there.
+    """
+    if known is None:
+        return new
+    try:
+        return pa.unify_schemas([known, new], promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise ValueError(f"the chunks do not go with those in the index ({error}): cast the column first") from error
+
+
+def of_uuids(table: pa.Table) -> bool:
+    """Whether a chunk table's ids are the text of UUIDs, by what ``segment`` said of them."""
+    return "id" in table.column_names and (table.schema.metadata or {}).get(ID_TYPE) == UUIDS
+
+
+def check_uuids(table: pa.Table) -> None:
+    """ValueError unless all ids of a chunk table are UUIDs as ``str`` writes them; names the first that is not."""
+    if "id" not in table.column_names:
+        raise ValueError("the index's ids are UUIDs, and the chunks have none: segment with ids=")
+    good = np.asarray(pc.match_substring_regex(keys(table), f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$"), np.bool_)
+    if not good.all():
+        row = int(good.argmin())
+        raise ValueError(
+            f"the index's ids are UUIDs, and row {row} of the chunks (document {table['document'][row]}) has the id "
+            f"{table['id'][row].as_py()!r}: pass UUIDs, or put these chunks into an index of their own"
+        )
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
+    array = _one(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
+    width = array.type.list_size if pa.types.is_fixed_size_list(array.type) else dim
+    if width != dim:
+        raise ValueError(f"the chunks' vectors are {width} wide, the index's {dim}")
+    found = np.asarray(array.flatten(), np.float32).reshape(-1, dim)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(found.sum())  # half the time of asking each number
+    if not finite:
+        argument_checks.finite(f"the {of} vectors of chunks", found)
+    return found
+
+
+#: Columns that :func:`keys` reads one of.
+KEYS = ("id", "chunk_id")
+
+
+def keys(table: pa.Table) -> pa.Array:
+    """What says that a chunk is there already: its document's id where there is one, else its own hash."""
+    name = "id" if "id" in table.column_names else "chunk_id"
+    return _one(table[name].cast(pa.large_string()))
+
+
+def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
+    """bool[n]: chunks of a table without ids that come again later in the same table: one text, said twice.
+
+    Raises:
+        ValueError: two documents of a table with ids have the same one; which of them is meant, nobody can say.
+    """
+    code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
+    if "id" in table.column_names:
+        _check_unique(table, code)
+        return np.zeros(len(code), np.bool_)
+    last = np.empty(int(code.max(initial=-1)) + 1, np.int64)
+    last[code] = np.arange(len(code))  # of several values for one place the last one stays
+    return np.asarray(last[code] != np.arange(len(code)))
+
+
+def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
+    """That no two documents are of one id, which ``code`` numbers."""
+    document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+    order = np.lexsort((chunk, document, code))
+    before, after = order[:-1], order[1:]
+    same = (code[before] == code[after]) & ((document[before] != document[after]) | (chunk[before] == chunk[after]))
+    if not same.any():
+        return
+    at = int(same.argmax())
+    a, b = sorted((int(before[at]), int(after[at])))
+    raise ValueError(
+        f"documents {document[a]} and {document[b]} (rows {a} and {b} of the chunks) have the same id "
+        f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call of "
+        "its own; where they are parts of one document, pass on_duplicate='merge'"
+    )
+
+
+def check_documents(table: pa.Table, ids: pa.Array) -> None:
+    """That documents have each an id of its own, and that chunks are of these.
+
+    Raises:
+        ValueError: they are not; the message names one.
+    """
+    if "id" not in table.column_names and table.num_rows:
+        raise ValueError("documents= says of which ids the chunks are, and they have none: segment with ids=")
+    if len(ids.unique()) < len(ids):
+        twice = next(each["values"] for each in ids.value_counts().to_pylist() if each["counts"] > 1)
+        raise ValueError(f"documents= has the id {twice!r} twice: give each document an id of its own")
+    others = keys(table).filter(pc.invert(pc.is_in(keys(table), value_set=ids)))
+    if len(others):
+        raise ValueError(f"there are chunks of document {others[0].as_py()!r}, which is not among documents=")
+
+
+def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
+    """A chunk table with vectors of an encoder, in the place of those it has, if any.
+
+    For chunks from elsewhere, or from a file without vectors. Each chunk is read by itself: a sentence that two chunks
+    share is encoded in both, as far as each holds it.
+
+    Args:
+        chunks: a chunk table. encoder: as for :class:`Segmenter`. vectors: ``"sentence"``, ``"chunk"`` or ``"both"``,
+            as for :class:`pychunk.Index`. **options: ``threads``, ``runtime``, ``progress``.
+    """
+    table = as_table(chunks)
+    if vectors not in ("sentence", "chunk", "both"):
+        raise ValueError(f"vectors must be one of 'sentence', 'chunk', 'both'; got {vectors!r}")
+    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    if vectors != "sentence":
+        plain = _with_pooled(plain, encoder, options)
+    return plain if vectors == "chunk" else _with_sentences(plain, encoder, options)
+
+
+def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:
+    """Each text as a document of one chunk, also where it has headings; none where a text is blank."""
+    options = dict(options)
+    progress = options.pop("progress", False)
+    texts = _one(table["text"].cast(pa.large_string()))
+    size: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "atoms": False}
+    whole = Segmenter("fixed", **size, encoder=encoder, vectors=vectors, **options)
+    return whole(texts, progress=progress).table
+
+
+def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
+    found = _encoded(table, encoder, "chunk", options)
+    vectors = _one(found["vector"])
+    rows = np.zeros((table.num_rows, vectors.type.list_size), np.float32)
+    rows[np.asarray(found["document"])] = np.asarray(vectors.flatten()).reshape(len(vectors), -1)
+    column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
+    return table.append_column("vector", column).replace_schema_metadata(metadata)
+
+
+def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
+    found = _encoded(table, encoder, "sentence", options)
+    filled = np.zeros(table.num_rows + 1, np.int64)
+    filled[np.asarray(found["document"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
+    lists = _one(found["sentences"])
+    start, end, vector = lists.flatten().flatten()
+    offsets = np.cumsum(filled)
+    # Spans are counted in the chunk's text; a chunk from elsewhere may begin with white space, segment()'s never do.
+    shift = np.repeat(np.asarray(table["start"], np.int64), np.diff(offsets))
+    items = pa.StructArray.from_arrays(
+        [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]
+    )
+    sentences = pa.LargeListArray.from_arrays(pa.array(offsets), items)
+    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
+    return table.append_column("sentences", sentences).replace_schema_metadata(metadata)

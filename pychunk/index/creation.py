@@ -1,0 +1,74 @@
+"""What an index was created with, held against what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import argument_checks
+from .dense.vector_index import KINDS, import_faiss
+from .lexical.analyzer import Analyzer
+
+_CHOICES = {
+    "vectors": ("sentence", "chunk", "both"),
+    "dtype": ("float16", "float32", "int8"),
+    "kind": ("auto", *KINDS),
+    "terms": ("words", "ngrams", "auto", None),
+}
+
+
+def options(
+    vectors: str, dtype: str, kind: str, bm25: Mapping[str, float], terms: str | None, words: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Check what :meth:`Index.create` was told and return it as the manifest has it.
+
+    Args:
+        bm25: ``k1`` and ``b``.
+        words: the options of the analyzer.
+
+    Raises:
+        ValueError: an option out of range, or of an analyzer with ``terms=None``. TypeError: stop words in one text.
+        ImportError: ``kind="hnsw"``, and FAISS is not installed.
+    """
+    if kind == "hnsw":
+        import_faiss()
+    for name, value in {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": terms}.items():
+        if value not in _CHOICES[name]:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}; got {value!r}")
+    argument_checks.number("k1", bm25["k1"], 0)
+    argument_checks.number("b", bm25["b"], 0, 1)
+    if isinstance(words["stop_words"], str):
+        raise TypeError(f"stop_words must be a list of words; got the text {words['stop_words']!r:.80}")
+    for name in ("stemmer", "stop_words") if terms is None else ():
+        if words[name]:
+            raise ValueError(f"{name}={words[name]!r} changes nothing with terms=None: leave out one of them")
+    analyzer = None if terms is None else Analyzer(terms, **words).options()
+    return {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": dict(bm25)}
+
+
+def options_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """What :meth:`Index.create` was told, of an index's facts; the encoder by what it computes."""
+    terms = facts["terms"] or {"unit": None}
+    kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
+    kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
+    return {
+        **kept,
+        **{name: terms[name] for name in ("stemmer", "stop_words", "cjk_bigrams") if name in terms},
+        **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
+        **(
+            {"ngram": terms["ngram"]} if terms["unit"] in ("ngrams", "auto") else {}
+        ),  # words have none, whatever it was
+        **facts["bm25"],
+    }
+
+
+def differences(info: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    """In words, in what an index, as :attr:`Index.info` says it is, differs from the facts of one to create."""
+    known, asked = options_of(info), options_of(wanted)
+    if asked["terms"] == "auto" and info["terms"] and info["terms"].get("version", 1) < 4:
+        asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}  # it keeps its own
+    return [
+        f"{name} is {known.get(name)!r}, not {value!r}"
+        for name, value in asked.items()
+        if value != known.get(name, value if name == "cjk_bigrams" else None)  # which came in with version 3
+    ]

@@ -1,0 +1,136 @@
+"""The share of a text that an encoder knows: what its vector is worth beside BM25.
+
+A WordPiece vocabulary of English splits Thai into ``[UNK]``, Russian into letters and German into pieces of words, and
+vectors of these say little. On XQuAD (1,190 questions a language, static encoder) the paragraph is found first by BM25
+alone, by cosines and BM25 as they are, and with cosines weighed so:
+
+======= ===== ====== =======
+        BM25  as are weighed
+======= ===== ====== =======
+English 0.910  0.948   0.948
+German  0.928  0.915   0.926
+Turkish 0.909  0.887   0.904
+Arabic  0.913  0.899   0.913
+Thai    0.946  0.798   0.945
+Chinese 0.939  0.916   0.939
+======= ===== ====== =======
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..._engine import native
+from ..._engine.arrow import compute as pc
+from ..._engine.arrow import flat_text, flat_texts
+from ..lexical import english_words
+from ..lexical.analyzer import Analyzer
+
+if TYPE_CHECKING:
+    from ..._engine.data.models import TokenTable
+
+F32 = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+#: Known shares between which a vector counts more and more: below them nothing, above them whole.
+NOTHING, WHOLE = 0.3, 0.7
+#: Bytes that only go on with a character, as a share of a text's, above which it may be of an unknown script.
+_CONTINUE = 0.2
+#: Words with accents, which English queries have, too: so few tell no other language without a frequent word of it.
+_ACCENTS = 2
+_analyzer = Analyzer()
+
+
+class TokenTraits:
+    """Traits of the tokens of a WordPiece vocabulary: bool[t] each.
+
+    Attributes:
+        little: ``[UNK]`` and single letters that are not ASCII, to which other scripts fall.
+        letters: tokens of letters. continues: pieces that go on with a word.
+    """
+
+    def __init__(self, tokens: TokenTable) -> None:
+        bare = [token.removeprefix("##") for token in tokens.vocabulary]
+        self.little = np.asarray(native.fallback_tokens(tokens), np.bool_)
+        self.little &= np.array([len(each) != 1 or not each.isascii() for each in bare])
+        self.letters = np.array([each.isalpha() for each in bare]) | self.little
+        self.continues = np.array([token.startswith("##") for token in tokens.vocabulary])
+
+    def known(self, ids: npt.NDArray[np.int32], foreign: bool) -> float:
+        """Return the share of tokens that say something; of a ``foreign`` text that of words which are one token."""
+        own = ids[self.letters[ids]]
+        if not len(own):
+            return 1.0
+        if not foreign:
+            return float(1 - self.little[own].mean())
+        begins = ~self.continues[own]
+        alone = begins & ~np.append(self.continues[own][1:], False) & ~self.little[own]
+        return float(alone.sum() / max(int(begins.sum()), 1))
+
+
+_pieces: weakref.WeakKeyDictionary[Any, TokenTraits | None] = weakref.WeakKeyDictionary()
+
+
+def _tokens(encoder: Any) -> tuple[Any, TokenTraits] | None:
+    """Return the tokenizer of an encoder and its pieces; None unless it is WordPiece."""
+    tokens = getattr(encoder, "tokenizer", None)
+    if tokens is None or not hasattr(tokens, "tokens_of"):
+        return None
+    if tokens not in _pieces:
+        vocabulary = getattr(tokens, "vocabulary", None) or ()
+        _pieces[tokens] = TokenTraits(tokens) if any(token.startswith("##") for token in vocabulary) else None
+    found = _pieces[tokens]
+    return None if found is None else (tokens, found)
+
+
+def worth(encoder: Any, texts: Sequence[str]) -> F32:
+    """Return float32[n], from 0 to 1: what the vectors of queries are worth; 1 of an encoder that is not WordPiece.
+
+    Example:
+        >>> from pychunk.encoders.static_encoder import load
+        >>> worth(load(), ["Why is α larger than β?", "Wie groß ist ein Blauwal?", "ทะเล"]).round(2).tolist()
+        [1.0, 0.25, 0.0]
+    """
+    own = _tokens(encoder)
+    if own is None or not texts:
+        return np.ones(len(texts), np.float32)
+    tokens, pieces = own
+    text, offsets = flat_texts(texts)
+    read = tokens.tokens_of(text, offsets)
+    shares = []
+    for at, each in enumerate(texts):
+        words = _analyzer.terms(each)
+        ours, others = english_words.evidence(words)
+        if others <= _ACCENTS:
+            others = english_words.evidence(filter(str.isascii, words))[1]
+        ids = read.ids[read.offsets[at] : read.offsets[at + 1]]
+        shares.append(1.0 if ours and ours >= others else pieces.known(ids, others > ours))
+    found: F32 = np.clip((np.array(shares, np.float32) - NOTHING) / (WHOLE - NOTHING), 0, 1).astype(np.float32)
+    return found
+
+
+def unread(encoder: Any, texts: pa.ChunkedArray) -> Bools:
+    """Return bool[n]: texts of which an encoder knows next to nothing, so that their vectors say nothing.
+
+    Only texts of many characters beyond ASCII are tokenized: 0.1 s per 10 MB of those.
+    """
+    count = len(texts)
+    found = _tokens(encoder)
+    if found is None or not count:
+        return np.zeros(count, np.bool_)
+    tokens, pieces = found
+    size = np.asarray(pc.binary_length(texts), np.int64)
+    may = np.flatnonzero(size - np.asarray(pc.utf8_length(texts), np.int64) > _CONTINUE * size)
+    out = np.zeros(count, np.bool_)
+    if len(may):
+        text, offsets = flat_text(texts.take(pa.array(may)).cast(pa.large_string()).combine_chunks())
+        read = tokens.tokens_of(text, offsets)
+        for row, begin, end in zip(may.tolist(), read.offsets[:-1].tolist(), read.offsets[1:].tolist(), strict=True):
+            out[row] = pieces.known(read.ids[begin:end], False) < NOTHING
+    return out

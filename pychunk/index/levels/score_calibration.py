@@ -1,0 +1,208 @@
+"""What a score is worth at its level: how rare it is among nodes of that level that have nothing to do with a query.
+
+Cosines of sentences reach higher than those of documents, and a document holds more terms of any query. So each score
+of a level has a scale of its own, made without labels: sentences of the index, spread evenly over it, and their rarest
+words, as questions have few, are the queries, nodes of other documents what they are held against, and the scale is the
+scores that a half, a quarter, an eighth ... of these exceed. A score is worth as many bits as halvings lie below it,
+from the median on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..scoring.subqueries import Subquery
+
+if TYPE_CHECKING:
+    from ..scoring.snapshot import Snapshot
+    from .node_spans import Nodes
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+#: Scores of a node: its own vector's, its best sentence's, BM25.
+STAGES = ("dense", "sentence", "sparse")
+#: Queries of the sample, nodes of each level, and sentences that these hold together at most: with them saving 236,568
+#: nodes takes .6 s of the processor, and a million 1.3 s.
+QUERIES, NODES, SENTENCES = 48, 1024, 16_384
+#: Sentences of fewer characters are no queries. Words of one that BM25 is asked for: on 300 questions of mixed breadth
+#: F1 within 500 words is .248 with 4, .245 with 8, .215 with all, as questions have few.
+LEAST_ASKED, WORDS = 24, 4
+#: Scores above the last halving that is kept: fewer say little. Levels with fewer than 2^7 scores have the scale of the
+#: next finer one.
+ABOVE, LEAST, MOST = 8, 128, 13
+#: Bits for a cosine of 1 where not even sentences have a scale.
+UNKNOWN = 8.0
+#: Share of rows that may come or go before the scales of a saved index are made again.
+STALE = 0.2
+#: BM25 scores that are held at a time.
+_HELD = 1 << 23
+
+
+def halvings(scores: npt.ArrayLike) -> list[float]:
+    """The scores that 1/2, 1/4, 1/8 ... of them exceed, as far as :data:`ABOVE` do; empty of fewer than :data:`LEAST`.
+
+    Example:
+        >>> halvings(np.arange(256))
+        [127.0, 191.0, 223.0, 239.0, 247.0]
+    """
+    ordered = np.sort(np.asarray(scores, np.float64).reshape(-1))
+    n = len(ordered)
+    if n < LEAST:
+        return []
+    above = [n >> j for j in range(1, MOST + 1) if n >> j >= ABOVE]
+    return [float(ordered[n - 1 - each]) for each in above]
+
+
+def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
+    """What scores are worth by a scale of :func:`halvings`: 0 up to the median, then one for each halving.
+
+    Between two halvings it grows evenly, and above the last one, where nothing is known, ever slower: b bits more, at
+    the pace of the three before it, count as sqrt(1 + 2b) - 1.
+
+    Example:
+        >>> bits([0.0, 0.25, 0.5, 0.75], [-1.0, 0.0, 0.125, 0.5, 1.75]).tolist()
+        [0.0, 0.0, 0.5, 2.0, 5.0]
+    """
+    found = np.asarray(scores, np.float64)
+    return _Table([scale]).bits(np.zeros(found.shape, np.int64), found)
+
+
+class _Table:
+    """Several scales, by which scores are worth something at once: of five levels one call takes a fifth of five."""
+
+    def __init__(self, scales: Sequence[Sequence[float]]) -> None:
+        longest = max(4, *(len(scale) for scale in scales))
+        self.known = np.zeros((len(scales), longest))
+        self.last = np.full(len(scales), longest - 1)
+        self.step = np.ones(len(scales))
+        self.there = np.array([len(scale) >= 4 for scale in scales])
+        for place, scale in enumerate(scales):
+            if self.there[place]:
+                own = np.asarray(scale, np.float64)
+                self.known[place] = np.append(own, np.full(longest - len(own), np.inf))
+                self.last[place] = len(scale) - 1
+                self.step[place] = max((own[-1] - own[-4]) / 3, 1e-3)
+
+    def bits(self, which: npt.NDArray[Any], found: F64) -> F64:
+        """:func:`bits` of scores, each by its own scale."""
+        there, last = self.there[which], self.last[which]
+        at = (self.known[which] < found[..., None]).sum(axis=-1)  # known[at - 1] < found <= known[at]
+        low, high = self.known[which, np.clip(at - 1, 0, last)], self.known[which, np.minimum(at, last)]
+        width = np.where(high > low, high - low, self.step[which])
+        share = (found - low) / width
+        beyond = np.sqrt(1 + 2 * np.maximum(share, 0.0)) - 1
+        worth = np.where(at == 0, 0.0, (at - 1) + np.where(at > last, beyond, share))
+        return np.asarray(np.where(there, worth, UNKNOWN * np.maximum(found, 0.0)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Scales of an index.
+
+    Attributes:
+        scales: of each level and stage :func:`halvings`. sizes: of each level the nodes whose finest it is. rows: those
+            that could be found when they were made.
+    """
+
+    scales: dict[str, dict[str, list[float]]]
+    sizes: dict[str, int]
+    rows: int
+    _tables: dict[tuple[str, tuple[str, ...]], _Table] = field(default_factory=dict, repr=False, compare=False)
+
+    def bits(self, names: Sequence[str], level: npt.NDArray[Any], stage: str, scores: npt.ArrayLike) -> F64:
+        """What scores of nodes are worth, the finest level of each being one of ``names``, by its place."""
+        key = stage, tuple(names)
+        if key not in self._tables:
+            self._tables[key] = _Table([self.scales.get(name, {}).get(stage, []) for name in names])
+        return self._tables[key].bits(level, np.asarray(scores, np.float64))
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest holds of it."""
+        return {"rows": self.rows, "sizes": self.sizes, "scales": self.scales}
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any] | None) -> Calibration | None:
+        """Of what :meth:`facts` gave; None of an index without any."""
+        return None if facts is None else cls(dict(facts["scales"]), dict(facts["sizes"]), int(facts["rows"]))
+
+    def is_stale(self, rows: int, levels: Iterable[str]) -> bool:
+        """Return whether the rows that can be found, or the levels, are others by now."""
+        return abs(rows - self.rows) > STALE * self.rows or set(self.scales) != set(levels)
+
+
+def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
+    """Scales of what an index holds now; the same for the same rows."""
+    asked = _queries(snapshot, nodes)
+    scales: dict[str, dict[str, list[float]]] = {}
+    before: dict[str, list[float]] = {}
+    for place, level in enumerate(nodes.names):
+        own = _sample(nodes, place)
+        pairs: dict[str, list[Any]] = {stage: [] for stage in STAGES}
+        for row, probe, sparse in asked:
+            others = nodes.document[own] != nodes.document[row]
+            chosen = own[others] if others.any() else own
+            found = nodes.scores(snapshot, probe, chosen, sparse)
+            for stage, scores in found.items():
+                pairs[stage].append(scores)
+        made = {stage: halvings(np.concatenate(each)) for stage, each in pairs.items() if each}
+        before = {stage: scale or before.get(stage, []) for stage, scale in made.items()}
+        scales[level] = before
+    sizes = {level: len(rows) for level, rows in zip(nodes.names, nodes.rows_of, strict=True)}
+    return Calibration(scales, sizes, int(snapshot.alive.sum()))
+
+
+def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Subquery, Any]]:
+    """(row, what it is searched by, BM25 of all rows) of sentences, spread evenly."""
+    rows = nodes.sentences
+    rows = rows[nodes.end[rows] - nodes.start[rows] >= LEAST_ASKED]
+    rows = rows[spread(len(rows), QUERIES)]
+    texts = [str(value["text"]) for value in snapshot.chunks.values(rows)]
+    assert snapshot.pooled is not None
+    vectors = snapshot.pooled.rows(rows)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+    analyzer, bm25 = snapshot.layout.analyzer, snapshot.bm25
+    found: list[tuple[int, Subquery, Any]] = []
+    together = max(1, _HELD // max(1, snapshot.rows))
+    for begin in range(0, len(rows), together):
+        own = slice(begin, begin + together)
+        terms = [None if analyzer is None else analyzer.terms(_rarest(snapshot, text)) for text in texts[own]]
+        known = None if bm25 is None else bm25.scores([each for each in terms if each is not None])
+        for place, (row, vector) in enumerate(zip(rows[own].tolist(), vectors[own], strict=True)):
+            sparse = None if known is None else known[place]
+            found.append((row, Subquery(terms=terms[place], vector=vector), sparse))
+    return found
+
+
+def _rarest(snapshot: Snapshot, text: str) -> str:
+    """The words of a text with the rarest terms, each once; of equals the first."""
+    assert snapshot.layout.analyzer is not None
+    assert snapshot.bm25 is not None
+    terms = {word: snapshot.layout.analyzer.terms(word) for word in text.split()}
+    weights = snapshot.bm25.idf([term for own in terms.values() for term in own])
+    rarity = {word: max((weights.get(term, 0.0) for term in own), default=0.0) for word, own in terms.items()}
+    return " ".join(sorted(terms, key=lambda word: -rarity[word])[:WORDS])
+
+
+def _sample(nodes: Nodes, place: int) -> I64:
+    """Nodes whose finest level this is, spread evenly, with no more sentences than :data:`SENTENCES`."""
+    rows: I64 = nodes.rows_of[place]
+    held = max(1.0, float((nodes.last[rows] - nodes.first[rows]).mean())) if len(rows) else 1.0
+    return np.asarray(rows[spread(len(rows), min(NODES, max(16, int(SENTENCES / held))))])
+
+
+def spread(count: int, most: int) -> I64:
+    """At most ``most`` of so many places, evenly.
+
+    Example:
+        >>> spread(10, 4).tolist(), spread(3, 4).tolist()
+        ([1, 3, 6, 8], [0, 1, 2])
+    """
+    if count <= most:
+        return np.arange(count, dtype=np.int64)
+    return np.asarray((2 * np.arange(most, dtype=np.int64) + 1) * count // (2 * most), np.int64)

@@ -1,0 +1,258 @@
+"""The terms of a text that BM25 counts: words in one spelling, character n-grams of them, or both by language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from . import characters, english_words
+
+#: How texts become words. 1: runs of letters, digits and underscores, case folded, as indexes of before 2 have it.
+#: 2: marks belong to words, and spellings that mean the same are one. 3: what was written without spaces is counted by
+#: single characters and pairs, and diacritics may be folded. 4: so are Thai, Lao, Tibetan, Burmese and Khmer, and unit
+#: "auto" decides for each text.
+VERSION = 4
+#: Begins an n-gram that is counted beside its word.
+GRAM_MARK = "~"
+
+_WORD = re.compile(r"\w+")
+#: A word tells so many times as much of a text's language as a single, pair or triple of unspaced letters.
+_WORD_SAYS = 4
+#: ASCII in small letters, all but words as spaces: with ``split`` 3 times as fast as an expression.
+_ASCII_WORDS = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What is ignored; that or a mark; words with the marks that belong to them. 20 ms, once a process."""
+    marks = characters.marks()
+    # Beyond the basic plane one range for all: re looks the others up in a table, and would try these one by one.
+    rare = [*(each for each in (*characters.IGNORED, *marks) if each[1] < 0x10000), (0x10000, 0x10FFFF)]
+    return (
+        re.compile(f"[{_set(characters.IGNORED)}]+"),
+        re.compile(f"[{_set(rare)}]"),
+        re.compile(rf"\w+(?:[{_set(marks)}]+\w*)*"),
+    )
+
+
+@cache
+def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of an unspaced letter; of one with its marks; of runs of these, and of others, in a word."""
+    every = _set(characters.unspaced(version))
+    letter = f"[{every}]"
+    return re.compile(letter), re.compile(rf"{letter}\W*"), re.compile(rf"(?:{letter}\W*)+|[^{every}]+")
+
+
+@cache
+def _tripled() -> re.Pattern[str]:
+    """Return the pattern of an unspaced letter that triples begin with."""
+    return re.compile(f"[{_set(characters.TRIPLED)}]")
+
+
+def _set(ranges: Iterable[tuple[int, int]]) -> str:
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+def folded(text: str) -> str:
+    """A text in one case and spelling: what a reader takes for the same letters is the same string.
+
+    Case folding, then the compatibility composition of Unicode, so that composed and decomposed letters, full and half
+    widths and ligatures are one, and without what a word is the same without.
+
+    Example:
+        >>> folded("İstanbul"), folded("Украї́на"), folded("ﬁnal Cafe\u0301") == "final café"
+        ('istanbul', 'україна', True)
+    """
+    if text.isascii():
+        return text.lower()
+    case = text.casefold()
+    found = unicodedata.normalize("NFKC", case)
+    if found is not case:  # new letters may have come, capitals among them, as of a trademark sign
+        found = unicodedata.normalize("NFC", found.casefold())
+    ignored, rare, _ = _patterns()
+    return ignored.sub("", found) if rare.search(found) else found
+
+
+def without_diacritics(text: str) -> str:
+    """A text as :func:`folded` has it, in plain letters.
+
+    Example:
+        >>> without_diacritics(folded("Łódź, Đà Nẵng, Tromsø, Ещё, أحمد, が"))
+        'lodz, da nang, tromso, еще, احمد, が'
+    """
+    return text if text.isascii() else text.translate(characters.plain_letters())
+
+
+class Analyzer:
+    """Splits texts into terms.
+
+    Args:
+        unit: ``"words"``: maximal runs of letters, digits, underscores and the marks that belong to them, as
+            :func:`folded` spells them (an apostrophe or hyphen parts words); ``"ngrams"``: the character n-grams of
+            those words, which inflected languages need; ``"auto"``: words, and n-grams of those that are not English
+            (:mod:`pychunk.index.lexical.english_words`).
+        ngram: characters of an n-gram; a word is padded by one ``_`` on both sides, shorter ones stay whole.
+        stemmer: a language of the Snowball stemmers, such as ``"english"``; ``None`` leaves words as they are.
+        stop_words: words that are left out.
+        fold_diacritics: letters count without their diacritics (see :func:`without_diacritics`): what was typed on a
+            keyboard without them is found, and words that they alone tell apart are one.
+        cjk_bigrams: in Chinese, Japanese and Korean each character is a term, and each pair of neighbours, whatever the
+            unit, so that a word is found within a sentence; in Thai, Lao, Tibetan, Burmese and Khmer each triple, too;
+            ``False``: the text between spaces or punctuation is a word there.
+        version: which analysis; an index keeps the one that it was made with. Before 3 there were neither pairs nor
+            folding of diacritics, before 4 neither unit ``"auto"`` nor pairs of Thai, Lao, Tibetan, Burmese, Khmer.
+
+    Raises:
+        ValueError: an unknown unit, language or version; ImportError: a stemmer without the extra ``index``.
+
+    Example:
+        >>> Analyzer().terms("The Cat's tail, 1984.")
+        ['the', 'cat', 's', 'tail', '1984']
+        >>> Analyzer().terms("हिन्दी विश्व")
+        ['हिन्दी', 'विश्व']
+        >>> Analyzer(unit="ngrams", ngram=3).terms("Katze")
+        ['_ka', 'kat', 'atz', 'tze', 'ze_']
+        >>> Analyzer().terms("在北京3天")
+        ['在', '在北', '北', '北京', '京', '3', '天']
+        >>> Analyzer(fold_diacritics=True).terms("Crème brûlée")
+        ['creme', 'brulee']
+        >>> Analyzer("auto").terms("Она спит"), Analyzer("auto").terms("She is asleep")
+        (['она', 'спит', '~_она', '~она_', '~_спи', '~спит', '~пит_'], ['she', 'is', 'asleep'])
+    """
+
+    def __init__(
+        self,
+        unit: str = "words",
+        *,
+        ngram: int = 4,
+        stemmer: str | None = None,
+        stop_words: Sequence[str] = (),
+        fold_diacritics: bool = False,
+        cjk_bigrams: bool = True,
+        version: int = VERSION,
+    ) -> None:
+        if unit not in ("words", "ngrams", "auto"):
+            raise ValueError(f"unit must be 'words', 'ngrams' or 'auto'; got {unit!r}")
+        if ngram < 1:
+            raise ValueError(f"ngram must be at least 1; got {ngram}")
+        for name, value in (("fold_diacritics", fold_diacritics), ("cjk_bigrams", cjk_bigrams)):
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} must be True or False; got {value!r}")
+        if version not in range(1, VERSION + 1):
+            raise ValueError(f"version must be from 1 to {VERSION}; got {version!r}")
+        if unit == "auto" and version < 4:
+            raise ValueError(f"unit 'auto' is of version 4; got version {version}")
+        self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
+        self.fold_diacritics, self.cjk_bigrams = fold_diacritics and version > 2, cjk_bigrams and version > 2
+        self.stop_words = frozenset(map(self.folded, stop_words))
+        #: Frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded as words are.
+        self.frequent = (
+            english_words.plain_words(self.folded) if self.fold_diacritics else english_words.frequent_words()
+        )
+        self.stem = _stemmer(stemmer) if stemmer else None
+
+    def options(self) -> dict[str, Any]:
+        """What makes an equal analyzer again."""
+        return {
+            "unit": self.unit,
+            "ngram": self.ngram,
+            "stemmer": self.stemmer,
+            "stop_words": sorted(self.stop_words),
+            "fold_diacritics": self.fold_diacritics,
+            "cjk_bigrams": self.cjk_bigrams,
+            "version": self.version,
+        }
+
+    def folded(self, text: str) -> str:
+        """A text as its words are compared."""
+        if self.version == 1:
+            return text.casefold()
+        return without_diacritics(folded(text)) if self.fold_diacritics else folded(text)
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text, repeated ones too: in order, and then n-grams beside words."""
+        words, mixed = self._split(text)
+        return self._with_grams(words, mixed, False) if self.unit == "auto" else self._plain(words, mixed)
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the terms to look for: those of :meth:`terms`, and n-grams of Latin words unless a text is English.
+
+        A query may be too short to tell. N-grams that no text has do not change scores.
+
+        Example:
+            >>> Analyzer("auto").terms("Pumpwerk"), Analyzer("auto").query_terms("Werk")
+            (['pumpwerk'], ['werk', '~_wer', '~werk', '~erk_'])
+        """
+        words, mixed = self._split(text)
+        return self._with_grams(words, mixed, True) if self.unit == "auto" else self._plain(words, mixed)
+
+    def _split(self, text: str) -> tuple[list[str], bool]:
+        """Return the words of a text, folded, and whether they may hold unspaced letters."""
+        if self.version == 1:
+            return _WORD.findall(text.casefold()), False
+        if text.isascii():
+            return text.translate(_ASCII_WORDS).split(), False
+        text = self.folded(text)
+        _, rare, pattern = _patterns()
+        words = (pattern if rare.search(text) else _WORD).findall(text)  # which takes 0.4 of the time
+        return words, self.cjk_bigrams and bool(_unspaced(self.version)[0].search(text))
+
+    def _plain(self, words: list[str], mixed: bool) -> list[str]:
+        if mixed:
+            return [term for word in words for term in self._mixed(word)]
+        return self._terms_of(words)
+
+    def _with_grams(self, words: list[str], mixed: bool, query: bool) -> list[str]:
+        """Return terms, and n-grams of words: all of a text that is not English, of others those in other letters."""
+        found = list(self._plain(words, mixed))
+        unspaced: set[str] = set()
+        if mixed:
+            letter, _, runs = _unspaced(self.version)
+            unspaced = {term for term in found if letter.match(term)}
+            words = [run for word in words for run in runs.findall(word) if not letter.match(run)]
+        own, others = english_words.evidence(words, self.frequent)
+        foreign = _WORD_SAYS * (others - own) + len(unspaced) > 0 or (query and not own)
+        for word in words:
+            if (foreign or english_words.script(word) == "other") and len(word) + 2 > self.ngram:
+                grams = self._grams(f"_{word}_") if word not in self.stop_words else []
+                found += [GRAM_MARK + gram for gram in grams]
+        return found
+
+    def _terms_of(self, words: list[str]) -> list[str]:
+        if self.stop_words:
+            words = [word for word in words if word not in self.stop_words]
+        if self.stem:
+            words = self.stem(words)
+        if self.unit != "ngrams":
+            return words
+        return [gram for word in words for gram in self._grams(f"_{word}_")]
+
+    def _mixed(self, word: str) -> Iterator[str]:
+        """Yield the terms of a word that may hold unspaced letters: of these single ones and pairs, as they are."""
+        letter, single, runs = _unspaced(self.version)
+        for run in runs.findall(word):
+            if not letter.match(run):
+                yield from self._terms_of([run])
+                continue
+            singles = single.findall(run)
+            for at, first in enumerate(singles):
+                many = 3 if self.version > 3 and _tripled().match(first) else 2
+                terms = ["".join(singles[at : at + size]) for size in range(1, min(many, len(singles) - at) + 1)]
+                yield from (term for term in terms if term not in self.stop_words)
+
+    def _grams(self, word: str) -> list[str]:
+        return [word[i : i + self.ngram] for i in range(max(1, len(word) - self.ngram + 1))]
+
+
+def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    try:
+        import Stemmer
+    except ImportError as error:
+        raise ImportError('stemmers come with: pip install "pychunk-native[index]"') from error
+    if language not in Stemmer.algorithms():
+        raise ValueError(f"stemmer must be one of {', '.join(Stemmer.algorithms())}; got {language!r}")
+    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language).stemWords
+    return stem

@@ -1,0 +1,115 @@
+"""The learned planner: what each range of levels is expected to bring (``pychunk train planner``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._util.weights import read_weights
+from ...encoders import static_encoder
+from ...encoders.model_cache import loaded
+from .planner import Metadata, unreadable
+from .planner_features import features
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    F32 = npt.NDArray[np.float32]
+
+FACTS = "planner.json"
+#: The words that a plan is for where nobody says how many are handed over.
+WORDS = 500
+
+
+class PlanModel:
+    """A network of one hidden layer: of what ``plan_features`` sees, the expected character F1 of each range of levels
+    within each budget of words, and how much of that is owed to narrow questions.
+
+    A narrow question has a tenth of the F1 of others at best, as its answer is short: by expected F1 alone a few broad
+    questions would outweigh it, and where a query might be either the narrow one would be given up. So a range counts
+    its expected F1 and ``caution - 1`` times the narrow part of it, where ``caution`` is the least at which narrow
+    questions about articles that training did not see lost nothing (:mod:`pychunk.training.planner`).
+
+    Args:
+        path: folder with ``planner.json`` and the weights that it names; default: the model that pychunk ships.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of a newer format.
+    """
+
+    def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
+        self.path = Path(path)
+        remedy = "train it again with pychunk train planner, or install pychunk again"
+        self.facts, stored = read_weights(
+            self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution")
+        )
+        self.parts: dict[str, F32] = {name: value.astype(np.float32) for name, value in stored.items()}
+        self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
+        self.budgets = [int(words) for words in self.facts["budgets"]]
+        self.caution = float(self.facts["caution"])
+
+    def expected(self, seen: F32) -> F32:
+        """float32[2, ranges, budgets] of features float32[inputs]: expected F1, and the part of narrow questions."""
+        own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
+        hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
+        out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
+        return out.reshape(2, len(self.ranges), len(self.budgets))
+
+    def worth(self, expected: F32) -> F32:
+        """float32[ranges, budgets]: what ranges are chosen by."""
+        found: F32 = expected[0] + np.float32(self.caution - 1) * expected[1]
+        return found
+
+
+def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:
+    """The model in a directory, loaded once."""
+    return loaded(path, FACTS, lambda: PlanModel(path), PlanModel)
+
+
+class ModelPlanner:
+    """The range of levels that is worth most within the words that are handed over.
+
+    Made for English and for hits by the vectors of one encoder: of an index of another one it raises, so that ``fixed``
+    answers.
+
+    Args:
+        path: folder of the model; default: the one that pychunk ships.
+    """
+
+    looks = True
+    timeout = None
+
+    def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
+        self.model = model(path)
+
+    def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
+        """(low, high, why).
+
+        Raises:
+            ValueError: an index of another encoder, or with no two levels that the model knows; no first pass.
+        """
+        levels = metadata.levels
+        reason = unreadable(query)
+        if reason:
+            return levels[0], levels[-1], reason
+        wanted = self.model.facts["encoder"]
+        if metadata.encoder != wanted:
+            raise ValueError(
+                f"the planner in {self.model.path} is for hits of {wanted}; these are of {metadata.encoder}"
+            )
+        known = [number for number, pair in enumerate(self.model.ranges) if set(pair) <= set(levels)]
+        if len(known) < 2:
+            names = ", ".join(dict.fromkeys(level for pair in self.model.ranges for level in pair))
+            raise ValueError(f"the planner chooses among {names}; the index has {', '.join(levels)}")
+        words = metadata.words or WORDS
+        budget = int(np.argmin([abs(np.log(words / each)) for each in self.model.budgets]))
+        expected = self.model.expected(features(query, metadata))
+        best = known[int(np.argmax(self.model.worth(expected)[known, budget]))]
+        low, high = self.model.ranges[best]
+        assert metadata.fine is not None
+        spread = len(np.unique(metadata.fine.document))
+        of = f"best {len(metadata.fine.document)} sentences of {spread} document{'s' * (spread != 1)}"
+        share = min(1.0, max(0.0, float(expected[0, best, budget])))
+        return low, high, f"expected F1 {share:.2f} within {words} words, {of}"

@@ -1,0 +1,346 @@
+"""Which levels of an index to search for a query: planners, what they are told, and what is done where one fails.
+
+A planner is anything that is called as ``plan(query, metadata)`` and returns the finest and the coarsest level worth
+searching, ``(low, high)``, or ``(low, high, why)``. Source of the idea: SmartChunk, whose planner is told of the one
+document that is meant. Here nobody says which that is: a first cheap pass over the finest and the coarsest level shows
+how sharply scores peak, and over how many documents they spread.
+"""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..._util.lazy_imports import by_name
+from .. import argument_checks
+from ..levels import level_ranking
+from ..scoring.ranking import Ranking
+from ..search import query_rewriting as rewriting
+from ..search.hits import DocumentHits, Hits
+from ..search.search_options import SearchOptions
+from .planner_timeout import TimedPlanner
+from .term_statistics import Terms, terms_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from ..scoring.subqueries import Subquery
+    from ..search.searcher import Searcher
+
+    F32 = npt.NDArray[np.float32]
+    I64 = npt.NDArray[np.int64]
+
+logger = logging.getLogger(__name__)
+
+#: Hits of the first pass, and hits of the search after it for which it looks ahead at most.
+FIRST, MOST_HITS = 32, 256
+#: Planners by name, and where their classes are.
+PLANNERS = {
+    "fixed": ("pychunk.index.planners.planner", "FixedLevels"),
+    "rules": ("pychunk.index.planners.rule_planner", "Rules"),
+    "learned": ("pychunk.index.planners.model_planner", "ModelPlanner"),
+    "llm": ("pychunk.index.planners.llm_planner", "LLMPlanner"),
+}
+#: The levels that do best for all queries alike within 500 words, where an index has them
+#: (bench/levels/mixed_breadth.py).
+BEST_FIXED = ("paragraph", "document")
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """The best hits of one level, best first.
+
+    Attributes:
+        score, dense, sparse: float32[n]: what they are ranked by, cosines, BM25 as a share of its bound; zeros where an
+            index has no terms.
+        document, start, end: int64[n]: a number for each document, characters.
+    """
+
+    score: F32
+    dense: F32
+    sparse: F32
+    document: I64
+    start: I64
+    end: I64
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a planner is told besides the query.
+
+    Attributes:
+        levels: of the index, from fine to coarse.
+        nodes: how many nodes are at each.
+        words: how many are handed over; None: nobody said.
+        fine, coarse: the first pass over the finest and the coarsest level; None for planners that do not ask for it.
+        vector: float32[dim], the query's; None in the same case, or without an encoder.
+        encoder: the fingerprint of the encoder of the index.
+        terms: of the query, beside a first pass; None where the index counts none.
+    """
+
+    levels: tuple[str, ...]
+    nodes: tuple[int, ...] = ()
+    words: int | None = None
+    fine: FirstPass | None = None
+    coarse: FirstPass | None = None
+    vector: F32 | None = None
+    encoder: str = ""
+    terms: Terms | None = None
+
+
+class Plan(NamedTuple):
+    """The levels that a planner chose.
+
+    Attributes:
+        low, high: the finest and the coarsest level that is searched.
+        why: in a few words.
+        failed: the planner raised, did not answer in time, or gave no such pair of levels: these are those of
+            ``fixed``, or of the planner that its ``otherwise`` names.
+    """
+
+    low: str
+    high: str
+    why: str
+    failed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.low if self.low == self.high else f'{self.low} to {self.high}'}: {self.why}"
+
+
+Planner = Callable[[str, Metadata], "tuple[str, str] | tuple[str, str, str]"]
+
+
+class FixedLevels:
+    """The same levels for each query: those given, else :data:`BEST_FIXED` where an index has them, else all.
+
+    Example:
+        >>> FixedLevels()("Who?", Metadata(("sentence", "paragraph", "section", "document")))
+        ('paragraph', 'document', 'fixed')
+        >>> FixedLevels()("Who?", Metadata(("sentence", "256", "document")))
+        ('sentence', 'document', 'fixed')
+    """
+
+    looks = False
+    timeout = None
+
+    def __init__(self, low: str | None = None, high: str | None = None) -> None:
+        self.low, self.high = low, high
+
+    def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
+        known = metadata.levels
+        low, high = BEST_FIXED if set(BEST_FIXED) <= set(known) else (known[0], known[-1])
+        return self.low or low, self.high or high, "fixed"
+
+
+def load(plan: Any) -> Planner:
+    """A planner by its name, or itself.
+
+    Raises:
+        ValueError: an unknown name.
+        TypeError: neither a name nor callable.
+    """
+    if isinstance(plan, str):
+        if plan not in PLANNERS:
+            raise ValueError(f"plan must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r}")
+        made: Planner = by_name(*PLANNERS[plan])()
+        return made
+    if not callable(plan):
+        raise TypeError(f"plan must be a name or a function (query, metadata) -> (low, high); got {plan!r:.80}")
+    found: Planner = plan
+    return found
+
+
+def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None = None) -> Plan:
+    """What a planner says of one query, checked; of one without words the widest levels.
+
+    Where a planner raises, does not answer in time (:data:`.planner_timeout.SECONDS`, or its attribute ``timeout``), or
+    answers with what is no pair of levels of the index, the finer first, ``fixed`` answers, or the planner that its
+    attribute ``otherwise`` names, and ``failed`` says so.
+
+    Args:
+        ask: what was made of the planner for several queries, :class:`.planner_timeout.TimedPlanner`.
+
+    Example:
+        >>> known = Metadata(("sentence", "document"))
+        >>> print(decide(lambda query, metadata: ("document", "sentence"), "Who?", known))
+        sentence to document: fixed, as the planner returned ('document', 'sentence')
+        >>> print(decide(FixedLevels(), "  ", known))
+        sentence to document: the query is empty
+    """
+    levels = metadata.levels
+    if not query.strip():
+        return Plan(levels[0], levels[-1], "the query is empty")
+    ask = ask or TimedPlanner(planner)
+    try:
+        answer: Any = ask(query, metadata)
+    except Exception as error:  # whatever it is, the search goes on
+        reason = f"the planner failed: {error}"
+    else:
+        reason = f"the planner returned {answer!r:.80}"
+        if isinstance(answer, (tuple, list)) and len(answer) in (2, 3) and all(isinstance(one, str) for one in answer):
+            low, high, *why = answer
+            if low in levels and high in levels and levels.index(low) <= levels.index(high):
+                return Plan(low, high, why[0] if why else getattr(planner, "__name__", type(planner).__name__))
+    other = getattr(planner, "otherwise", "fixed")
+    logger.warning("%s; levels are those of %r", reason, other)
+    if other != "fixed":
+        plan = decide(load(other), query, metadata)
+        return Plan(plan.low, plan.high, f"{other}, as {reason}: {plan.why}", failed=True)
+    low, high, _ = FixedLevels()(query, metadata)
+    return Plan(low, high, f"fixed, as {reason}", failed=True)
+
+
+def looks(planner: Planner) -> bool:
+    """Whether a planner is told of a first pass: functions are, unless their attribute ``looks`` is False."""
+    return bool(getattr(planner, "looks", True))
+
+
+def metadata_of(
+    searcher: Searcher,
+    probes: Sequence[Sequence[Subquery]],
+    *,
+    words: int | None = None,
+    encoder: str = "",
+    ranking: Ranking | None = None,
+    hits: int = 5,
+    threads: int | None = None,
+) -> list[Metadata]:
+    """What planners are told of each query.
+
+    Args:
+        probes: what each is searched by, with the terms and vectors that ``ranking`` asks for.
+        ranking: of the first pass; None: without one. hits: how many the search after it asks for across levels, which
+            finds its best sentences looked for.
+
+    Raises:
+        ValueError: an index without levels.
+    """
+    known = searcher.levels
+    if not known:
+        raise ValueError(
+            "plan= is for an index of levels: make one by pychunk index --levels, or add what "
+            "pychunk.Hierarchy.chunks() gives"
+        )
+    names = tuple(known)
+    nodes = searcher.level_sizes
+    if ranking is None:
+        return [Metadata(names, nodes, words, encoder=encoder) for _ in probes]
+    coarse, coarse_rows = _passes(searcher, probes, ranking, names[-1], threads)
+    searcher.look_ahead(probes, level_ranking.sentences_for(hits), threads, coarse_rows)
+    fine, fine_rows = _passes(searcher, probes, ranking, names[0], threads)
+    terms = terms_of(searcher, [list(own[0].terms or ()) for own in probes], fine_rows, coarse_rows)
+    return [
+        Metadata(names, nodes, words, one, other, own[0].vector, encoder, held)
+        for own, one, other, held in zip(probes, fine, coarse, terms, strict=True)
+    ]
+
+
+def _passes(
+    searcher: Searcher, probes: Sequence[Sequence[Subquery]], ranking: Ranking, level: str, threads: int | None
+) -> tuple[list[FirstPass], list[I64]]:
+    """(the best hits of each query, their rows)."""
+    found = []
+    rows = []
+    allowed = searcher.allowed(None, None, [level])
+    for ranked, names, _ in searcher.rank(probes, FIRST, ranking, allowed, threads, names=[level]):
+        parts = dict(zip(names, ranked.parts, strict=True))
+        none = np.zeros(len(ranked.chunks), np.float32)
+        dense, sparse = parts.get("chunk", parts.get("dense", none)), parts.get("sparse", none)
+        found.append(FirstPass(ranked.scores, dense, sparse, *searcher.places(ranked.chunks)))
+        rows.append(ranked.chunks)
+    return found, rows
+
+
+#: What searches: queries, their vectors, options to hits.
+Searches = Callable[[Any, Any, SearchOptions], Hits[Any]]
+
+
+class Searchable(Protocol):
+    """An index, as planners see it."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def plan_metadata(self) -> Callable[..., list[Metadata]]: ...
+
+
+def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]:
+    """What a planner, or the one of that name, says of each query; ``told``: of :meth:`Index.plan_metadata`."""
+    planner = load(plan)
+    texts = argument_checks.texts(queries)
+    metadata = index.plan_metadata(texts, look=looks(planner), **told)
+    ask = TimedPlanner(planner)
+    return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
+
+
+def searched(
+    index: Searchable, search: Searches, queries: Any, query_vectors: Any, options: SearchOptions
+) -> Hits[Any]:
+    """Return what a search finds at the levels planned for each query; queries of the same levels together.
+
+    Args:
+        search: what searches without a plan.
+        options: whose ``plan`` is a planner, its name, or the plans, one a query.
+
+    Raises:
+        ValueError: levels as well; queries that are vectors alone; another number of plans than of queries.
+    """
+    if options.levels is not None:
+        raise ValueError("levels= and plan= both say which levels to search: pass one of them")
+    if queries is None:
+        raise ValueError("a planner reads the queries' texts; query_vectors came without")
+    queries = [queries] if isinstance(queries, str) else list(queries)
+    texts = rewriting.choices(queries)[0] if options.rewrite == "options" else queries
+    chosen = options.plan
+    if not isinstance(chosen, (list, tuple)):
+        if not index.schema.names:
+            return search(queries, query_vectors, replace(options, plan=None))
+        told = {"words": options.words, "threads": options.threads}
+        chosen = plans(index, chosen, texts, hits=_hits(options), **told)
+    if len(chosen) != len(queries):
+        raise ValueError(f"plan must have one plan for each of {len(queries)} queries; got {len(chosen)}")
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row, each in enumerate(chosen):
+        groups.setdefault((each.low, each.high), []).append(row)
+    found: list[Any] = [None] * len(queries)
+    for pair, rows in groups.items():
+        vectors = None if query_vectors is None else np.atleast_2d(np.asarray(query_vectors))[rows]
+        lists = search([queries[row] for row in rows], vectors, replace(options, plan=None, levels=pair))
+        for row, hits in zip(rows, lists, strict=True):
+            found[row] = Hits(_told(hit, str(chosen[row])) for hit in hits)
+    return Hits(found)
+
+
+def _hits(options: SearchOptions) -> int:
+    """How many hits a search with these options looks for, as far as it is worth looking ahead for them."""
+    argument_checks.whole("k", options.k, 1)
+    if options.rerank:
+        argument_checks.whole("depth", options.depth, 1)
+    return min(int(options.count), MOST_HITS)
+
+
+def _told(hit: Any, plan: str) -> Any:
+    if isinstance(hit, DocumentHits):
+        return replace(hit, hits=tuple(_told(each, plan) for each in hit.hits))
+    return replace(hit, scores={**hit.scores, "plan": plan})
+
+
+def unreadable(query: str) -> str | None:
+    """Why planners that were made with English questions do not read a query; None where they do.
+
+    Example:
+        >>> unreadable("Хто перетнув Анди?"), unreadable("Who crossed the Andes?"), unreadable("?!")
+        ('the query is in another script', None, 'the query has no words')
+    """
+    letters = [character for character in query if character.isalpha()]
+    if not letters:
+        return None if any(character.isdigit() for character in query) else "the query has no words"
+    latin = sum(character.isascii() or unicodedata.name(character, "").startswith("LATIN") for character in letters)
+    return None if 2 * latin >= len(letters) else "the query is in another script"

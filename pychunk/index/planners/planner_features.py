@@ -1,0 +1,177 @@
+"""What a learned planner sees of a query and of the first pass over an index."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .planner import FirstPass, Metadata
+    from .term_statistics import Held, Terms
+
+    F32 = npt.NDArray[np.float32]
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+#: Words that questions begin with or turn on, in groups.
+FORMS = (
+    r"\bwh(o|om|ose)\b",
+    r"\bwhen\b",
+    r"\bwhere\b",
+    r"\bwhich\b",
+    r"\bwhat\b",
+    r"\bhow (many|much|long|old|far|often)\b",
+    r"\bhow\b",
+    r"\bwhy\b",
+    r"\b(compare|difference|differ|versus|both)\b",
+    r"\b(summari[sz]e|summary|overview|describe|explain)\b",
+    r"\?",
+    r":",
+    r"\.\s*$",
+    r"^\W*(is|are|was|were|the|an?)\b",
+)
+_COMPILED = tuple(map(re.compile, FORMS))
+#: How many of the best hits shares are taken of.
+_TOP = (4, 8, 32)
+#: Characters between sentences of one paragraph, mostly.
+_NEAR = 500
+
+
+def features(query: str, metadata: Metadata) -> F32:
+    """float32[inputs]: form and length of the query, what the first pass shows, how rare its terms are and which of
+    them the best sentences and documents hold.
+
+    How long documents are, how many sections they have and which documents were found is not in it: such numbers tell
+    collections apart, not questions.
+
+    Raises:
+        ValueError: metadata without a first pass.
+    """
+    if metadata.fine is None or metadata.coarse is None:
+        raise ValueError("a learned planner needs the first pass: Index.plan_metadata(..., look=True)")
+    seen = [*_form(query), *_pass(metadata.fine), *_pass(metadata.coarse), *_between(metadata)]
+    return np.array([*seen, *_terms(metadata.terms)], np.float32)
+
+
+def _form(query: str) -> list[float]:
+    lower = query.casefold()
+    words = _WORD.findall(query)
+    count = max(1, len(words))
+    own = [float(each.search(lower) is not None) for each in _COMPILED]
+    capitals = sum(word[0].isupper() for word in words)
+    return [
+        *own,
+        min(len(words), 40) / 10,
+        math.log1p(len(words)),
+        capitals / count,
+        float(bool(words) and words[0][0].isupper()),
+        sum(any(map(str.isdigit, word)) for word in words) / count,
+        sum(map(len, words)) / count / 10,
+    ]
+
+
+def _pass(found: FirstPass) -> list[float]:
+    """How high the best hits score, how sharply scores fall, and over how many documents they spread."""
+    out: list[float] = []
+    for scores in (found.score, found.dense, found.sparse):
+        kept = np.zeros(max(_TOP))
+        kept[: len(scores)] = scores[: len(kept)]
+        own = kept.tolist()
+        top, mean = own[0], sum(own) / len(own)
+        deviation = math.sqrt(sum((each - mean) ** 2 for each in own) / len(own))
+        out += [top, top - own[1], top - own[3], top - own[7], top - own[-1], max(own), mean, deviation]
+    document = found.document.tolist()
+    for most in _TOP:
+        few = document[:most]
+        counts = Counter(few).values()
+        out += [len(counts) / len(few), max(counts) / len(few)] if few else [0.0, 0.0]
+    return out
+
+
+def _between(metadata: Metadata) -> list[float]:
+    """Whether fine and coarse hits are of the same documents, and how close together the fine ones stand."""
+    fine, coarse = metadata.fine, metadata.coarse
+    assert fine is not None
+    assert coarse is not None
+    if not len(fine.document) or not len(coarse.document):
+        return [0.0] * 10
+    near, far = fine.document.tolist(), coarse.document.tolist()
+    best = far[0]
+    out = [float(near[0] == best)]
+    out += [near[:most].count(best) / len(near[:most]) for most in _TOP]
+    out.append(1 / (1 + far.index(near[0])) if near[0] in far else 0.0)
+    out += [float(two[0]) - float(one[0]) for one, two in _scores(fine, coarse)]
+    counts = Counter(near)
+    most_hits = min(counts, key=lambda document: (-counts[document], document))
+    start = sorted(first for first, document in zip(fine.start.tolist(), near, strict=True) if document == most_hits)
+    gaps = sorted(later - earlier for earlier, later in pairwise(start))
+    if not gaps:
+        return [*out, 0.0, 0.0]
+    middle = (gaps[(len(gaps) - 1) // 2] + gaps[len(gaps) // 2]) / 2
+    return [*out, math.log1p(middle) / 10, sum(gap < _NEAR for gap in gaps) / len(gaps)]
+
+
+def _scores(fine: FirstPass, coarse: FirstPass) -> tuple[tuple[F32, F32], ...]:
+    return (fine.score, coarse.score), (fine.dense, coarse.dense), (fine.sparse, coarse.sparse)
+
+
+def _terms(terms: Terms | None) -> list[float]:
+    """How many terms there are, how rare, and how much of them the best hits hold: what a sentence answers is mostly
+    said in one sentence, what a document is about is said all over it."""
+    if terms is None or not len(terms.weight):
+        return [0.0] * 40
+    rarest = np.sort(terms.weight)[::-1].tolist()
+    count, total = len(rarest), sum(rarest)
+    mean = total / count
+    deviation = math.sqrt(sum((each - mean) ** 2 for each in rarest) / count)
+    second = rarest[1] if count > 1 else 0.0
+    share = rarest[0] / max(total, 1e-9)
+    out = [count / 10, float(terms.known.mean()), rarest[0], rarest[-1], mean, deviation, second, share]
+    for held in (terms.fine, terms.coarse):
+        out += _held(held, terms.weight)
+    for held in (terms.near, terms.far):
+        out += _spread(held, terms.weight)
+    return out
+
+
+def _held(held: Held, weight: F32) -> list[float]:
+    """Of the weight of all terms what the best hit holds, at most one of the best, and all together; of the terms what
+    the best hit holds, whether all of them, and the heaviest one as a share of the heaviest of all."""
+    total = float(weight.sum())
+    if not len(held) or total <= 0:
+        return [0.0] * 6
+    shares = (held @ weight / total).tolist()
+    together = float(weight[held.any(axis=0)].sum()) / total
+    heaviest = float((held[0] * weight).max() / weight.max())
+    return [shares[0], max(shares), together, float(held[0].mean()), float(held[0].all()), heaviest]
+
+
+def _spread(held: Held, weight: F32) -> list[float]:
+    """How the terms lie in a document's sentences: what it is about is named all over it, a fact's words once or twice,
+    and those of a section close together."""
+    total = float(weight.sum())
+    if not len(held) or total <= 0:
+        return [0.0] * 10
+    share, count = held.mean(axis=0), held.sum(axis=0)
+    rarest, commonest = int(weight.argmax()), int(count.argmax())
+    some = held.any(axis=1)
+    others = np.flatnonzero(np.delete(held, commonest, axis=1).any(axis=1))
+    apart = float(others.std()) / len(held) if len(others) else 0.0
+    return [
+        float(share.max()),
+        float(share.min()),
+        float(share @ weight) / total,
+        math.log1p(count[rarest]),
+        math.log1p(count.min()),
+        math.log1p(count.max()),
+        float((held @ weight).max()) / total,
+        float(weight[held.any(axis=0)].sum()) / total,
+        float(some.mean()),
+        apart,
+    ]

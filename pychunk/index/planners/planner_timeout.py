@@ -1,0 +1,75 @@
+"""How long a planner is waited for: its answer, or an error when its seconds are over."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .. import argument_checks
+
+if TYPE_CHECKING:
+    from .planner import Metadata, Planner
+
+#: Seconds that a planner is waited for, unless its attribute ``timeout`` says others. A plan may not cost more than
+#: what it saves: a search of all levels of a million nodes takes 20 ms, a prompted model about a second.
+SECONDS = 10.0
+
+
+class TimedPlanner:
+    """A planner that is asked in a thread of its own, and waited for no longer than its seconds.
+
+    A call cannot be ended from outside. As long as one that ran out of time still runs, the planner is not asked again,
+    so that it is never asked twice at the same time, and many queries wait no longer for it than one.
+
+    Args:
+        planner: its attribute ``timeout`` is in seconds; None: it is called where the caller is, and waited for.
+
+    Raises:
+        ValueError: that attribute is something else.
+
+    Example:
+        >>> import time
+        >>> def slow(query, metadata):
+        ...     time.sleep(0.2)
+        >>> slow.timeout = 0.01
+        >>> asked = TimedPlanner(slow)
+        >>> for _ in range(2):
+        ...     try:
+        ...         asked("Who?", None)
+        ...     except TimeoutError as error:
+        ...         print(error)
+        no answer within 0.01 s
+        still busy with an earlier query
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._seconds: float | None = getattr(planner, "timeout", SECONDS)
+        if self._seconds is not None:
+            argument_checks.number("the planner's timeout, in seconds,", self._seconds, 0)
+        self._late: threading.Thread | None = None
+
+    def __call__(self, query: str, metadata: Metadata) -> Any:
+        """What the planner returns or raises; TimeoutError where it does neither in time."""
+        if self._seconds is None:
+            return self._planner(query, metadata)
+        if self._late is not None and self._late.is_alive():
+            raise TimeoutError("still busy with an earlier query")
+        answers: list[Any] = []
+        errors: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                answers.append(self._planner(query, metadata))
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=ask, name="pychunk-plan", daemon=True)  # nobody waits for it at the end
+        thread.start()
+        thread.join(self._seconds)
+        if errors:
+            raise errors[0]
+        if not answers:
+            self._late = thread
+            raise TimeoutError(f"no answer within {self._seconds:g} s")
+        return answers[0]

@@ -1,0 +1,342 @@
+"""The ways of scoring chunks for a query: the best of their sentences, their own vector, BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._engine import native
+from ..dense.scan import VectorScan
+from ..dense.vector_index import VectorIndex
+from .fusion import F32, I64, RankedChunks, Source, distinct
+from .scan_cache import Best, by_sums
+
+Mask = npt.NDArray[np.bool_]
+
+#: What another library's scores and exact ones differ by at most (float32 sums of products of unit vectors).
+SLACK = 1e-5
+#: So few rows are scored one by one where some are not allowed, as an index that skips those would look at them all the
+#: same, and where the rows found ahead are too few.
+_FEW = 20_000
+
+
+class RowScorer(Source, Protocol):
+    """A source that knows which row of a chunk is its best."""
+
+    def best(self, chunks: I64) -> I64:
+        """The row of each chunk's best vector, the first of equals; -1 without any."""
+
+
+class Batch(Protocol):
+    """Sources for several queries, which look for them together."""
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Says that these queries are going to ask for the ``count`` best."""
+
+    def source(self, number: int) -> RowScorer:
+        """The source of one query."""
+
+
+class ScanScorer:
+    """Chunks by the best of their vectors, exact: one scan for all queries that ask.
+
+    Args:
+        scan: where to look. queries: unit vectors float32[q, dim].
+        allowed: bool[chunks] that may be found; None: all. groups: of the scan, in which these lie; none: unknown.
+        ahead: what is known of all queries already; None: nothing.
+    """
+
+    def __init__(
+        self,
+        scan: VectorScan,
+        queries: F32,
+        allowed: Mask | None,
+        threads: int | None,
+        groups: Sequence[int] = (),
+        ahead: Sequence[Best] | None = None,
+    ) -> None:
+        self.scan, self.queries, self.allowed, self.threads, self.groups = scan, queries, allowed, threads, groups
+        self.count = scan.found(allowed)
+        self.ahead = ahead
+        self.found: dict[int, Best] = dict(enumerate(ahead or ()))
+        self.expected: dict[int, I64] = {}
+
+    def expect(self, number: int, chunks: I64) -> None:
+        """Says which chunks may be among the best of a query, some of them perhaps several times.
+
+        A scan goes on from what the worst of as many as are asked for scores: it finds the same, of fewer rows.
+        """
+        self.expected[number] = chunks
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        own = self.queries[list(numbers)]
+        least = np.array([self._least(number, count) for number in numbers], np.float32) if self.expected else None
+        scores, chunks, _ = self.scan.top(own, count, self.allowed, self.threads, groups=self.groups, least=least)
+        for place, number in enumerate(numbers):
+            there = chunks[place] >= 0
+            self.found[number] = (count, scores[place][there], chunks[place][there])
+
+    def _least(self, number: int, count: int) -> float:
+        """What so many of the chunks that are expected score at least; -inf where there are fewer."""
+        chunks = self.expected.get(number, np.empty(0, np.int64))
+        chunks = distinct(chunks if self.allowed is None else chunks[self.allowed[chunks]])
+        if len(chunks) < count:
+            return -np.inf
+        scores, rows = self.scan.score_chunks(self.queries[number], chunks)
+        scores = scores[rows >= 0]
+        if len(scores) < count:
+            return -np.inf
+        return float(np.partition(scores, len(scores) - count)[len(scores) - count])
+
+    def source(self, number: int) -> ScanQueryScorer:
+        return ScanQueryScorer(self, number)
+
+
+@dataclass
+class ScanQueryScorer:
+    """One query of a :class:`ScanScorer`."""
+
+    batch: ScanScorer
+    number: int
+    exact = True
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        """The best chunks; those without a vector are no candidates."""
+        if self.batch.found.get(self.number, (0,))[0] < count:
+            self.batch.fetch([self.number], count)
+        asked, scores, chunks = self.batch.found[self.number]
+        # A scan passes over vectors that are no numbers, so that there may be fewer than those that are counted.
+        return scores, chunks, len(chunks) >= self.batch.count or len(chunks) < asked
+
+    def score(self, chunks: I64) -> F32:
+        """Of those that a scan found as it scored them, the same bits; half of what a fusion asks for are such."""
+        _, scores, found = self.batch.found.get(self.number, (0, np.empty(0, np.float32), np.empty(0, np.int64)))
+        order = np.argsort(found)
+        at = np.searchsorted(found, chunks, sorter=order)
+        known = at < len(found)
+        known[known] = found[order[at[known]]] == chunks[known]
+        out = np.empty(len(chunks), np.float32)
+        out[known] = scores[order[at[known]]]
+        out[~known] = self.batch.scan.score_chunks(self.batch.queries[self.number], chunks[~known])[0]
+        return out
+
+    def best(self, chunks: I64) -> I64:
+        return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[1]
+
+
+class VectorIndexScorer:
+    """Chunks by the rows that a :class:`VectorIndex` finds: approximate, or exact on a GPU.
+
+    Args:
+        index: where to look. queries: unit vectors float32[q, dim].
+        allowed: bool[rows] that may be found; None: all.
+        chunk_of: the chunk of each row; None: each row is a chunk.
+        depth: rows that are looked for ahead for all queries.
+        threads: None: the default number.
+        ahead: int64[q, depth], these, where they are known.
+    """
+
+    def __init__(
+        self,
+        index: VectorIndex,
+        queries: F32,
+        allowed: Mask | None,
+        chunk_of: I64 | None,
+        depth: int,
+        threads: int | None = None,
+        ahead: I64 | None = None,
+    ) -> None:
+        self.index, self.queries, self.allowed, self.chunk_of = index, queries, allowed, chunk_of
+        self.threads = threads
+        self.ahead = index.search(queries, depth, allowed, threads)[1] if ahead is None else ahead
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Nothing: what was found ahead is nearly always enough."""
+
+    def source(self, number: int) -> BestSentence | ChunkVector:
+        nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number], self.threads)
+        return ChunkVector(nearest) if self.chunk_of is None else BestSentence(nearest, self.chunk_of)
+
+
+@dataclass
+class NearestRows:
+    """Rows of an index by falling score for one query.
+
+    Args:
+        index: where to look. query: unit vector float32[dim].
+        allowed: bool[n], rows that may be found; None: all.
+        ahead: rows that a search for many queries at once found for this one.
+    """
+
+    index: VectorIndex
+    query: F32
+    allowed: Mask | None
+    ahead: I64
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        self.count = len(self.index) if self.allowed is None else int(np.count_nonzero(self.allowed))
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        """(scores, rows, whether there are no more)."""
+        if self.allowed is not None and self.count <= _FEW:
+            rows = np.flatnonzero(self.allowed)
+        elif count <= len(self.ahead):
+            rows = self.ahead
+        elif self.index.exact and self.count <= _FEW:  # all at once, not by one search after another for more
+            rows = np.arange(self.count)
+        else:
+            rows = self.index.search(self.query[None], count, self.allowed, self.threads)[1][0]
+        rows = rows[rows >= 0]
+        scores = self.index.scan.score_rows(self.query, rows)
+        best = np.lexsort((rows, -scores))
+        return scores[best], rows[best], len(rows) >= self.count or len(rows) < count
+
+
+class BestSentence:
+    """A chunk scores as the best of its sentences; 0 without any."""
+
+    def __init__(self, nearest: NearestRows, chunk_of: I64) -> None:
+        self.nearest, self.chunk_of = nearest, chunk_of
+        self.exact = nearest.index.exact
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        """The best chunks, at least ``count`` of them if there are, certain where the index is exact.
+
+        Sentences are fetched until ``count`` chunks have one that is better than the last sentence fetched: whatever
+        was not met scores below that.
+        """
+        fetch = 2 * count
+        while True:
+            scores, rows, ended = self.nearest.top(fetch)
+            chunks, first = np.unique(self.chunk_of[rows], return_index=True)  # rows come best first
+            found = scores[first]
+            if not ended and self.exact:
+                certain = found > scores[-1] + SLACK
+                chunks, found = chunks[certain], found[certain]
+            if ended or len(chunks) >= count:
+                best = np.lexsort((chunks, -found))
+                return found[best], chunks[best], ended or not self.exact
+            fetch *= 4
+
+    def score(self, chunks: I64) -> F32:
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
+
+    def best(self, chunks: I64) -> I64:
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[1]
+
+
+class ChunkVector:
+    """A chunk scores by its own vector."""
+
+    def __init__(self, nearest: NearestRows) -> None:
+        self.nearest = nearest
+        self.exact = nearest.index.exact
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        scores, rows, ended = self.nearest.top(count + 1)
+        if not ended and self.exact:  # a row that ties with the last one may be missing
+            certain = scores > scores[-1] + SLACK
+            scores, rows = scores[certain], rows[certain]
+            if len(rows) < count:
+                return self.top(4 * count)
+        return scores, rows, ended or not self.exact
+
+    def score(self, chunks: I64) -> F32:
+        return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
+
+    def best(self, chunks: I64) -> I64:
+        return chunks
+
+
+class Bm25Scorer:
+    """Chunks by BM25, exact: those without a term of the query are no candidates.
+
+    Args:
+        scores: of each query those of all chunks, float32[q, chunks].
+        allowed: bool[chunks] that may be found; None: all.
+    """
+
+    def __init__(self, scores: F32, allowed: Mask | None, threads: int | None) -> None:
+        self.scores, self.allowed, self.threads = scores, allowed, threads
+        self.found: dict[int, tuple[int, F32, I64]] = {}
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Says that these queries are going to ask for the ``count`` best."""
+        own = self.scores if len(numbers) == len(self.scores) else self.scores[list(numbers)]
+        threads = native.default_threads() if self.threads is None else self.threads
+        scores, chunks, ends = native.best_rows(own, min(count, 2**62) + 1, self.allowed, threads)  # one: whether more
+        for number, begin, end in zip(numbers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            self.found[number] = count, scores[begin:end], chunks[begin:end]
+
+    def source(self, number: int) -> SparseChunks:
+        """The source of one query."""
+        return SparseChunks(self, number)
+
+
+class SparseByGroup:
+    """The same of rows in groups: one pass for all of them.
+
+    Args:
+        scores: float32[q, rows]. groups: int8[rows], the group of each row, -1: of none. count: of groups.
+    """
+
+    def __init__(self, scores: F32, groups: npt.NDArray[np.int8], count: int, threads: int | None) -> None:
+        self.scores, self.groups, self.count = scores, groups, count
+        self.threads = native.default_threads() if threads is None else threads
+
+    def top(self, number: int, count: int) -> list[tuple[I64, bool]]:
+        """Of each group (the ``count`` best rows of a query, best first; whether there are no more)."""
+        own = self.scores[number : number + 1]
+        _, rows, ends = native.best_rows_of_groups(own, min(count, 2**62) + 1, self.groups, self.count, self.threads)
+        lists = (rows[begin:end] for begin, end in pairwise(ends.tolist()))
+        return [(each[:count], len(each) <= count) for each in lists]
+
+
+@dataclass
+class SparseChunks:
+    """One query of a :class:`Bm25Scorer`."""
+
+    batch: Bm25Scorer
+    number: int
+    exact = True
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        if self.batch.found.get(self.number, (0,))[0] < count:
+            self.batch.fetch([self.number], count)
+        asked, scores, chunks = self.batch.found[self.number]
+        return scores[:asked], chunks[:asked], len(chunks) <= asked
+
+    def score(self, chunks: I64) -> F32:
+        found: F32 = self.batch.scores[self.number][chunks]
+        return found
+
+
+def scanned_with(dense: ScanScorer, sparse: Bm25Scorer, weight: float, count: int) -> list[RankedChunks]:
+    """For each query the ``count`` best chunks by cosine plus ``weight`` times BM25, of one scan for both.
+
+    What :func:`pychunk.index.scoring.fusion.weighted` gives for the two: a chunk can only be among the best where its
+    cosine makes up for its BM25, which is there already: the scan knows what rows must score. Where the best by cosine
+    are there, it need not be: see :mod:`.scan_cache`.
+    """
+    if dense.ahead is not None:
+        known = [
+            by_sums(dense.scan, query, best, words, weight, count, dense.allowed)
+            for query, best, words in zip(dense.queries, dense.ahead, sparse.scores, strict=True)
+        ]
+        sums = [each for each in known if each is not None]
+        if len(sums) == len(known):
+            return sums
+    own: dict[str, Any] = {"beside": sparse.scores, "weight": weight, "groups": dense.groups}
+    found = dense.scan.top(dense.queries, count, dense.allowed, dense.threads, **own)
+    ranked = []
+    for number, (scores, chunks, _) in enumerate(zip(*found, strict=True)):
+        kept = chunks[chunks >= 0]
+        parts = [dense.scan.score_chunks(dense.queries[number], kept)[0], sparse.scores[number][kept]]
+        ranked.append(RankedChunks(kept, scores[: len(kept)], parts))
+    return ranked

@@ -1,0 +1,145 @@
+"""What a query is searched by: mostly its text alone, or several weighted texts, terms and vectors together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .fusion import F32, I64, Source
+from .scorers import SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Subquery:
+    """One of the things that a query is searched by.
+
+    Args:
+        text: what BM25 counts the terms of, and the encoder encodes.
+        terms: in the place of the text's: how often each comes, not only whole times.
+        vector: float[dim] in the place of the text's.
+        weight: how much it counts beside the query's other probes, above 0: scores are weighted means over those that
+            have terms, or a vector.
+
+    Example:
+        >>> Subquery("cats"), Probe(terms={"cat": 1, "feline": 0.5}, weight=0.3).terms
+        (Probe(text='cats', terms=None, vector=None, weight=1.0), {'cat': 1, 'feline': 0.5})
+    """
+
+    text: str | None = None
+    terms: Mapping[str, float] | Sequence[str] | None = None
+    vector: Any = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Members:
+    """Which probes, numbered through, are whose, and how much each counts for its query.
+
+    Attributes:
+        of: the numbers of each query's probes. shares: their weights, which add up to 1 for each query.
+    """
+
+    of: list[list[int]]
+    shares: list[list[float]]
+
+    @classmethod
+    def number(cls, weights: Sequence[Sequence[float]]) -> Members:
+        """Of queries whose probes have these weights.
+
+        Example:
+            >>> Members.number([[1.0, 3.0], [], [2.0]])
+            Members(of=[[0, 1], [], [2]], shares=[[0.25, 0.75], [], [1.0]])
+        """
+        of, shares, first = [], [], 0
+        for own in weights:
+            of.append(list(range(first, first + len(own))))
+            total = float(np.sum(own))
+            shares.append([weight / total for weight in own])
+            first += len(own)
+        return cls(of, shares)
+
+    @property
+    def single(self) -> bool:
+        """Whether each query has one."""
+        return all(len(own) == 1 for own in self.of)
+
+    def flat(self, numbers: Sequence[int]) -> list[int]:
+        """The probes of queries."""
+        return [probe for number in numbers for probe in self.of[number]]
+
+    def means(self, scores: F32) -> F32:
+        """Weighted means of scores float32[probes, n] by query, added in the probes' order; 0 of none."""
+        if self.single:
+            return scores
+        out = np.zeros((len(self.of), scores.shape[1]), np.float32)
+        for row, own, shares in zip(out, self.of, self.shares, strict=True):
+            for number, share in zip(own, shares, strict=True):
+                row += np.float32(share) * scores[number]
+        return out
+
+
+class _Batch(Protocol):
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Look for the best of several queries at once; see :class:`pychunk.index.scoring.scorers.Batch`."""
+
+    def source(self, number: int) -> Source:
+        """The source of one probe."""
+
+
+class SubqueryScorer:
+    """Sources for queries of several probes each, from those for the probes: a chunk scores the weighted mean."""
+
+    def __init__(self, batch: _Batch, members: Members) -> None:
+        self.batch, self.members = batch, members
+
+    def fetch(self, numbers: Sequence[int], count: int) -> None:
+        flat = self.members.flat(numbers)
+        if flat:
+            self.batch.fetch(flat, count)
+
+    def source(self, number: int) -> MeanSource:
+        """The source of one query."""
+        sources = [self.batch.source(probe) for probe in self.members.of[number]]
+        return MeanSource(sources, self.members.shares[number])
+
+
+class MeanSource:
+    """The weighted mean of several sources, exact where all of them are."""
+
+    def __init__(self, sources: Sequence[Source], shares: Sequence[float]) -> None:
+        self.sources, self.shares = sources, shares
+        self.exact = all(source.exact for source in sources)
+
+    def top(self, count: int) -> tuple[F32, I64, bool]:
+        """The best chunks, at least ``count`` of them if there are, certain where the sources are exact.
+
+        Looks ever deeper until so many chunks are better than any that was not met can be.
+        """
+        if not self.sources:
+            return np.empty(0, np.float32), np.empty(0, np.int64), True
+        depth = 2 * count
+        while True:
+            tops = [source.top(depth) for source in self.sources]
+            chunks = np.unique(np.concatenate([found for _, found, _ in tops]))
+            scores = self.score(chunks)
+            ended = all(done for *_, done in tops)
+            if not ended and self.exact:
+                bound = sum(
+                    0.0 if done or len(own) == 0 else share * float(own[-1])
+                    for share, (own, _, done) in zip(self.shares, tops, strict=True)
+                )
+                certain = scores > bound + SLACK
+                chunks, scores = chunks[certain], scores[certain]
+            if ended or not self.exact or len(chunks) >= count:
+                best = np.lexsort((chunks, -scores))
+                return scores[best], chunks[best], ended or not self.exact
+            depth *= 4
+
+    def score(self, chunks: I64) -> F32:
+        out = np.zeros(len(chunks), np.float32)
+        for source, share in zip(self.sources, self.shares, strict=True):
+            out += np.float32(share) * source.score(chunks)
+        return out

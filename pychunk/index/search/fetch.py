@@ -1,0 +1,86 @@
+"""Hits made of what a search found: rows with scores to what the chunk table says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._engine.data.columns import COLUMNS
+from ..scoring import fusion
+from ..scoring.fusion import I64
+from ..store import context_column
+from . import hit_pages
+from .hits import Hit
+
+if TYPE_CHECKING:
+    from ..scoring.ranking import Found
+    from .searcher import Searcher
+
+#: Columns that are fields of a hit; an index of before one of them has none of it.
+_SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
+
+
+def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:
+    """Of each query its hits, with what the chunk table says of them, from what :meth:`Searcher.rank` found.
+
+    Args:
+        queries: their texts, which say the page of a hit on several whose best sentence nobody looked for.
+    """
+    if not any(len(ranked.chunks) for ranked, *_ in found):
+        return [[] for _ in found]
+    values = iter(searcher.chunks.values(np.concatenate([ranked.chunks for ranked, *_ in found])))
+    fields = (*_SHOWN, context_column.CONTEXT) if searcher.has_context else _SHOWN
+    lists = []
+    for number, (ranked, names, sentences) in enumerate(found):
+        query = queries[number] if queries else ""
+        spans = [None] * len(ranked.chunks) if sentences is None else _spans_of(searcher, sentences)
+        parts = [part.tolist() for part in ranked.parts]
+        each = zip(ranked.chunks.tolist(), ranked.scores.tolist(), spans, *parts, strict=True)
+        own_hits = []
+        for row, score, span, *scores in each:
+            own = next(values)
+            breaks = own.pop("page_breaks", None)
+            shown = {name: own.pop(name) for name in fields if name in own}
+            if breaks:
+                shown.update(_pages(searcher, shown, breaks, span, query))
+            own_hits.append(
+                Hit(
+                    row=row,
+                    id=shown.pop("id", None),
+                    score=score,
+                    scores=dict(zip(names, scores, strict=True)),
+                    sentence=span,
+                    metadata=own,
+                    **shown,
+                )
+            )
+        lists.append(own_hits)
+    return lists
+
+
+def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None]:
+    """Of sentences by their rows, in characters of their documents; None of -1."""
+    searcher.check_spans()
+    found = np.zeros((len(sentences), 2), np.int64)
+    part = np.searchsorted(searcher.span_first, sentences, side="right") - 1
+    for each in fusion.distinct(part[sentences >= 0]).tolist():
+        own = part == each
+        found[own] = searcher.spans[each][sentences[own] - searcher.span_first[each]]
+    pairs = zip(found.tolist(), sentences.tolist(), strict=True)
+    return [(start, end) if row >= 0 else None for (start, end), row in pairs]
+
+
+def _pages(
+    searcher: Searcher, chunk: Mapping[str, Any], breaks: Sequence[int], span: tuple[int, int] | None, query: str
+) -> dict[str, int]:
+    """``page`` and ``page_end`` of a hit on several pages, by its best sentence, or by the query's terms."""
+    if span is not None:
+        return dict(zip(("page", "page_end"), hit_pages.pages_of(chunk["page"], breaks, *span), strict=True))
+    analyzer = searcher.layout.analyzer
+    if not query or searcher.bm25 is None or analyzer is None:
+        return {}
+    weights = searcher.bm25.idf(analyzer.terms(query))
+    page = hit_pages.by_terms(chunk["page"], breaks, chunk["start"], chunk["text"], weights, analyzer)
+    return {"page": page, "page_end": page}

@@ -1,0 +1,81 @@
+"""Columns of one value a document, as columns of its chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..._engine.data.columns import COLUMNS
+from ...levels.level_names import LEVELS
+from .context_column import CONTEXT
+
+#: Columns that say something of a chunk, and nothing of its document.
+_OF_CHUNKS = {*(column.name for column in COLUMNS), LEVELS, CONTEXT}
+
+
+def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """A chunk table with columns by name, of which each chunk has its document's value.
+
+    Args:
+        chunks: what the table is of; a batch knows how many documents it was cut from.
+
+    Raises:
+        ValueError: a name that the table has already, another number of values than documents, or values of no type.
+        TypeError: values that are no list.
+    """
+    document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
+    documents = getattr(chunks, "documents", None)
+    for name, values in metadata.items():
+        if name in table.column_names:
+            raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
+        try:
+            column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
+        except (pa.ArrowException, OverflowError) as error:
+            raise ValueError(f"metadata {name!r} must be values of one type that Arrow knows: {error}") from error
+        if documents is not None and len(column) != documents:
+            raise ValueError(
+                f"metadata {name!r} must have one value for each of the {documents} documents that the chunks are of; "
+                f"got {len(column)}"
+            )
+        if len(document) and document.max() >= len(column):
+            raise ValueError(
+                f"metadata {name!r} has {len(column)} values, and there are at least {document.max() + 1} documents"
+            )
+        table = table.append_column(name, column.take(pa.array(document)))
+    return table
+
+
+def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
+    """Columns of documents that chunks in an index have, and these do not."""
+    if "id" not in table.column_names or "id" not in known.names:
+        return []
+    return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
+
+
+def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:
+    """A chunk table with further columns, of which each chunk has what its document had before, else null.
+
+    Args:
+        before: chunks of before: ``id``, as text, and these columns. What chunks of one document differ in is theirs
+            alone, and so null.
+
+    Example:
+        >>> table = pa.table({"id": ["a", "a", "b"], "chunk": [0, 1, 0]})
+        >>> with_columns_of_before(table, pa.table({"id": ["a", "a"], "year": [7, 7], "n": [1, 2]})).to_pydict()
+        {'id': ['a', 'a', 'b'], 'chunk': [0, 1, 0], 'year': [7, 7, None], 'n': [None, None, None]}
+    """
+    if not len(before):
+        return table
+    documents, ids = before["id"].to_pylist(), table["id"].cast(pa.large_string()).to_pylist()
+    for field in before.drop_columns(["id"]).schema:
+        values: dict[str, Any] = {}
+        for document, value in zip(documents, before[field.name].to_pylist(), strict=True):
+            values[document] = value if values.setdefault(document, value) == value else None
+        column = pa.array([values.get(document) for document in ids], field.type)
+        table = table.append_column(field, column)
+    return table

@@ -1,0 +1,595 @@
+"""What an index holds: parts, removed rows, approximate indexes; as saved, and as changed since."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine import native
+from .._engine.arrow import compute as pc
+from .._engine.arrow import primitive
+from .._util.durable_files import remove as discard
+from .._util.durable_files import uninterrupted
+from ..encoders.runtime.placement import Placement
+from ..levels.level_names import LEVELS
+from . import chunk_tables
+from .dense.vector_index import StoredVectors, VectorIndex, choose
+from .files.arrays import mapped, save_array
+from .files.block_checksums import Blocks, damaged
+from .levels.score_calibration import Calibration
+from .lexical.analyzer import VERSION, Analyzer
+from .search.searcher import Searcher
+from .store import document_digests
+from .store.document_catalog import DocumentCatalog
+from .store.document_digests import Digests
+from .store.index_folder import MANIFEST, Store, checksum
+from .store.part import CHUNKS, Layout, Part, PartWriter, Rows, slices
+from .store.part_completion import Files, PartCompletion, finished
+
+#: Chunks that go to a part at once.
+_PIECE = 8192
+#: Chunks at which a part is full: bounds what a writer holds in memory (postings, about 0.5 kB a chunk of 100 words).
+#: One more piece fits 16 bits, in which postings name rows.
+PART_CHUNKS = 65_536 - _PIECE
+#: So many small parts at the end are written together as one when the index is saved.
+_SMALL_PARTS = 8
+#: Share of removed chunks above which saving writes the rest anew.
+_SPARSE = 0.5
+
+_T = TypeVar("_T")
+
+
+class IndexWriter:
+    """The contents of an index's folder, and what was added and removed since it was saved.
+
+    Rows are the chunks of all parts in order. A part is written once; what is removed is only marked, until so much is
+    that the rest is written anew.
+
+    An error while adding leaves what had been added before, and :meth:`save` can be called again. Where that is not
+    so, which takes a disk that drops what it had taken, all that was not saved is lost, and every use says so until
+    the saved state is loaded again.
+    """
+
+    def __init__(self, store: Store, accuracy: int | None, placement: Placement) -> None:
+        self.store, self.accuracy, self.placement = store, accuracy, placement
+        self._writer: PartWriter | None = None
+        self._finishing: PartCompletion | None = None  # the part before it
+        self._files: dict[str, Files] = {}  # of parts that no manifest names yet
+        self.load()
+
+    def load(self) -> None:
+        """Take up the state that the manifest says."""
+        manifest = self.store.manifest
+        terms = manifest["terms"]
+        try:
+            analyzer = _analyzer(terms) if terms else None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(damaged(self.store.folder / MANIFEST, f"its terms: {error!s:.200}")) from error
+        #: What a manifest says of the terms that BM25 counts.
+        self.terms = analyzer.options() if analyzer and analyzer.unit == "auto" else terms
+        self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
+        self._names = [part["name"] for part in manifest["parts"]]
+        self._parts = [
+            Part.load(self.store.folder / name, self.layout, part["chunks"], self._blocks(name))
+            for name, part in zip(self._names, manifest["parts"], strict=True)
+        ]
+        self._schema: pa.Schema | None = None
+        for name, part in zip(self._names, self._parts, strict=True):
+            table = self.store.folder / name / CHUNKS
+            if lacking := [own for own in chunk_tables.REQUIRED if own not in part.schema.names]:
+                raise ValueError(damaged(table, f"it has no column {lacking[0]!r}"))
+            if unknown := [own for own in chunk_tables.REQUIRED if part.table[own].null_count]:
+                raise ValueError(damaged(table, f"the column {unknown[0]!r} has nulls"))
+            try:
+                self._schema = chunk_tables.joined(self._schema, part.schema)
+            except ValueError as error:
+                raise ValueError(damaged(table, f"{error!s:.200}")) from error
+        self.removed = _removed(self.store, sum(map(len, self._parts)))
+        files = [name for name in manifest["files"] if name.startswith("documents-")]
+        for name in files:
+            self.store.blocks(name).check()
+        self.register = DocumentCatalog.load(self.store.folder / files[0]) if files else DocumentCatalog()
+        # Opened now: the file may be gone when the first search reads it.
+        self._stored = _opened(self.store.folder, manifest["stored"])
+        # FAISS reads a graph whole, and takes any number in it for a size.
+        self._stored_blocks = {
+            own["file"]: (self.store.whole if own["kind"] == "hnsw" else self.store.blocks)(own["file"])
+            for own in manifest["stored"].values()
+        }
+        for name, own in manifest["stored"].items():
+            if own["rows"] > self._counts()[name]:
+                raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
+        self.generation = manifest["generation"]
+        self.uuids = manifest.get("ids") == "uuid"
+        self.notes: dict[str, str] = dict(manifest.get("notes", {}))
+        #: Scales of levels, as a manifest has them.
+        self.calibration: dict[str, Any] | None = manifest.get("levels")
+        #: How vectors of nodes are made, as :func:`.chunk_tables.pooling` says; None: there are none, or nobody said.
+        self.pooling: str | None = manifest.get("pooling")
+        self._abandon()
+        self._new_keys: set[str] = set()
+        self._searcher: Searcher | None = None
+        self._lost: BaseException | None = None
+        self.dirty = False
+
+    def _blocks(self, folder: str) -> Callable[[str], Blocks]:
+        return lambda name: self.store.blocks(f"{folder}/{name}")
+
+    def __len__(self) -> int:
+        """Chunks that can be found."""
+        self._check_usable()
+        return int((~self.removed).sum())
+
+    @property
+    def replaced(self) -> int:
+        """Rows added since the last save that are removed again."""
+        return int(self.removed[self.store.manifest["chunks"] :].sum())
+
+    def add(
+        self,
+        rows: Rows,
+        keys: pa.Array,
+        late: npt.NDArray[np.bool_],
+        documents: Digests | None = None,
+        *,
+        uuids: bool = False,
+    ) -> pa.Array:
+        """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
+
+        After an error nothing of them is there, and what they would have replaced still is.
+
+        Args:
+            documents: those that the rows are of, and others of which there is no row any more.
+            uuids: the ids are the text of UUIDs; so are those of an index that began with such rows.
+
+        Returns:
+            The keys, each once, of what was removed.
+        """
+        self._check_usable()
+        self._settle()
+        schema = chunk_tables.joined(self._schema, rows.table.schema)
+        if len(self.removed) or not rows.table.num_rows:
+            uuids = self.uuids
+        if uuids and rows.table.num_rows:
+            chunk_tables.check_uuids(rows.table)
+        try:
+            own = keys.unique() if documents is None else pa.concat_arrays([keys, documents.ids]).unique()
+            if not self._new_keys.isdisjoint(own.to_pylist()):
+                self._finish_part()
+            removed = self._marked(own, None)
+            replaced = self._keys_of(removed & ~self.removed)
+            for piece in slices(rows, _PIECE):
+                self._append(piece)
+        except BaseException as error:
+            self._undo_add(error)
+            raise
+        with uninterrupted():
+            self._new_keys.update(keys.to_pylist())
+            self.removed = np.concatenate([removed, late])
+            self._schema, self._searcher, self.dirty = schema, None, True
+            self.uuids = uuids
+            if documents is not None:
+                self.register.note(documents.values)
+            elif len(self.register):
+                self.register.forget(document_digests.keys(own))
+        return replaced
+
+    def remove(self, wanted: pa.Array, column: str) -> None:
+        """Remove rows whose ``column`` is one of ``wanted``."""
+        self._finish_part()
+        removed = self._marked(wanted, column)
+        gone = removed & ~self.removed
+        if gone.any():
+            if len(self.register):
+                self.register.forget(document_digests.keys(self._keys_of(gone)))
+            self.removed = removed
+            self._searcher, self.dirty = None, True
+        if column == "id" and len(self.register):  # documents without chunks
+            self.register.forget(document_digests.keys(wanted))
+            self.dirty |= self.register.changed
+
+    def save(self) -> None:
+        """Write what is not on the disk yet, and make it the state of the index in one step.
+
+        After an error the index is what it was, and what was not saved still waits for the next call.
+        """
+        self._check_usable()
+        if not self.dirty:
+            return
+        self._finish_part()
+        before, last = (self._names[:], self._parts[:], self.removed, self._stored), self.store.manifest
+        try:
+            manifest, stored = self._written()
+            self.store.commit(manifest)
+        except BaseException:
+            if self.store.manifest is last:
+                self._undo_save(*before)
+            raise
+        with uninterrupted():
+            self._stored = stored
+            self.generation, self.dirty, self.register.changed = manifest["generation"], False, False
+
+    def _written(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(the manifest of the present contents, whose files are now on the disk; its stored indexes, opened)."""
+        folder = self.store.folder
+        if len(self.removed) and self.removed.mean() > _SPARSE:
+            self._compact()
+        self._merge_small()
+        if self._rows() != len(self.removed):
+            raise RuntimeError(
+                f"{folder}: {self._rows()} chunks are there where {len(self.removed)} were added: nothing was saved; "
+                "open the index again, add what was not saved, and report this as a bug of pychunk"
+            )
+        manifest = dict(self.store.manifest)
+        generation = manifest["generation"] + 1
+        known = {part["name"]: part for part in manifest["parts"]}
+        manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
+        manifest["schema"] = max([manifest["schema"], *(part.version for part in self._parts)])
+        before = manifest["files"]
+        manifest["files"], manifest["stored"] = self._save_vectors(generation, before)
+        if self.register.changed:
+            name = f"documents-{generation:06d}.npy"
+            self.register.save(folder / name)
+            manifest["files"][name] = checksum(folder / name)
+        else:
+            manifest["files"] |= {name: own for name, own in before.items() if name.startswith("documents-")}
+        if self.removed.any():
+            name = f"removed-{generation:06d}.npy"
+            save_array(folder / name, np.flatnonzero(self.removed))
+            manifest["files"][name] = checksum(folder / name)
+        manifest["ids"] = "uuid" if self.uuids else None
+        manifest["terms"] = self.terms
+        manifest["notes"] = dict(self.notes)
+        if self.pooling:
+            manifest["pooling"] = self.pooling
+        self._calibrate()
+        manifest.pop("levels", None)
+        if self.calibration:
+            manifest["levels"] = self.calibration
+        manifest.update(
+            generation=generation,
+            pychunk=native.version,
+            chunks=len(self.removed),
+            sentences=sum(len(part.sentences) for part in self._parts),
+            removed=int(self.removed.sum()),
+        )
+        return manifest, _opened(folder, manifest["stored"])
+
+    def _calibrate(self) -> None:
+        """Scales of levels, made again where many rows came or went since; none of what has no levels."""
+        if not self.layout.pooled or self.layout.sentences or self._schema is None or LEVELS not in self._schema.names:
+            return
+        searcher = self.searcher()
+        self.calibration = searcher.calibration.facts() if searcher.levels else None
+
+    def refresh(self) -> bool:
+        """Take up what another process saved since; whether there was anything."""
+        before = self.generation
+
+        def again() -> None:
+            self.store.read(verify=False)
+            self.load()
+
+        steady(again, self.store)
+        return bool(self.generation != before)
+
+    def begin_writing(self) -> None:
+        """Become the writer, of what was saved last; ValueError where another process is."""
+        self._check_usable()
+        if self.store.locked:
+            return
+        self.store.lock()
+        before = self.generation
+        if self.store.read(verify=False)["generation"] != before:
+            self.load()
+        self.store.sweep()
+
+    def searcher(self) -> Searcher:
+        """All that was added and not removed, ready to be searched."""
+        self._check_usable()
+        self._finish_part()
+        if self._searcher is None:
+            facts = self.store.manifest
+            kinds = self._kinds()
+            stored = {
+                name: StoredVectors(
+                    self.store.folder / own["file"], own["rows"], file, self._stored_blocks.get(own["file"])
+                )
+                for name, (own, file) in self._stored.items()
+                if own["kind"] == kinds[name]
+            }
+            self._searcher = Searcher(
+                self._parts,
+                self.removed,
+                self.layout,
+                kinds=kinds,
+                stored=stored,
+                accuracy=self.accuracy,
+                placement=self.placement,
+                k1=facts["bm25"]["k1"],
+                b=facts["bm25"]["b"],
+            )
+            self._searcher.saved = Calibration.of_facts(self.calibration)
+        return self._searcher
+
+    def _kinds(self) -> dict[str, str]:
+        kind, size = self.store.manifest["kind"], self.layout.vector_bytes
+        return {name: choose(kind, count, size) for name, count in self._counts().items()}
+
+    def _counts(self) -> dict[str, int]:
+        sentences = sum(len(part.sentences) for part in self._parts)
+        return {"sentences": sentences, "chunks": sum(map(len, self._parts))}
+
+    def _next_name(self) -> str:
+        used = [int(name.split("-")[1]) for name in self._names]
+        used += [int(part["name"].split("-")[1]) for part in self.store.manifest["parts"]]
+        used += [int(each.folder.name.split("-")[1]) for each in self._writers()]
+        return f"part-{max(used, default=0) + 1:06d}"
+
+    def _rows(self) -> int:
+        """Chunks that were written, removed or not."""
+        return sum(map(len, self._parts)) + sum(writer.chunks for writer in self._writers())
+
+    def _writers(self) -> list[PartWriter]:
+        """Of the parts that cannot be searched yet."""
+        before = [self._finishing.writer] if self._finishing is not None else []
+        return before + ([self._writer] if self._writer is not None else [])
+
+    def _check_usable(self) -> None:
+        if self._lost is not None:
+            saved = sum(part["chunks"] for part in self.store.manifest["parts"])
+            raise ValueError(
+                f"{self.store.folder}: writing failed ({self._lost}), and what was added or removed since the last "
+                f"save() is lost ({max(0, self._rows() - saved):,} chunks): open the index again, which holds what was "
+                "saved, and do that again"
+            )
+
+    def _undo_add(self, error: BaseException) -> None:
+        """Rows that were written count as removed; what was marked for them was marked in a copy."""
+        self._searcher = None
+        if self._writer is not None and self._writer.damaged:
+            self._lost = error
+            return
+        self.removed = np.concatenate([self.removed, np.ones(self._rows() - len(self.removed), np.bool_)])
+        if not self.dirty:  # nothing waits to be saved, so the saved state is all there is
+            try:
+                self.load()
+            except BaseException as again:
+                self._lost = again
+
+    def _undo_save(self, names: list[str], parts: list[Part], removed: Any, stored: dict[str, Any]) -> None:
+        """The contents as they were before parts were written anew."""
+        with uninterrupted():
+            new = [name for name in self._names if name not in names]
+            self._names, self._parts, self.removed, self._stored = names, parts, removed, stored
+            self._searcher = None
+            self._abandon()
+            for name in new:
+                discard(self.store.folder / name)
+
+    def close(self) -> None:
+        """Close what is open for writing; what was not saved is left over for :meth:`.Store.sweep` to clear away."""
+        if self._finishing is not None:
+            self._finishing.wait()
+        for writer in self._writers():
+            writer.release()
+
+    def _abandon(self) -> None:
+        """Rows that were not made a part are gone."""
+        if self._finishing is not None:
+            self._finishing.wait()
+        for writer in self._writers():
+            writer.abandon()
+        self._writer = self._finishing = None
+
+    def _finish_part(self) -> None:
+        """What was added so far becomes parts that can be searched; after an error it still waits for that."""
+        self._settle()
+        if self._writer is not None:
+            self._take_part(self._writer, finished)
+
+    def _finish_beside(self) -> None:
+        """The open part is finished while what comes next is made; errors come with the next call."""
+        self._settle()
+        assert self._writer is not None
+        with uninterrupted():
+            self._finishing, self._writer = PartCompletion(self._writer), None
+            self._new_keys.clear()
+
+    def _settle(self) -> None:
+        """A part that is being finished can be searched; after an error it still waits for that."""
+        if self._finishing is not None:
+            result = self._finishing.result
+            self._take_part(self._finishing.writer, lambda _: result())
+
+    def _take_part(self, writer: PartWriter, finish: Callable[[PartWriter], Files]) -> None:
+        try:
+            files = finish(writer)
+        except BaseException as error:
+            if writer.damaged:
+                self._lost = error
+            raise
+        part = Part.load(writer.folder, self.layout, writer.chunks)
+        with uninterrupted():
+            writer.release()
+            self._names.append(writer.folder.name)
+            self._parts.append(part)
+            self._files[writer.folder.name] = files
+            if writer is self._writer:
+                self._writer = None
+                self._new_keys.clear()
+            else:
+                self._finishing = None
+
+    def _marked(self, wanted: pa.Array, column: str | None) -> npt.NDArray[np.bool_]:
+        """``removed``, and besides the rows of parts whose ``column``, or key, is one of ``wanted``."""
+        first, removed = 0, np.array(self.removed, np.bool_)
+        for part in self._parts:
+            if column is None or column in part.table.column_names:
+                part.check(chunk_tables.KEYS if column is None else [column])
+                own = chunk_tables.keys(part.table) if column is None else part.table[column].cast(pa.large_string())
+                found = np.asarray(pc.is_in(own, value_set=wanted))
+                removed[first : first + len(part)] |= found
+            first += len(part)
+        return removed
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Every column that was added, without vectors."""
+        return pa.schema([]) if self._schema is None else self._schema
+
+    def chunks_of(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """``id``, as text, and other columns of the chunks of documents."""
+        self._check_usable()
+        self._settle()
+        if not self._new_keys.isdisjoint(ids.to_pylist()):
+            self._finish_part()
+        rows, first, found = self._marked(ids, "id") & ~self.removed, 0, list[pa.Table]()
+        for part in self._parts:
+            own = np.flatnonzero(rows[first : first + len(part)])
+            if len(own):
+                held = [name for name in columns if name in part.table.column_names]
+                part.check(["id", *held])
+                table = part.table.select(["id", *held]).take(primitive(own))
+                found.append(table.set_column(0, "id", table["id"].cast(pa.large_string())))
+            first += len(part)
+        return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"id": []})
+
+    def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
+        """The keys of rows, each once."""
+        first, found = 0, [pa.nulls(0, pa.large_string())]
+        for part in self._parts:
+            own = np.flatnonzero(rows[first : first + len(part)])
+            if len(own):
+                part.check(chunk_tables.KEYS)
+                found.append(chunk_tables.keys(part.table).take(primitive(own)))
+            first += len(part)
+        return pa.concat_arrays(found).unique()
+
+    def _part_facts(self, name: str) -> dict[str, Any]:
+        return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": self._files[name]}
+
+    def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Files of approximate indexes, written anew where there are new rows: (checksums, what they hold)."""
+        files: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
+        for name, kind in self._kinds().items():
+            index: VectorIndex | None = None
+            if kind != "flat":
+                searcher = self.searcher()
+                index = searcher.sentences if name == "sentences" else searcher.pooled
+            if index is None:
+                continue
+            own = self._stored[name][0] if name in self._stored else {}
+            if own.get("kind") == kind and own["rows"] == len(index):
+                files[own["file"]], stored[name] = before[own["file"]], own
+                continue
+            if own.get("kind") == kind:  # it has grown from this one
+                self.store.check(own["file"])
+            file = f"{name}-{generation:06d}.{'codes' if kind == 'pq' else 'faiss'}"
+            index.save(self.store.folder / file)
+            files[file] = checksum(self.store.folder / file)
+            stored[name] = {"file": file, "kind": kind, "rows": len(index)}
+            recall = index.recall if index.recall is not None else own.get("recall")
+            if recall is not None:
+                stored[name]["recall"] = recall
+        return files, stored
+
+    def _merge_small(self) -> None:
+        """Many small parts at the end become one; rows keep their order and numbers."""
+        small = list(itertools.takewhile(lambda part: len(part) < PART_CHUNKS // 2, reversed(self._parts)))
+        if len(small) >= _SMALL_PARTS:
+            self._rewrite(len(self._parts) - len(small), None)
+
+    def _compact(self) -> None:
+        """Removed chunks leave the files, and rows get new numbers."""
+        self._stored = {}
+        self._rewrite(0, ~self.removed)
+        self.removed = np.zeros(sum(map(len, self._parts)), np.bool_)
+
+    def _rewrite(self, begin: int, kept: npt.NDArray[np.bool_] | None) -> None:
+        """Write the parts from ``begin`` on again, all their rows or those kept."""
+        first = sum(map(len, self._parts[:begin]))
+        for name in self._names[begin:]:
+            self.store.check(f"{name}/")
+        parts, self._searcher = self._parts[begin:], None
+        names = [f"part-{int(self._next_name()[5:]) + i:06d}" for i in range(len(parts))]
+        del self._names[begin:], self._parts[begin:]
+        for part in parts:
+            for piece in slices(part.rows(), _PIECE):
+                size = piece.table.num_rows
+                chosen = np.arange(size) if kept is None else np.flatnonzero(kept[first : first + size])
+                first += size
+                if len(chosen):
+                    self._append(piece if len(chosen) == size else piece.choose(chosen), names)
+        self._finish_part()
+
+    def _append(self, rows: Rows, names: list[str] | None = None) -> None:
+        """Write rows to the open part, which is finished when it is full, or where the columns change."""
+        if self._writer is not None and not self._writer.takes(rows):
+            self._finish_part()
+        if self._writer is None:
+            folder = self.store.folder / (names.pop(0) if names else self._next_name())
+            discard(folder)  # what an error left
+            self._writer = PartWriter(folder, self.layout)
+        self._writer.append(rows)
+        if self._writer.chunks >= PART_CHUNKS:
+            self._finish_beside()
+
+
+def _analyzer(terms: dict[str, Any]) -> Analyzer:
+    """Return the analyzer named in a manifest.
+
+    An index of an older version whose unit is still to be chosen holds no chunks: it is made by this one.
+    """
+    version = VERSION if terms["unit"] == "auto" else terms.get("version", 1)
+    return Analyzer(**{**terms, "version": version})
+
+
+def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
+    """(facts, memory-mapped file) of approximate indexes."""
+    return {name: (own, pa.memory_map(str(folder / own["file"]))) for name, own in stored.items()}
+
+
+def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
+    """Return which rows are removed, as the manifest's file says."""
+    folder, manifest = store.folder, store.manifest
+    if manifest["chunks"] != rows:
+        raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))
+    removed = np.zeros(rows, np.bool_)
+    for name in manifest["files"]:
+        if name.startswith("removed-"):
+            store.blocks(name).check()
+            found = mapped(folder / name)
+            if found.ndim != 1 or found.dtype.kind not in "ui":
+                raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
+            if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
+                raise ValueError(_unlike(folder / name, len(found), manifest["removed"]))
+            removed[found] = True
+    if removed.sum() != manifest["removed"]:
+        raise ValueError(_unlike(folder / MANIFEST, manifest["removed"], int(removed.sum())))
+    return removed
+
+
+def _unlike(path: Path, found: int, expected: int) -> str:
+    return (
+        f"{path} is damaged: it says {found:,} rows, and there are {expected:,}; restore it from a copy, or build the "
+        "index again"
+    )
+
+
+def steady(action: Callable[[], _T], store: Store) -> _T:
+    """Read files of an index; again where a writer put others in their place in the middle."""
+    while True:
+        before = store.generation()
+        try:
+            return action()
+        except (ValueError, FileNotFoundError):
+            if store.generation() == before:
+                raise

@@ -1,0 +1,76 @@
+"""The columns that chunks of a source have, whatever kinds its files are: tables without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from .._engine.data.columns import COLUMNS
+from ..chunks.batch import ChunkBatch
+from ..io import KINDS
+from ..io.document_batches import documents_of
+from ..segmenter import Segmenter
+from .run_folder import REMOVED, SUMMARIES
+
+
+def nothing(made: Segmenter, said: Mapping[str, Any], kind: str, types: Mapping[str, pa.DataType] = {}) -> ChunkBatch:
+    """The chunks of no documents of a kind; ``said``: the keywords of a call, which name columns, of these types."""
+    of = {name: types.get(name, pa.null()) if name in said["keep"] else pa.null() for name in columns_of(said)}
+    columns = {name: pa.nulls(0, kind_) for name, kind_ in of.items()}
+    read = KINDS[kind].schema
+    columns |= {field.name: pa.array([], field.type) for field in read if field.name != "file"}
+    table = pa.table(columns, metadata=read.metadata)
+    said = {name: value for name, value in said.items() if name != "sentence_vectors"}  # no sentences, of any width
+    return made(documents_of(table), **said)
+
+
+def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
+    """What is written of a batch, by folder: chunks, and the data sets beside them."""
+    tables = {"": chunks.table, SUMMARIES: chunks.summaries, REMOVED: chunks.removed}
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
+    """Those of all kinds together: every column that any of them has, in the order of the chunk table."""
+    order = {column.name: place for place, column in enumerate(COLUMNS)}
+    found: dict[str, dict[str, pa.Field]] = {}
+    for batch in batches:
+        for name, table in tables_of(batch).items():
+            own = found.setdefault(name, {})
+            for each in table.schema:
+                if each.name not in own or pa.types.is_null(own[each.name].type):
+                    own[each.name] = each
+    made = {}
+    for name, own in found.items():
+        kept = sorted(own.values(), key=lambda each: order.get(each.name, len(order)))
+        made[name] = pa.schema(list(own.values()) if name else kept).empty_table()
+    return made
+
+
+def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
+    """A table with the columns that its documents do not have, but others of the source do, as nulls of their types."""
+    types = {each.name: each.type for each in empty.schema}
+    lacking = [
+        each.name
+        for each, values in zip(table.schema, table.columns, strict=True)
+        if each.type != types.get(each.name, each.type) and values.null_count == len(values)
+    ]
+    if table.column_names == empty.column_names and not lacking:
+        return table
+    columns = {
+        each.name: table.column(each.name)
+        if each.name in table.column_names and each.name not in lacking
+        else pa.nulls(len(table), each.type)
+        for each in empty.schema
+    }
+    return pa.table(columns).replace_schema_metadata(table.schema.metadata)
+
+
+def columns_of(said: Mapping[str, Any]) -> list[str]:
+    """The columns that are named, each once."""
+    for name, value in said.items():
+        if name != "keep" and not isinstance(value, str):
+            raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")
+    return list(dict.fromkeys([*said["keep"], *(value for name, value in said.items() if name != "keep")]))

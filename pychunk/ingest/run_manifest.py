@@ -1,0 +1,149 @@
+"""What a run's folder says of itself: the source, the options, the versions, and each shard that is whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._util.durable_files import whole_file
+from .run_folder import REMOVED, SUMMARIES, aside
+
+NAME = "_manifest.json"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A whole shard.
+
+    It covers ``batches`` of the source from ``first_batch`` on, which hold ``read`` documents from ``first_read`` on;
+    ``documents`` of them, numbered from ``first_document``, were kept, and ``blank`` of these have no chunks;
+    ``dropped`` templates of a wiki were left out inside their sentences. Its letters are ``letter_bytes`` of the file
+    of dead letters from ``letters_at`` on. Its summaries and what was left out, if the run writes any, are files of
+    their own.
+    """
+
+    name: str
+    bytes: int
+    sha256: str
+    first_batch: int
+    batches: int
+    first_read: int
+    read: int
+    first_document: int
+    documents: int
+    chunks: int
+    text_bytes: int
+    letters: int
+    letters_at: int
+    letter_bytes: int
+    letters_sha256: str
+    summaries_bytes: int = 0
+    summaries_sha256: str = ""
+    removed_bytes: int = 0
+    removed_sha256: str = ""
+    blank: int = field(default=0, compare=False)  # earlier manifests lack it
+    dropped: int = field(default=0, compare=False)
+
+    def files(self, folder: Path) -> list[tuple[Path, int, str]]:
+        """(path, bytes, SHA-256) of what it consists of."""
+        beside = (
+            (folder / SUMMARIES / self.name, self.summaries_bytes, self.summaries_sha256),
+            (folder / REMOVED / self.name, self.removed_bytes, self.removed_sha256),
+        )
+        return [(folder / self.name, self.bytes, self.sha256), *(file for file in beside if file[2])]
+
+
+@dataclass
+class Manifest:
+    """The manifest as it is in the folder. ``facts`` hold what must be equal for a run to go on."""
+
+    facts: dict[str, Any]
+    shards: list[Shard] = field(default_factory=list)
+    complete: bool = False
+
+    def save(self, folder: Path) -> None:
+        """Replaces the manifest in one step."""
+        said = {
+            "schema": SCHEMA,
+            **self.facts,
+            "shards": [asdict(shard) for shard in self.shards],
+            "complete": self.complete,
+        }
+        path = folder / NAME
+        with whole_file(path, aside(path)) as file:
+            file.write(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
+
+    @staticmethod
+    def remove(folder: Path) -> None:
+        """Leaves a folder without a run."""
+        (folder / NAME).unlink(missing_ok=True)
+
+    @staticmethod
+    def load(folder: Path) -> Manifest | None:
+        """The manifest of a folder; None where there is none.
+
+        Raises:
+            ValueError: it is damaged, or a newer version's.
+        """
+        path = folder / NAME
+        if not path.is_file():
+            return None
+        try:
+            said = json.loads(path.read_bytes().decode(errors="surrogateescape"))
+            schema = int(said.pop("schema"))
+            if schema == SCHEMA:
+                shards = [Shard(**shard) for shard in said.pop("shards")]
+                return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged: restore it from a copy, or ingest into another folder") from error
+        raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}: use the pychunk that wrote it")
+
+
+#: Where a manifest holds options: a person knows them by their own names.
+_GROUPS = ("options", "reader", "segmenter", "columns", "wanted")
+
+
+def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    """What differs between two trees of facts, each place with both values.
+
+    >>> list(differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}))
+    ['a.c: was 2, is 3']
+    >>> list(differences({"options": {"segmenter": {"size": None}}}, {"options": {"segmenter": {"size": 150}}}))
+    ['size: was not given, is 150']
+    """
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in [*before, *(key for key in now if key not in before)]:
+            place = name if key in _GROUPS else f"{name}.{key}" if name else str(key)
+            yield from differences(before.get(key), now.get(key), place)
+    elif before != now:
+        yield f"{name}: was {_said(before)}, is {_said(now)}"
+
+
+def _said(value: Any) -> str:
+    return "not given" if value is None else json.dumps(value)
+
+
+def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What differs between the facts of two runs, in words: of the same sources' files which, and how.
+
+    >>> told({"source": {"path": "a", "files": {"a/x": [1]}}}, {"source": {"path": "a", "files": {"a/y": [1]}}})
+    ['a/x is gone', 'a/y is new']
+    """
+    sources = [facts.get("source", {}) for facts in (before, now)]
+    old, new = (source.get("files", {}) for source in sources)
+    found = []
+    if sources[0].get("path") == sources[1].get("path"):
+        for path in dict.fromkeys([*old, *new]):
+            if old.get(path) != new.get(path):
+                found.append(
+                    f"{path} {'is new' if path not in old else 'is gone' if path not in new else 'has changed'}"
+                )
+    rest = [
+        {**facts, "source": {name: value for name, value in source.items() if name != "files"}}
+        for facts, source in zip((before, now), sources, strict=True)
+    ]
+    return [*found, *differences(rest[0], rest[1])]

@@ -1,0 +1,208 @@
+"""Parts to shards: where one ends, and how it becomes part of the data set."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..chunks.batch import ChunkBatch
+from ..io import DeadLetter
+from . import dead_letters
+from .direct_file import DirectFile
+from .empty_tables import fitted, tables_of
+from .run_folder import REMOVED, SUMMARIES, settle, shard_name
+from .run_manifest import Manifest, Shard
+from .run_report import Report
+from .shards import ShardWriter
+from .source_batches import BatchPart, Range
+
+#: Bytes of a shard that may wait in the page cache, where they go through it.
+FLUSH_BYTES = 32 << 20
+
+
+class IngestError(RuntimeError):
+    """A run that could not go on; what is whole is kept, and the message says what to do."""
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """A shard that is written but not settled: its facts, its files, its letters."""
+
+    shard: Shard
+    files: list[DirectFile]
+    letters: bytes
+
+
+class Output:
+    """Writes the shards of a range of batches. ``write`` and ``settle`` may run in threads of their own."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        report: Report,
+        empty: dict[str, pa.Table],
+        shard_bytes: int,
+        compression: str,
+    ) -> None:
+        self.folder, self.manifest, self.report = folder, manifest, report
+        self._empty = empty  # the data sets without rows
+        self.sink_seconds = 0.0
+        self._shard_bytes, self._compression = shard_bytes, compression
+        self._writers: dict[str, ShardWriter] = {}  # by the folder of the data set below the run's, "" of chunks
+        self._closing: list[dict[str, ShardWriter]] = []
+
+    def begin(self, where: Range, wanted: Shard | None) -> None:
+        """From now on, parts of this range; ``wanted`` is the one shard that it makes again."""
+        self._wanted = wanted
+        self._at, self._end = where, where
+        self._number = self.manifest.shards.index(wanted) if wanted else len(self.manifest.shards)
+        done = self.manifest.shards[: self._number]
+        self._letters_at = sum(shard.letter_bytes for shard in done)
+        self._letters: list[DeadLetter] = []
+        self._text_bytes = self._blank = self._dropped = 0
+
+    def write(self, found: tuple[BatchPart | None, ChunkBatch | None]) -> tuple[BatchPart | None, ShardResult | None]:
+        """Adds a part's chunks; with the shard that ended before it, if one did. None for a part ends the last one.
+
+        A shard ends when more comes, not when it is full, so that what is told after the last batch is told in it.
+        """
+        part, chunks = found
+        try:
+            if part is None:
+                return None, self._close()
+            closed = self._close() if self._is_full(part) else None
+            if chunks is not None:
+                tables = self._tables(chunks)
+                writers = self._opened(tables)
+                for name, table in tables.items():
+                    writers[name].write(table, part.text_bytes)
+            self._add(part)
+        except OSError as error:
+            raise self.unfinished(error) from error
+        return part, closed
+
+    def settle(self, closed: ShardResult, last: bool) -> None:
+        """Puts a shard on the disk, then its letters, then its name in the manifest."""
+        try:
+            for file in closed.files:
+                file.sync()
+                file.close()
+            for path, _, _ in closed.shard.files(self.folder):
+                settle(path)
+            dead_letters.put(self.folder, closed.shard.letters_at, closed.letters)
+            if self._wanted is None:
+                self.manifest.shards.append(closed.shard)
+                self.manifest.complete = last
+                self.manifest.save(self.folder)
+        except OSError as error:
+            raise self.unfinished(error) from error
+        self._closing.pop(0)
+        self.report.new_shards += 1
+
+    def flush(self) -> None:
+        """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
+        for writer in list(self._writers.values()):
+            if writer.sink.file.waiting >= FLUSH_BYTES:
+                try:
+                    writer.sink.file.sync()
+                except OSError as error:
+                    raise self.unfinished(error) from error
+
+    def abandon(self) -> None:
+        """Removes shards that are not whole, after an error; does nothing at the end of a range."""
+        for writers in [*self._closing, self._writers]:
+            for writer in writers.values():
+                writer.abandon()
+        self._writers, self._closing = {}, []
+
+    def _is_full(self, part: BatchPart) -> bool:
+        more = part.table_rows is not None and self._wanted is None
+        return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
+
+    def _tables(self, chunks: ChunkBatch) -> dict[str, pa.Table]:
+        """What goes into the files of a shard, with the columns of all documents of the source."""
+        found = tables_of(chunks)
+        return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
+
+    def _opened(self, tables: dict[str, pa.Table]) -> dict[str, ShardWriter]:
+        for name, table in tables.items():
+            if name not in self._writers:
+                folder = self.folder / name
+                folder.mkdir(exist_ok=True)
+                path = folder / shard_name(self._number)
+                self._writers[name] = ShardWriter(path, table.schema, self._compression)
+        return self._writers
+
+    def _add(self, part: BatchPart) -> None:
+        at = self._end
+        batch = at.batch if part.table_rows is None else part.number + 1
+        self._end = Range(batch, None, at.read + part.read, at.document + (part.table_rows or 0))
+        self._text_bytes += part.text_bytes
+        self._letters += part.letters
+        self._blank += part.blank
+        self._dropped += part.dropped
+        self.report.new_text_bytes += part.text_bytes
+
+    def _close(self) -> ShardResult:
+        """Ends the shard."""
+        writers = self._opened(self._empty)
+        self._closing.append(writers)
+        self._writers = {}
+        files = [writer.finish() for writer in writers.values()]
+        self.sink_seconds += sum(writer.sink.seconds for writer in writers.values())
+        writer = writers[""]
+        facts = {name: (each.sink.file.bytes, each.sink.sha256.hexdigest()) for name, each in writers.items()}
+        summaries, removed = (facts.get(name, (0, "")) for name in (SUMMARIES, REMOVED))
+        lines = dead_letters.encoded(self._letters)
+        begun, ended = self._at, self._end
+        shard = Shard(
+            name=shard_name(self._number),
+            bytes=writer.sink.file.bytes,
+            sha256=writer.sink.sha256.hexdigest(),
+            first_batch=begun.batch,
+            batches=ended.batch - begun.batch,
+            first_read=begun.read,
+            read=ended.read - begun.read,
+            first_document=begun.document,
+            documents=ended.document - begun.document,
+            chunks=writer.chunks,
+            text_bytes=self._text_bytes,
+            letters=len(self._letters),
+            letters_at=self._letters_at,
+            letter_bytes=len(lines),
+            letters_sha256=hashlib.sha256(lines).hexdigest(),
+            summaries_bytes=summaries[0],
+            summaries_sha256=summaries[1],
+            removed_bytes=removed[0],
+            removed_sha256=removed[1],
+            blank=self._blank,
+            dropped=self._dropped,
+        )
+        if self._wanted is not None and shard != self._wanted:
+            raise IngestError(_unlike(self._wanted, shard))
+        self._number += 1
+        self._letters_at += len(lines)
+        self._at, self._letters, self._text_bytes, self._blank, self._dropped = ended, [], 0, 0, 0
+        return ShardResult(shard, files, lines)
+
+    def unfinished(self, error: OSError, remedy: str = "Mend that (make room), then go on") -> IngestError:
+        """What ends a run that can go on."""
+        count = len(self.manifest.shards)
+        return IngestError(
+            f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} whole. {remedy} with --resume "
+            "(resume=True)"
+        )
+
+
+def _unlike(before: Shard, now: Shard) -> str:
+    names = [field.name for field in fields(Shard) if getattr(before, field.name) != getattr(now, field.name)]
+    values: list[Any] = [getattr(each, names[0]) for each in (before, now)]
+    return (
+        f"{before.name} was made again, and its {names[0]} is {values[1]} where it was {values[0]}: the source or the "
+        "software is not what it was; ingest into another folder"
+    )

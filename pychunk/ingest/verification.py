@@ -1,0 +1,38 @@
+"""Whether the shards that a manifest names are on the disk as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .._util.checksums import sha256
+from . import dead_letters
+from .run_folder import REMOVED, SUMMARIES
+from .run_manifest import Shard
+
+#: How the files of a data set beside the chunks are called.
+_BESIDE = {SUMMARIES: "its summaries: ", REMOVED: "its removed spans: "}
+
+
+def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:
+    """Shards that are missing or damaged, and why; ``hashes``: their SHA-256 are compared, else sizes alone."""
+    found = []
+    for shard in shards:
+        whys = [why for path, size, digest in shard.files(folder) if (why := _damage(path, size, digest, hashes))]
+        if whys:
+            found.append((shard, whys[0]))
+        elif dead_letters.digest(folder, shard.letters_at, shard.letter_bytes) != shard.letters_sha256:
+            found.append((shard, f"its lines of {dead_letters.NAME} are damaged"))
+    return found
+
+
+def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:
+    """Why a file is not what was written; empty where it is."""
+    beside = _BESIDE.get(path.parent.name, "")
+    if not path.is_file():
+        return f"{beside}is missing"
+    if path.stat().st_size != size:
+        return f"{beside}has {path.stat().st_size:,} bytes, not {size:,}"
+    if hashes and sha256(path) != digest:
+        return f"{beside}is damaged: its SHA-256 differs"
+    return ""

@@ -1,0 +1,37 @@
+"""What PIC's pseudo-instruction is when the caller gives it: a text a document, or a vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.ragged import Ragged
+from .value_columns import texts_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from . import TextBatch
+
+
+def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool) -> Ragged | npt.NDArray[np.float32]:
+    """One text a document, UTF-8, or one vector of unit length, float32[k, d].
+
+    Raises:
+        ValueError: not one a document, a vector that is not finite, or texts where nothing could encode them.
+    """
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if len(values) != len(texts):
+            raise ValueError(f"{name} must hold one vector for each of {len(texts)} documents; got {len(values)}")
+        if values.shape[1] == 0:
+            raise ValueError(f"{name} must have at least one column; got none")
+        unit, row = native.normalized_rows(values)
+        if row >= 0:
+            raise ValueError(f"{name} must be finite; row {row} is not")
+        return unit
+    if not has_encoder:
+        raise ValueError(f"{name} must be vectors, as the sentence vectors come from elsewhere: pass float[k, d]")
+    return Ragged(*flat_text(texts_of(values, len(texts), texts.source, name)))

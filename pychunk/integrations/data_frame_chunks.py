@@ -1,0 +1,166 @@
+"""Chunks of one block of a distributed data frame, beside the columns kept of its rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from .._engine import native
+from ..api import segment
+from ..chunks.batch import ChunkBatch
+from ..inputs import RowError, TextBatch
+from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.inputs import CALL_BYTES
+from ..inputs.passthrough import check_names
+from ..segmenter import Segmenter
+
+logger = logging.getLogger("pychunk")
+
+
+@dataclass(frozen=True)
+class BlockSegmenter:
+    """Turns blocks of documents into blocks of chunks.
+
+    It holds names and options, no model: it travels to workers, where :func:`pychunk.segment` makes a Segmenter once a
+    process. Its tables have the columns of ``ChunkBatch.table``, but ``document`` is a number made from the hash of the
+    document's id, without ids of its text, because a distributed frame has no row numbers.
+
+    Attributes:
+        method, options: as for :class:`pychunk.Segmenter`.
+        column: holds the text. ids: the column of the documents' ids, or None. keep: columns repeated on every chunk.
+        wants: those that the method must have.
+        given: arguments of ``segment`` that are about each document, each with the column that holds it.
+        on_error: ``"raise"``; ``"skip"``; or ``"row"``: a row that is not text becomes a row of its own, with the
+            reason in the column ``error`` and null in those of the chunk.
+        batch_bytes: text cut at a time.
+    """
+
+    method: str | None
+    options: dict[str, Any]
+    column: str | None
+    ids: str | None
+    keep: tuple[str, ...]
+    given: dict[str, Any]
+    wants: frozenset[str]
+    on_error: str
+    batch_bytes: int
+
+    @staticmethod
+    def of(
+        method: str | None,
+        *,
+        column: str | None,
+        ids: str | None,
+        keep: Sequence[str],
+        batch_bytes: int = CALL_BYTES,
+        on_error: str = "raise",
+        **options: Any,
+    ) -> BlockSegmenter:
+        """Checks what can be checked without the data; ValueError or TypeError names the choices."""
+        if on_error not in ("raise", "skip", "row"):
+            raise ValueError(f"on_error must be 'raise', 'skip' or 'row'; got {on_error!r}")
+        if not isinstance(batch_bytes, int) or batch_bytes < 1:
+            raise ValueError(f"batch_bytes must be a whole number above 0; got {batch_bytes!r}")
+        if isinstance(keep, str):
+            raise TypeError(f"keep must be a list of columns; got {keep!r}: write keep=[{keep!r}]")
+        check_names(keep)
+        given = {name: options.pop(name) for name in NAMES if options.get(name) is not None}
+        for name, value in {"ids": ids, **given}.items():
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
+        if options.get("summaries_out"):
+            raise ValueError("summaries_out: a distributed frame holds chunks alone; segment() returns summaries")
+        wants = Segmenter(method, **options).method.wants
+        return BlockSegmenter(method, options, column, ids, tuple(keep), given, wants, on_error, batch_bytes)
+
+    def needed(self, known: Sequence[str] | None) -> list[str]:
+        """The columns to read of those that are known to be there; none where that, or the text's, is still open."""
+        given = wanted_columns(self.wants, known or (), self.given)
+        if not self.column or (known is None and self.wants - given.keys()):
+            return []
+        return list(dict.fromkeys(name for name in [self.column, self.ids, *given.values(), *self.keep] if name))
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Of the chunks of documents with the columns ``source``; raises for a column that is not there."""
+        documents = source.empty_table()
+        chunks = self.segment(documents).table
+        if "error" in self.keep:
+            raise ValueError("keep: chunks may have a column 'error' of their own: rename that of the documents before")
+        return self._with_errors(self._beside(chunks, documents), documents, []).schema
+
+    def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
+        """The chunks of a block, in tables of the documents that hold ``batch_bytes`` of text."""
+        texts = TextBatch.of(block, column=self.column, on_error="skip")
+        for first, part in texts.slices(self.batch_bytes):
+            documents = block.slice(first, len(part))
+            chunks = self.segment(documents)
+            if chunks.errors:
+                self._report(chunks.errors, documents, first)
+            table = self._with_errors(self._beside(chunks.table, documents), documents, chunks.errors)
+            if table.num_rows or not self.given:  # given vectors of no sentence do not say how wide they are
+                yield table
+
+    def segment(self, documents: pa.Table) -> ChunkBatch:
+        """The chunks as ``segment`` gives them; rows that are not text are in ``errors``."""
+        chunks: ChunkBatch = segment(
+            documents,
+            self.method,
+            column=self.column,
+            ids=self.ids,
+            keep=self.keep,
+            on_error="skip",
+            **self.given,
+            **self.options,
+        )
+        return chunks
+
+    def _beside(self, chunks: pa.Table, documents: pa.Table) -> pa.Table:
+        """Chunks with numbers of documents that hold for the whole frame."""
+        return chunks.set_column(0, "document", self._numbers(documents).take(chunks.column("document")))
+
+    def _numbers(self, documents: pa.Table) -> pa.Array:
+        if self.ids is None:
+            parts = TextBatch.of(documents, column=self.column, on_error="skip").texts
+        else:
+            parts = documents.column(self.ids).cast(pa.large_string()).chunks
+        # 63 of the hash's 128 bits: two of four million documents are the same number with probability 1e-6.
+        hashes = [int(native.hash128(value)[:16], 16) >> 1 for part in parts for value in _as_bytes(part)]
+        return pa.array(hashes, pa.int64())
+
+    def _with_errors(self, table: pa.Table, documents: pa.Table, errors: Sequence[RowError]) -> pa.Table:
+        """With one row more for each error, where rows are asked for."""
+        if self.on_error != "row":
+            return table
+        table = table.append_column("error", pa.nulls(table.num_rows, pa.large_string()))
+        rows = pa.array([error.row for error in errors], pa.int64())
+        found = {
+            "document": self._numbers(documents).take(rows),
+            "error": pa.array([error.reason for error in errors], pa.large_string()),
+        }
+        if self.ids is not None:
+            found["id"] = documents.column(self.ids).take(rows)
+        for name in self.keep:
+            found[name] = documents.column(name).take(rows)
+        columns = [found.get(field.name, pa.nulls(len(rows), field.type)) for field in table.schema]
+        return pa.concat_tables([table, pa.table(columns, schema=table.schema)]) if errors else table
+
+    def _report(self, errors: list[RowError], documents: pa.Table, first: int) -> None:
+        """Raises or logs rows that are not text, by id where there is one: a row number counts within the block."""
+        row, reason = errors[0]
+        name = (
+            f"row {first + row} of a block" if self.ids is None else f"id {documents.column(self.ids)[row].as_py()!r}"
+        )
+        more = f" ({len(errors) - 1} more rows beside it)" if len(errors) > 1 else ""
+        if self.on_error == "raise":
+            raise ValueError(f"{name}: {reason}{more}; mend it or pass on_error='skip' or 'row'")
+        if self.on_error == "skip":
+            logger.warning("left out: %s: %s%s", name, reason, more)
+
+
+def _as_bytes(part: pa.Array) -> list[bytes]:
+    """Strings as UTF-8, without a check or a copy of the whole."""
+    return list(pa.Array.from_buffers(pa.large_binary(), len(part), part.buffers(), offset=part.offset).to_pylist())

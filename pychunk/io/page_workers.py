@@ -1,0 +1,146 @@
+"""Processes that clean pages. One that dies is replaced and its work done again; a page that kills it twice is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from .document_batches import DeadLetter, Document
+from .wiki import mediawiki
+from .wiki.mediawiki import PageFilter, RawPage
+
+#: What pages became: documents, and letters about those that are broken.
+Rendered = tuple[list[Document], list[DeadLetter]]
+
+
+class Task:
+    """Pages at work in the pool."""
+
+    def __init__(self, pages: Sequence[RawPage], future: Future[Rendered]) -> None:
+        self.pages, self.future, self.deaths = pages, future, 0
+
+
+class Workers:
+    """Processes that clean pages as ``mediawiki.rendered`` does; results are asked for in the order of the tasks.
+
+    A process that is killed, as for want of memory, breaks the whole pool: it is made anew, with all that is not done.
+    A task during which that happened twice is done alone, in halves down to the page at fault.
+    """
+
+    def __init__(self, count: int, wanted: PageFilter) -> None:
+        self._count, self._work = count, partial(mediawiki.rendered, wanted=wanted)
+        self._waiting: deque[Task] = deque()
+        self._pool = _pool(count)
+
+    def submit(self, pages: Sequence[RawPage]) -> Task:
+        """Pages to be cleaned."""
+        task = Task(pages, self._started(pages))
+        self._waiting.append(task)
+        return task
+
+    def result(self, task: Task) -> Rendered:
+        """What the pages of the first task that was not asked for yet became.
+
+        Raises:
+            OSError: processes end as soon as they begin, whatever the page.
+        """
+        while True:
+            if task.deaths >= 2:
+                found = self._alone(task.pages)
+                for other in self._waiting:
+                    other.deaths = 0
+                break
+            try:
+                found = _finished(task.future, self._pool)
+                break
+            except BrokenProcessPool:
+                self._restart()
+        self._waiting.remove(task)
+        return found
+
+    def close(self) -> None:
+        """Ends the processes; what they have not begun is given up."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _started(self, pages: Sequence[RawPage]) -> Future[Rendered]:
+        try:
+            return self._pool.submit(self._work, pages)
+        except BrokenProcessPool as error:  # told when its result is asked for
+            failed: Future[Rendered] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _restart(self) -> None:
+        self._pool.shutdown()
+        self._pool = _pool(self._count)
+        for task in self._waiting:
+            if not task.future.done() or task.future.exception() is not None:
+                task.deaths += 1
+                task.future = self._started(task.pages)
+
+    def _alone(self, pages: Sequence[RawPage]) -> Rendered:
+        """Pages in a process of their own, twice where it dies; then in halves."""
+        for _ in range(2):
+            with _pool(1) as pool:
+                try:
+                    _finished(pool.submit(self._work, ()), pool)
+                except BrokenProcessPool:
+                    raise OSError(
+                        "the processes that clean pages end as soon as they begin: a script needs "
+                        'if __name__ == "__main__":, and workers=1 needs none'
+                    ) from None
+                try:
+                    return _finished(pool.submit(self._work, pages), pool)
+                except BrokenProcessPool:
+                    if len(pages) > 1:
+                        break
+        if len(pages) == 1:
+            return [], [mediawiki.lost(pages[0], "the process that cleaned the page was killed, twice: out of memory?")]
+        half = len(pages) // 2
+        first, second = self._alone(pages[:half]), self._alone(pages[half:])
+        return first[0] + second[0], first[1] + second[1]
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=follow_parent)
+
+
+def _finished(future: Future[Rendered], pool: ProcessPoolExecutor) -> Rendered:
+    """What the future becomes.
+
+    A process that is killed while it writes a result leaves a part in the pipe that all share, and the pool waits for
+    the rest for ever (3 of 24 runs in which both were killed, three times each). So where one is seen dead twice, a
+    second apart, all writers are ended: the pipe's end tells the pool that it is broken.
+    """
+    deaths = 0
+    while not wait([future], timeout=1).done:
+        processes = list((pool._processes or {}).values())
+        deaths += any(process.exitcode is not None for process in processes)
+        if deaths == 2:
+            for process in processes:
+                process.kill()
+            results: Any = pool._result_queue
+            results._writer.close()
+    return future.result()
+
+
+def follow_parent() -> None:
+    """Run first in a worker: leaves Ctrl-C to the parent, and exits as soon as the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_wait, args=(parent,), daemon=True, name="pychunk-parent").start()
+
+
+def _wait(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,139 @@
+"""Where the nodes of each level begin: one flag a sentence, each coarser level's a part of the finer one's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._engine.data.features import PARAGRAPH_START, Features
+from .._engine.data.ragged import offsets_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._engine.data.headings import Headings
+    from .level_names import Level
+
+    I64 = npt.NDArray[np.int64]
+    Flags = npt.NDArray[np.bool_]
+
+#: Bit of ``Features.flags``: a form feed stands before the sentence (SentenceFlag in csrc/text/sentence_splitter.h).
+PAGE_START = 4
+#: Headings of a deeper level count as of this one; HTML and Markdown have six.
+DEEPEST = 15
+
+
+def document_starts(doc_offsets: I64) -> Flags:
+    """bool[n]: whether a sentence is its document's first."""
+    out = np.zeros(doc_offsets[-1], np.bool_)
+    out[doc_offsets[:-1][np.diff(doc_offsets) > 0]] = True
+    return out
+
+
+def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
+    """bool[n] each: where sections begin, and where these or subsections do.
+
+    A document's sections are headed by its highest headings; where the first heading alone is of that level it is the
+    title, and sections are headed by the next. Subsections are headed by the level below theirs, sections without any
+    are one. What stands before the first heading is a section, too.
+    """
+    counts = np.diff(headings.offsets)
+    document = np.repeat(np.arange(len(counts)), counts)
+    level = np.minimum(headings.level, DEEPEST).astype(np.int64)
+    met = np.bincount(document * (DEEPEST + 1) + level, minlength=len(counts) * (DEEPEST + 1))
+    met = met.reshape(len(counts), DEEPEST + 1)
+    highest = _first_above(met, np.full(len(counts), -1))
+    below = _first_above(met, highest)
+    rows = np.arange(len(counts))
+    first = np.zeros(len(counts), np.int64)
+    first[counts > 0] = level[headings.offsets[:-1][counts > 0]]
+    titled = (counts > 0) & (first == highest) & (met[rows, np.minimum(highest, DEEPEST)] == 1) & (below <= DEEPEST)
+    section = np.where(titled, below, highest)
+    subsection = _first_above(met, section)
+    place = headings.first + np.repeat(doc_offsets[:-1], counts)
+    out = document_starts(doc_offsets), document_starts(doc_offsets)
+    for starts, deepest in zip(out, (section, subsection), strict=True):
+        starts[place[level <= deepest[document]]] = True
+    return out
+
+
+def _first_above(met: I64, levels: I64) -> I64:
+    """The lowest level with headings that is above a level, of each document; DEEPEST + 1: none."""
+    there = (met > 0) & (np.arange(met.shape[1]) > levels[:, None])
+    found: I64 = np.where(there.any(1), there.argmax(1), DEEPEST + 1)
+    return found
+
+
+def page_starts(features: Features) -> Flags:
+    """bool[n]: where another page begins than that of the sentence before."""
+    starts = document_starts(features.doc_offsets)
+    if features.page_starts is None:
+        starts |= (features.given("flags").flat() & PAGE_START) != 0
+        return starts
+    given = features.page_starts
+    pages = given.flat() + np.repeat(features.offsets[:-1], given.counts)
+    page = np.searchsorted(pages, features.bounds[:-1], "right")
+    starts[1:] |= page[1:] != page[:-1]
+    return starts
+
+
+def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], first_row: int) -> Flags:
+    """bool[n]: where chunks begin; not where one begins inside a sentence, which a budget cut."""
+    starts = document_starts(features.doc_offsets)
+    bounds = features.bounds
+    base = features.offsets[:-1][chunks["document"] - first_row]
+    first = np.searchsorted(bounds, base + chunks["start_byte"], "right") - 1
+    last = np.searchsorted(bounds, base + chunks["end_byte"] - 1, "right") - 1
+    starts[first[1:][first[1:] > last[:-1]]] = True
+    return starts
+
+
+def paragraph_starts(features: Features, tied: npt.NDArray[np.uint8]) -> Flags:
+    """bool[n]: where paragraphs begin; a heading belongs to what it heads, a line to the list that it introduces."""
+    starts = document_starts(features.doc_offsets)
+    starts |= ((features.given("flags").flat() & PARAGRAPH_START) != 0) & (tied == 0)
+    return starts
+
+
+def nested(
+    levels: Sequence[Level],
+    features: Features,
+    *,
+    headings: Callable[[], Headings],
+    chunks: Callable[[], dict[str, npt.NDArray[np.int64]]],
+    windows: Callable[[list[int]], list[I64]],
+    first_row: int,
+) -> list[I64]:
+    """First sentences of the nodes of each level, from fine to coarse, with the number of sentences behind them."""
+    sizes = [level for level in levels if isinstance(level, int)]
+    made: dict[Level, Flags] = {}
+    if {"paragraph", "subsection", "section"} & set(levels):
+        found = headings()
+        made["section"], made["subsection"] = section_starts(found, features.doc_offsets)
+        made["paragraph"] = paragraph_starts(features, found.tied)
+    if "page" in levels:
+        made["page"] = page_starts(features)
+    if "group" in levels:
+        made["group"] = group_starts(features, chunks(), first_row)
+    n = int(features.doc_offsets[-1])
+    for size, first in zip(sizes, windows(sizes) if sizes else [], strict=True):
+        made[size] = np.zeros(n, np.bool_)
+        made[size][first] = True
+    out: list[I64] = []
+    starts = document_starts(features.doc_offsets)
+    for level in reversed(levels):
+        if level == "sentence":
+            out.append(np.arange(n + 1))
+            continue
+        starts = starts | made.get(level, starts)
+        out.append(np.append(np.flatnonzero(starts), n))
+    return out[::-1]
+
+
+def joined(parts: Sequence[I64]) -> I64:
+    """First sentences of several batches, each with its number of sentences last, as those of one."""
+    before = offsets_of([part[-1] for part in parts])
+    firsts = [part[:-1] + base for part, base in zip(parts, before[:-1], strict=True)]
+    return np.append(np.concatenate([np.empty(0, np.int64), *firsts]), before[-1])

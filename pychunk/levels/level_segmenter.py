@@ -1,0 +1,90 @@
+"""A Segmenter whose chunks are the nodes of a hierarchy: what an index of levels is built by."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._engine.data.columns import ID_TYPE, UUIDS
+from ..chunks.batch import ChunkBatch
+from ..inputs.passthrough import with_kept
+from ..segmenter import Segmenter
+from .compressor import check_pooling
+from .hierarchy_builder import inputs_and_levels
+from .level_names import check_levels
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._util.progress import Progress
+    from ..inputs.document_columns import DocumentColumns
+
+
+class NodeSegmenter(Segmenter):
+    """As :class:`pychunk.Segmenter`, with all nodes of ``levels`` in the place of the method's chunks.
+
+    Each node is a row once, as :meth:`Hierarchy.chunks` has them. No progress is reported.
+
+    Args:
+        levels, pooling: as for :func:`pychunk.segment`.
+        method: of level ``"group"``.
+        **options: those of :class:`pychunk.Segmenter`.
+
+    Raises:
+        ValueError: levels that are unknown, out of order or do not lie in each other; a pooling that names nothing.
+
+    Example:
+        >>> seg = NodeSegmenter(["paragraph", "document"])
+        >>> seg("One. Two.\\n\\nThree.").texts
+        ['One.', 'Two.', 'Three.', 'One. Two.', 'One. Two.\\n\\nThree.']
+    """
+
+    def __init__(
+        self, levels: Sequence[str | int], method: Any = None, *, pooling: str | Path = "tokens", **options: Any
+    ) -> None:
+        self.levels, self.pooling = check_levels(levels), pooling
+        check_pooling(pooling)
+        super().__init__(method, **options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        pooling = {} if self.pooling == "tokens" else {"pooling": str(self.pooling)}
+        return {**super().options, "levels": list(self.levels), **pooling}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.options
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        NodeSegmenter.__init__(self, **options)
+
+    def __repr__(self) -> str:
+        return f"Node{super().__repr__()[:-1]}, levels={list(self.levels)})".replace("(, ", "(")
+
+    @functools.cached_property
+    def _plain(self) -> Segmenter:
+        return Segmenter(**super().options)
+
+    def __call__(
+        self,
+        batch: Any,
+        *,
+        column: str | None = None,
+        ids: Any = None,
+        keep: Sequence[str] = (),
+        progress: bool | Progress = False,
+        first_document: int = 0,
+        **said: Unpack[DocumentColumns],
+    ) -> ChunkBatch:
+        """The nodes of a batch of documents; see :func:`pychunk.segment` for the arguments."""
+        arguments = {"column": column, "ids": ids, "keep": keep, "first_document": first_document}
+        inputs, found = inputs_and_levels(self._plain, batch, self.levels, self.pooling, said, **arguments)
+        table = found.chunks().table
+        if inputs.texts.uuids:
+            table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})
+        if inputs.kept:
+            table = with_kept(table, inputs.kept, first_document)
+        return ChunkBatch(
+            table, documents=len(inputs.texts), first_document=first_document, errors=inputs.errors_with([])
+        )

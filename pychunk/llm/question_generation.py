@@ -1,0 +1,92 @@
+"""Questions that a model makes up of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .client import LLM
+from .json_schemas import TEXT, list_of, object_of
+from .lenient_parser import json_in
+from .messages import Request
+from .prompts import load
+from .repair import AnswerError, once_more, read_or_fault
+from .verdicts import shown
+
+#: Longest question, in characters: what is longer is no question.
+LONGEST = 400
+_SCHEMA = object_of(questions=list_of(TEXT))
+
+
+class Questions(NamedTuple):
+    """Made of some chunks.
+
+    Attributes:
+        texts: the questions.
+        rows: the place of the text that each was made of.
+        faults: (place, why) of texts without a question.
+    """
+
+    texts: list[str]
+    rows: list[int]
+    faults: list[tuple[int, str]]
+
+
+def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: str = "en") -> Questions:
+    """Up to ``each`` questions that a text answers; one call a text, and another with the fault named where none came.
+
+    Raises:
+        LLMError: no endpoint, a wrong key, a limit; see :meth:`LLM.ask_many`.
+
+    Example:
+        >>> llm = LLM("http://127.0.0.1:8099/v1", "test", cache=False, dry_run=True)
+        >>> make_questions(llm, ["Cats purr."]).texts, llm.account.total.calls
+        ([], 1)
+    """
+    if isinstance(each, bool) or not isinstance(each, int) or each < 1:
+        raise ValueError(f"each must be a whole number of at least 1; got {each!r}")
+    prompt = load("judge_questions", language)
+
+    def ask(text: str, fault: str = "") -> Request:
+        user = f"{once_more(fault)}Number: {each}\n\nChunk: {shown(text)}"
+        longest = 32 + 64 * each
+        return Request(
+            user, prompt.system, stage="questions", version=prompt.version, schema=_SCHEMA, max_tokens=longest
+        )
+
+    def found_in(text: str) -> list[str]:
+        return read(text, each)
+
+    found = [read_or_fault(reply, found_in) for reply in llm.stream(map(ask, texts))]
+    left = [row for row, own in enumerate(found) if isinstance(own, str) and not llm.dry_run]
+    second = llm.stream(ask(texts[row], str(found[row])) for row in left)
+    for row, reply in zip(left, second, strict=True):
+        found[row] = read_or_fault(reply, found_in)
+    made = [(text, row) for row, own in enumerate(found) if not isinstance(own, str) for text in own]
+    faults = [(row, own) for row, own in enumerate(found) if isinstance(own, str)]
+    return Questions([text for text, _ in made], [row for _, row in made], faults)
+
+
+def read(text: str, each: int) -> list[str]:
+    """The first ``each`` questions of an answer, on one line each, equal ones once; empty where it says that none is.
+
+    Raises:
+        AnswerError: it holds no JSON with a list of questions, or nothing in it is one.
+
+    Example:
+        >>> read('{"questions": ["Why do cats purr?", 7, " why do cats  purr?", "When?"]}', 2)
+        ['Why do cats purr?', 'When?']
+    """
+    found = json_in(text)
+    given = found.get("questions") if isinstance(found, dict) else found
+    if not isinstance(given, list):
+        raise AnswerError('it held no JSON with a list "questions"')
+    kept: dict[str, str] = {}
+    for one in given:
+        line = " ".join(one.split()) if isinstance(one, str) else ""
+        line = line.encode("utf-8", "replace").decode()  # JSON may escape half a character
+        if 0 < len(line) <= LONGEST:
+            kept.setdefault(line.casefold(), line)
+    if given and not kept:
+        raise AnswerError(f"it held no question of at most {LONGEST} characters")
+    return list(kept.values())[:each]

@@ -1,0 +1,284 @@
+"""What methods share that ask a model where to cut: units, windows, and what is done without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from .._engine.data.cuts import Cuts
+from .._engine.data.method_results import MethodResult
+from .._engine.data.removed_spans import RemovedSpans
+from ..defaults import CHUNKS
+from .base import Method, check_choice, check_flag, check_whole
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._engine.data.features import Features
+
+    I64 = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+#: What cuts where the model gave no answer of use: in documents with blocks the first, in others the second.
+FALLBACKS = ("structure", "recursive")
+#: Characters a token, where nobody counts them for the model.
+_CHARACTERS = 4
+
+
+class Answer(Protocol):
+    """Of one window: bools a unit, or None where no answer was of use, and then why."""
+
+    @property
+    def groups(self) -> Any: ...
+    @property
+    def fault(self) -> str: ...
+
+
+class GroupingModel(Protocol):
+    """What asks a model about windows, each a list of texts of units."""
+
+    def __call__(self, windows: Sequence[Sequence[str]]) -> Sequence[Answer]: ...
+    @property
+    def dry_run(self) -> bool: ...
+    @property
+    def facts(self) -> dict[str, object]: ...
+
+
+class Units:
+    """The units of one document: blocks, or sentences where there are none; without those that the caller removed.
+
+    ``first`` int64[u + 1]: their first sentences; ``texts``: what is shown of each; ``walls`` bool[u]: a unit that does
+    not follow the one before, as removed text is between them.
+    """
+
+    def __init__(self, features: Features, row: int) -> None:
+        sentences = features.given("sentences").part(row)
+        self.count = len(sentences)
+        first = np.arange(self.count, dtype=np.int64)
+        if features.blocks is not None and features.blocks.offsets[row] < features.blocks.offsets[row + 1]:
+            own = slice(int(features.blocks.offsets[row]), int(features.blocks.offsets[row + 1]))
+            # A block may begin with the indent of an item, which belongs to the sentence before it.
+            begun = np.searchsorted(sentences, features.blocks.start[own], "left")
+            ended = np.searchsorted(sentences, features.blocks.end[own], "left")
+            first = np.unique(np.concatenate([first[:1], begun[begun < ended]]))
+        self.removed = _removed(features, row, sentences)
+        # A unit begins and ends where removed text does.
+        edges = np.flatnonzero(np.diff(self.removed.astype(np.int8))) + 1
+        first = np.union1d(first, edges).astype(np.int64)
+        last = np.append(first[1:], self.count)
+        kept = ~self.removed[first] if self.count else np.zeros(0, bool)
+        self.first, self.last = first[kept], last[kept]
+        self.walls = np.ones(len(self.first), bool)
+        self.walls[1:] = self.first[1:] != self.last[:-1]
+        parts = features.sentence_texts(row)
+        self.texts = ["".join(parts[a:b]) for a, b in zip(self.first.tolist(), self.last.tolist(), strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class LLMMethod(Method):
+    """Windows of numbered units to groups, by a model."""
+
+    reason = "given"
+    keeps_short = True
+    removes = True
+
+    def __init__(
+        self,
+        *,
+        llm: Any = None,
+        window_tokens: int = 2000,
+        overlap_units: int = 8,
+        fallback: str = "auto",
+        strict: bool = False,
+    ) -> None:
+        self.llm = llm
+        self.window_tokens = check_whole("window_tokens", window_tokens, least=1)
+        self.overlap_units = check_whole("overlap_units", overlap_units, least=0)
+        self.fallback = check_choice("fallback", fallback, ("auto", *FALLBACKS))
+        self.strict = check_flag("strict", strict)
+        self._ask: GroupingModel | None = None
+        self._others: dict[str, Method] = {}
+
+    def hand(self, ask: GroupingModel, others: dict[str, Method]) -> None:
+        """What asks the model, and the methods that cut where it gives no answer of use, by name."""
+        self._ask, self._others = ask, others
+
+    @property
+    def asker(self) -> GroupingModel:
+        """What asks the model; ValueError where nobody handed it."""
+        if self._ask is None:
+            raise ValueError(f"method {self.name!r} is handed its model by a Segmenter: use it through one")
+        return self._ask
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        options = {"window_tokens": self.window_tokens, "overlap_units": self.overlap_units, "fallback": self.fallback}
+        return {"llm": {**options, **self.asker.facts}}
+
+    @property
+    def auto_max_tokens(self) -> int:
+        return CHUNKS.max_by_meaning
+
+    @property
+    def auto_atoms(self) -> bool:
+        return False  # what the model put together stays so
+
+    def cuts(self, features: Features) -> Cuts:
+        return self.decided(features).cuts
+
+    def decided(self, features: Features) -> MethodResult:
+        """Cuts, noise, and windows without an answer of use, of all documents."""
+        units = [Units(features, row) for row in range(features.documents)]
+        windows = [self._windows(own) for own in units]
+        flat = [(row, a, b) for row, own in enumerate(windows) for a, b in own]
+        answers = iter(self.asker([units[row].texts[a:b] for row, a, b in flat]))
+        out = GroupingResult(self, features)
+        for row, own in enumerate(units):
+            parts: list[tuple[int, int, Mask, Mask]] = []
+            for number, (a, b) in enumerate(windows[row]):
+                answer = next(answers)
+                if answer.groups is None:
+                    begins, noise = out.instead(
+                        row, own, a, b, f"window {number + 1} of {len(windows[row])}", answer.fault
+                    )
+                else:
+                    begins, noise = of_sentences(own, a, b, answer.groups)
+                parts.append((a, b, begins, noise))
+            out.add(own, *_joined(own, parts))
+        return out.decided()
+
+    def _windows(self, units: Units) -> list[tuple[int, int]]:
+        """Units [a, b) of each window: as many as ``window_tokens`` hold, and the last ones of it again in the next."""
+        spans = []
+        begin = 0
+        while begin < len(units):
+            end = self.window_end(units, begin)
+            spans.append((begin, end))
+            if end == len(units):
+                break
+            again = min(self.overlap_units, (end - begin) // 2)
+            begin = end - again
+        return spans
+
+    def window_end(self, units: Units, begin: int) -> int:
+        """One past the last unit that ``window_tokens`` tokens hold from ``begin`` on; one unit at least."""
+        size, end = 0, begin
+        while end < len(units):
+            size += len(units.texts[end]) // _CHARACTERS + 4
+            if size > self.window_tokens and end > begin:
+                break
+            end += 1
+        return end
+
+
+class GroupingResult:
+    """What is decided, document by document."""
+
+    def __init__(self, method: LLMMethod, features: Features) -> None:
+        self.method, self.features = method, features
+        self.notes: list[tuple[int, str]] = []
+        self._firsts: list[I64] = []
+        self._removed: list[list[tuple[int, int, str, float]]] = []
+        self._cuts: Cuts | None = None
+
+    def instead(self, row: int, units: Units, a: int, b: int, where: str, fault: str) -> tuple[Mask, Mask]:
+        """How units [a, b) are cut without the model: by the fallback, and it is noted; ``strict`` raises."""
+        method = self.method
+        name = method.fallback
+        if name == "auto":
+            has_blocks = self.features.blocks is not None
+            name = FALLBACKS[0] if has_blocks else FALLBACKS[1]
+        if not method.asker.dry_run:
+            if method.strict:
+                raise ValueError(f"document {row}, {where}: {fault}; strict=False cuts it by {name}")
+            self.notes.append((row, f"{where} is cut by {name}: {fault}"))
+        if self._cuts is None:
+            self._cuts = method._others[name].cuts(self.features)
+        first, last = int(units.first[a]), int(units.last[b - 1])
+        begins = np.zeros(units.count, bool)
+        begins[self._cuts.part(row)] = True
+        begins = begins[first:last].copy()
+        begins[:1] = True
+        return begins, np.zeros(last - first, bool)
+
+    def add(self, units: Units, begins: Mask, noise: Mask) -> None:
+        """A document: of each sentence whether it begins a chunk, and whether it is noise."""
+        row = len(self._firsts)
+        state = np.where(units.removed, 2, noise.astype(np.int8))
+        begins = begins.copy()
+        begins[:1] = True
+        begins[1:] |= state[1:] != state[:-1]
+        begins[1:] &= ~((state[1:] > 0) & (state[1:] == state[:-1]))  # removed text is in one piece
+        self._firsts.append(np.flatnonzero(begins))
+        starts = self.features.given("sentences").part(row)
+        size = int(self.features.offsets[row + 1] - self.features.offsets[row])
+        ends = np.append(starts[1:], size)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], noise.astype(np.int8), [0]])))
+        self._removed.append(
+            [
+                (int(starts[a]), int(ends[b - 1]), "noise", float("nan"))
+                for a, b in zip(edges[::2], edges[1::2], strict=True)
+            ]
+        )
+
+    def decided(self) -> MethodResult:
+        """All documents."""
+        cuts = Cuts.of(self._firsts)
+        removed = RemovedSpans.of(self._removed) if any(self._removed) else None
+        return MethodResult(cuts, removed, tuple(self.notes))
+
+
+def _removed(features: Features, row: int, sentences: I64) -> Mask:
+    """Which sentences the caller left out."""
+    out = np.zeros(len(sentences), bool)
+    if features.removed is not None:
+        for at in range(int(features.removed.offsets[row]), int(features.removed.offsets[row + 1])):
+            out |= (sentences >= features.removed.start[at]) & (sentences < features.removed.end[at])
+    return out
+
+
+def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]:
+    """Bools of units [a, b) as bools of the sentences from the first of them to the last."""
+    first, last = int(units.first[a]), int(units.last[b - 1])
+    begins, noise = np.zeros(last - first, bool), np.zeros(last - first, bool)
+    for unit in range(a, b):
+        start, end = int(units.first[unit]) - first, int(units.last[unit]) - first
+        begins[start] = groups.begins[unit - a] or bool(units.walls[unit])
+        noise[start:end] = groups.noise[unit - a]
+    return begins, noise
+
+
+def _joined(units: Units, parts: Sequence[tuple[int, int, Mask, Mask]]) -> tuple[Mask, Mask]:
+    """Bools of all sentences of a document from those of its windows.
+
+    Where two windows overlap, the first holds up to a unit that both begin a chunk with, the one nearest the middle of
+    the overlap, and the second from there; where they agree on none, the middle itself, with what the first says of it.
+    """
+    begins, noise = np.zeros(units.count, bool), np.zeros(units.count, bool)
+    for place, (a, b, own_begins, own_noise) in enumerate(parts):
+        first, last = int(units.first[a]), int(units.last[b - 1])
+        if place == 0:
+            at, keeps = first, False
+        else:
+            end = parts[place - 1][1]
+            at, keeps = _seam(units, a, end, begins, own_begins, first)
+        says = bool(begins[at])
+        begins[at:last], noise[at:last] = own_begins[at - first :], own_noise[at - first :]
+        if keeps:
+            begins[at] = says
+    return begins, noise
+
+
+def _seam(units: Units, a: int, end: int, before: Mask, after: Mask, first: int) -> tuple[int, bool]:
+    """The sentence from which the next window holds, and whether the first one says if a chunk begins there."""
+    if a >= end:
+        return int(units.first[a]), False
+    middle = (a + end) // 2
+    inside = [unit for unit in range(a + 1, end) if before[units.first[unit]] and after[units.first[unit] - first]]
+    if inside:
+        return int(units.first[min(inside, key=lambda unit: abs(unit - middle))]), False
+    return int(units.first[middle]), True

@@ -1,0 +1,49 @@
+"""The model directory that training a transformer leaves."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._util.checksums import sha256
+from ..encoders import static_encoder
+from ..encoders.files import huggingface, model_dir
+from ..encoders.files.bert_graph import bert_graph
+
+
+def write_bert(
+    out: Path,
+    weights: Mapping[str, Any],
+    config: Mapping[str, Any],
+    head: tuple[Any, Any],
+    **facts: Any,
+) -> model_dir.ModelFacts:
+    """Writes a model directory with 8-bit weights, the embeddings and layers with a scale for each row or column.
+
+    The tokenizer is BERT's, with which the static encoder came; beside the models that are shipped it is theirs.
+
+    Args:
+        weights, config, head: as :func:`pychunk.encoders.files.bert_graph.bert_graph` takes them.
+        facts: of :class:`pychunk.encoders.files.model_dir.ModelFacts`, those that files do not tell.
+    """
+    graph = bert_graph(weights, config, head=head, precision="int8")
+    vocabulary = static_encoder.SHIPPED / "vocab.txt"
+    with model_dir.whole_or_nothing(out) as aside:
+        (aside / "model.onnx").write_bytes(graph.SerializeToString())
+        beside = out.resolve().parent == vocabulary.parent
+        if not beside:
+            shutil.copyfile(vocabulary, aside / "vocab.txt")
+        written = model_dir.ModelFacts(
+            model="model.onnx",
+            model_sha256=sha256(aside / "model.onnx"),
+            tokenizer="../vocab.txt" if beside else "vocab.txt",
+            tokenizer_sha256=sha256(vocabulary),
+            **huggingface.template(vocabulary),
+            precision="int8",
+            dim=int(config["hidden_size"]),
+            **facts,
+        )
+        model_dir.write_facts(aside, written)
+    return written

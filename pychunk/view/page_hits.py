@@ -1,0 +1,88 @@
+"""Hits of queries by the chunks of a page: an index's own, or of one that is made for the page."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from ..chunks.batch import ChunkBatch
+
+
+class PageHit(NamedTuple):
+    """A hit: a document of the page, a chunk of it, the score, the best sentence as a span of characters."""
+
+    document: int
+    chunk: int
+    score: float
+    sentence: tuple[int, int] | None
+
+
+def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> tuple[list[list[PageHit]], str]:
+    """The k best chunks of each query, by a hybrid index in a temporary folder; and how they were ranked, in words.
+
+    Raises:
+        ValueError: chunks whose documents are not known, so that no vectors can be made; ImportError: no FAISS.
+    """
+    from ..index.index import Index
+
+    if any(each.origin is None for each in batches):
+        raise ValueError(
+            "queries need chunks that hold their documents; give hits of an index: queries={question: hits}"
+        )
+    origins = [each.origin for each in batches if each.origin is not None]
+    encoder, own = origins[0].table_encoder, any(each.has_vectors for each in origins)
+    mode = "sparse" if own else "hybrid"  # vectors that were given say nothing of queries
+    first, counts = 0, []
+    with tempfile.TemporaryDirectory(prefix="pychunk-") as folder:
+        made = None
+        for origin in origins:
+            count = len(origin.texts or ())
+            ids = pa.array([str(first + i) for i in range(count)], pa.string())
+            chunks = origin.again(ids)
+            if made is None:
+                dim = (
+                    chunks.table.schema.field("sentences").type.value_type.field("vector").type.list_size
+                    if own
+                    else None
+                )
+                made = Index.create(folder + "/index", encoder=None if own else encoder, dim=dim)
+            made.add(chunks)
+            first += count
+            counts.append(len(chunks))
+        assert made is not None
+        found: Any = made.search(list(queries), k, mode) if sum(counts) else [[] for _ in queries]
+        made.close(discard=True)
+    hits = [[PageHit(int(hit.id), hit.chunk, hit.score, hit.sentence) for hit in own_hits] for own_hits in found]
+    name = encoder if encoder is not None else "static"
+    return hits, "BM25" if own else f"BM25 and the best sentence ({name})"
+
+
+def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]]) -> list[list[PageHit]]:
+    """Hits that a search returned, as far as they are chunks of the page: by their ids."""
+    places: dict[str, tuple[int, int]] = {}
+    first = 0
+    for batch in batches:
+        columns = [batch.table[name].to_pylist() for name in ("chunk_id", "document", "chunk")]
+        for name, document, chunk in zip(*columns, strict=True):
+            places[name] = first + document - batch.first_document, chunk
+        first += batch.documents
+    found = []
+    for hits in queries.values():
+        known = [(hit, places[hit.chunk_id]) for hit in _single(hits) if hit.chunk_id in places]
+        found.append([PageHit(*place, float(np.float64(hit.score)), hit.sentence) for hit, place in known])
+    return found
+
+
+def _single(hits: Any) -> Iterator[Any]:
+    """Hits one by one, of documents and of lists of lists, too."""
+    for each in hits:
+        inner = each if isinstance(each, list) else getattr(each, "hits", None)
+        if inner is None:
+            yield each
+        else:
+            yield from _single(inner)

@@ -1,0 +1,86 @@
+"""One page of HTML that needs no other file and no network: its script and style by hash, documents as data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from .._util.html_page import Page
+from . import page_style
+
+if TYPE_CHECKING:
+    pass
+
+#: What stands for itself nowhere in the data: markup, and characters that editors, browsers or HTML itself change.
+_UNSAFE = re.compile(
+    "[<>&\x7f-\x9f\xad\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
+)
+
+
+def page(data: dict[str, Any], facts: str) -> Page:
+    """The page over its data, plain JSON types, and ``facts``: HTML that pychunk made, of numbers and escaped names."""
+    script, sheet = script_text(), style_text()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Page(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n<title>pychunk</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>{sheet}</style>\n</head>\n<body>\n"
+        '<header class="top" id="bar"><h1 id="title">pychunk</h1><span class="at" id="at"></span></header>\n'
+        f'<details class="side" open><summary>Facts, sizes, keys</summary>{_SEARCH}{facts}{_KEYS}</details>\n'
+        "<main><noscript>This page is filled by a script of its own.</noscript></main>\n"
+        f'<script type="application/json" id="data">{as_data(data)}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+_SEARCH = (
+    '<div id="searching" hidden><h2>Queries</h2><div class="queries" id="queries"></div>'
+    '<ol class="hits" id="hits"></ol></div>'
+)
+_KEYS = (
+    '<div class="keys"><h2>Reading it</h2>'
+    '<p class="key"><i class="swatch"></i><span>chunks, by turns</span></p>'
+    '<p class="key"><i class="bar0"></i><span>relevant</span></p>'
+    '<p class="key"><i class="bar1"></i><span>irrelevant</span></p>'
+    '<p class="key"><i class="over"></i><span>repeated at the start of the next chunk</span></p>'
+    '<p class="key"><span>≠ ▾</span><span>a border that not all methods have; where another one cuts</span></p>'
+    "<p>In the right margin is the score curve, aligned to the sentences; the dashed line is the threshold, and hollow "
+    "points lie below it.</p>"
+    "<p><kbd>j</kbd> <kbd>k</kbd> next and previous chunk, <kbd>[</kbd> <kbd>]</kbd> document</p></div>"
+)
+
+
+@cache
+def script_text() -> str:
+    """The page's script."""
+    return files(__package__).joinpath("segmentation_page.js").read_text("utf-8")
+
+
+@cache
+def style_text() -> str:
+    """The page's style sheet: that of all pages, then its own."""
+    return page_style.STYLE + files(__package__).joinpath("segmentation_page.css").read_text("utf-8")
+
+
+def as_data(data: Any) -> str:
+    r"""JSON that stays itself inside of a script element, whatever strings it holds.
+
+    >>> as_data({"text": "</script>\0"})
+    '{"text":"\\u003c/script\\u003e\\u0000"}'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,93 @@
+"""Memory that runs out ends a run with one line; it is no letter about a file, and no signal."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pychunk._util import memory_errors
+from pychunk.io import open_source
+
+TEXT = "Cats purr when they are content. Dogs bark at night. " * 200
+#: Each thread would take 64 MB of address space for malloc, so that a limit would mean another thing on each machine.
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "PYCHUNK_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+#: With megabytes of address space. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
+COMMANDS = [("segment a.txt", 350), ("index a.txt -o out", 450), ("ingest a.txt -o out", 800)]
+
+WITHOUT_FAISS = """
+import sys
+
+class Without:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "faiss":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Without())
+import pychunk
+for kind in ("flat", "pq", "auto"):
+    with pychunk.Index.create(kind, kind=kind) as index:
+        index.add(pychunk.segment(["Cats purr.", "Stars burn."], "sentence", vectors="sentence"))
+        print(index.search("cats", k=1)[0][0].text)
+try:
+    pychunk.Index.create("hnsw", kind="hnsw")
+except ImportError as error:
+    print(error)
+"""
+
+
+def short(*_: Any, **__: Any) -> Any:
+    raise pa.ArrowMemoryError("malloc of size 1152921504606846976 failed")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits on address space are those of Linux")
+@pytest.mark.parametrize(("command", "megabytes"), COMMANDS)
+def test_lack_of_memory_is_one_line(tmp_path: Path, command: str, megabytes: int) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    limit = megabytes << 20
+    done = subprocess.run(
+        [sys.executable, "-m", "pychunk", *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **ONE_ARENA},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    told = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert done.returncode in (0, 1, 2), done.stderr  # not a signal
+    assert len(told) == bool(done.returncode), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [path for path in tmp_path.rglob("*dead*") if path.stat().st_size]
+
+
+def test_a_letter_about_a_file_asks_for_more_than_any_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text\n1,Cats purr.\n")
+
+    def read(**_: Any) -> list[str]:
+        letters: list[Any] = []
+        for _ in open_source(path, column="text", dead_letters=letters.append):
+            pass
+        return [letter.reason for letter in letters]
+
+    assert read() == []
+    monkeypatch.setattr("pyarrow.csv.read_csv", short)
+    assert "malloc" in read()[0]  # as much as any file takes is there
+    monkeypatch.setattr(memory_errors, "_LARGEST", 1 << 60)
+    with pytest.raises(MemoryError, match="let the process have more"):
+        read()
+
+
+@pytest.mark.slow
+def test_only_a_graph_needs_faiss(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_FAISS], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr == ""
+    *found, told = done.stdout.splitlines()
+    assert found == ["Cats purr."] * 3
+    assert told == 'an index of kind "hnsw" needs FAISS: pip install "pychunk-native[index]"'
