@@ -1,6 +1,6 @@
-// Compiled once per instruction set (csrc/CMakeLists.txt defines PYCHUNK_ISA and passes the flags).
-// Include no standard header that holds templates or inline functions with external linkage: the linker keeps
-// one copy of each, and it might keep the one built for an instruction set that the machine lacks.
+// The kernels of one instruction set. csrc/CMakeLists.txt compiles this file once for each, defines PYCHUNK_ISA and
+// passes the flags. Include no standard header with templates or inline functions of external linkage. The linker keeps
+// one copy of each, and might keep one that was built for an instruction set that the machine lacks.
 #include "common/exp_simd.h"
 #include "common/kernels.h"
 #include "search/codes_simd.h"

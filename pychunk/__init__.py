@@ -9,7 +9,7 @@
 import sys as _sys
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # at run time __getattr__ loads these
+if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from . import cuda as cuda
     from . import evaluation as evaluation
     from . import index as index
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # at run time __getattr__ loads these
     from .index.search.hits import Hit
     from .levels.hierarchy import Hierarchy
 
-#: Commands that multiply no large matrices with NumPy, and make no frames of pandas.
+#: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
 #: The command, or "", and its arguments.
 _words: list[str] = [*getattr(_sys, "argv", []), "", ""]
@@ -31,7 +31,7 @@ _name = _words[0]
 _is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "pychunk"
 
 try:
-    if _is_command and _words[1] in _QUICK:  # run again and again, with little to do each time
+    if _is_command and _words[1] in _QUICK:  # These commands run often, with little to do each time.
         from ._util.startup import load_numpy_and_arrow as _load
 
         _load()
@@ -40,7 +40,7 @@ try:
     from ._engine.data.ragged import Ragged
     from ._engine.engine import backend
     from ._engine.native import version as __version__
-    from ._util import forks as _forks  # noqa: F401  # it sets what a fork waits for
+    from ._util import forks as _forks  # noqa: F401  # it registers what a fork waits for
     from ._util.lazy_imports import on_demand as _on_demand
     from .api import segment, sentences
     from .chunks.batch import Chunk, ChunkBatch
@@ -79,7 +79,7 @@ __all__ = [
 
 _MODULES = ("cuda", "evaluation", "index", "ingest", "integrations", "io", "llm")
 
-if not TYPE_CHECKING:  # to a type checker a module with __getattr__ has every name
+if not TYPE_CHECKING:  # For a type checker, a module with __getattr__ has every name.
     __getattr__ = _on_demand(
         __name__,
         _MODULES,

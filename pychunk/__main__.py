@@ -1,4 +1,4 @@
-"""``python -m pychunk``, and the command ``pychunk``."""
+"""The entry point of ``python -m pychunk`` and of the command ``pychunk``."""
 
 import contextlib
 import ctypes
@@ -6,8 +6,12 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line; Ctrl-C while it loads ends it without a word."""
-    with contextlib.suppress(OSError):  # else the end of a thread loads it, and without memory ends the process, too
+    """Run the command line.
+
+    Ctrl-C while it loads ends it without a message.
+    """
+    # Otherwise the end of a thread loads it, and without memory ends the process, too.
+    with contextlib.suppress(OSError):
         ctypes.CDLL("libgcc_s.so.1")
     try:
         from ._util.startup import leave
@@ -19,7 +23,7 @@ def main() -> None:
     except SystemExit as end:
         leave(end.code)
         raise
-    except MemoryError:  # of loading a command
+    except MemoryError:  # Loading a command ran out of memory.
         sys.stderr.write("error: there is not enough memory to start\n")
         leave(2)
         sys.exit(2)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 emulated: bool
 
 class CudaError(RuntimeError): ...
-class OutOfDeviceMemory(MemoryError): ...  # noqa: N818 (named for what it is: a MemoryError)
+class OutOfDeviceMemory(MemoryError): ...  # noqa: N818 (its name says that it is a MemoryError)
 
 class Array:
     @property

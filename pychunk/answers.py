@@ -1,4 +1,4 @@
-"""answer(): questions answered by a model from what an index finds, with the sources as spans of documents."""
+"""The function answer(): an LLM answers questions from the hits of an index, with sources as spans of documents."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _SPAN = pa.struct(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model answered to one question.
+    """The answer of an LLM to one question.
 
     Attributes:
-        question: as it was asked.
-        text: the answer; of a multiple-choice question the option's text; "" where there is none.
-        option: the place of the option, from 0; None where there is none.
-        sources: the spans that the answer names, the surest source first; each is among ``shown``.
-        shown: all that the model was shown, in the order of the assembled text.
-        reason: why there is no answer, or none with sources; "" where both are there.
+        question: The question as it was asked.
+        text: The answer, for a multiple-choice question the text of the option; "" if there is none.
+        option: The position of the option, from 0; None if there is none.
+        sources: The spans that the answer names, the most certain source first; each is also in ``shown``.
+        shown: All spans that the LLM saw, in the order of the assembled text.
+        reason: The reason if there is no answer, or none with sources; "" otherwise.
     """
 
     question: str
@@ -52,10 +52,10 @@ class Answer:
 
 
 class Answers(list[Answer]):
-    """Answers, one a question, in order.
+    """A list of answers, one for each question, in order.
 
     Attributes:
-        facts: the model, the prompts, and what the calls took by stage.
+        facts: The model, the prompts, and the cost of the calls by stage.
     """
 
     def __init__(self, answers: Sequence[Answer] = (), facts: dict[str, Any] | None = None) -> None:
@@ -64,13 +64,16 @@ class Answers(list[Answer]):
 
     @property
     def failed(self) -> list[tuple[int, str]]:
-        """(place, why) of the questions without an answer, or with one that names no source."""
+        """The (position, reason) of the questions without an answer, or with one that names no source."""
         return [(place, each.reason) for place, each in enumerate(self) if each.reason]
 
     @cached_property
     def table(self) -> pa.Table:
-        """A row a question: ``question``, ``answer``, ``option``, ``reason``, and ``sources``, a list of ``id`` (as
-        text), ``document``, ``start``, ``end``, ``page`` and ``page_end``; the facts in the metadata."""
+        """A table with one row for each question.
+
+        Its columns are ``question``, ``answer``, ``option``, ``reason`` and ``sources``, a list of ``id`` (as text),
+        ``document``, ``start``, ``end``, ``page`` and ``page_end``. The metadata holds the facts.
+        """
         columns = {
             "question": pa.array([each.question for each in self], pa.large_string()),
             "answer": pa.array([each.text for each in self], pa.large_string()),
@@ -92,29 +95,29 @@ def answer(
     strict: bool = False,
     **search: Any,
 ) -> Answers:
-    """Searches, assembles what was found, and has a model answer from that alone: one call a question.
+    """Search, assemble the hits, and let an LLM answer from them alone, with one call for each question.
 
-    An answer that cannot be read, is none of the options or names no source that there is, is asked for once more with
-    its fault named. Then the question is without an answer (or the answer without sources), and ``reason`` says why.
-    Where the sources do not say, the answer is empty, too. A question for which nothing is found is not asked.
+    If an answer cannot be read, is none of the options or names no existing source, pychunk asks once more and names
+    the error. If the second answer fails too, the question has no answer, or an answer without sources, and ``reason``
+    says why. If the sources do not contain the answer, it is empty, too. A question without hits is not asked.
 
     Args:
-        index: a :class:`pychunk.Index`.
-        questions: one text or several; or pairs of a question and its options.
-        options: of each question its possible answers, 2 to 26 texts, or None; of one question its answers.
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        k: hits for each question.
-        words: longest text that the model is shown of them, as :func:`pychunk.index.assemble` has it.
-        strict: raise where a question is without an answer that can be used.
-        search: further keywords of :meth:`pychunk.Index.search`: ``mode``, ``rewrite``, ``rerank``, ``expand`` ...
+        index: A :class:`pychunk.Index`.
+        questions: One text or several, or pairs of a question and its options.
+        options: For each question its possible answers, 2 to 26 texts, or None; for a single question its answers.
+        llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        k: The number of hits for each question.
+        words: The most words of the hits that the LLM sees, as in :func:`pychunk.index.assemble`.
+        strict: Whether a question without a usable answer raises an error.
+        search: Further keywords of :meth:`pychunk.Index.search`: ``mode``, ``rewrite``, ``rerank``, ``expand`` ...
 
     Returns:
-        :class:`Answers`, one a question, with a ``table``.
+        :class:`Answers`, one for each question, with a ``table``.
 
     Raises:
-        ValueError: options that are none, no endpoint, or what ``search`` refuses.
-        LLMError: the endpoint is not there, refuses the key, fails whatever it is asked; a limit is reached.
-        RuntimeError: with ``strict``; names the question.
+        ValueError: Options are invalid, there is no endpoint, or ``search`` rejects a keyword.
+        LLMError: The endpoint does not exist, rejects the key or fails on every request, or a limit is reached.
+        RuntimeError: With ``strict``, a question has no usable answer; the message names it.
 
     Example:
         >>> import pychunk, tempfile
@@ -128,7 +131,7 @@ def answer(
         ('dry run', [('cats.txt', 0, 23)], 1)
     """
     texts, given = _asked(questions, options)
-    ask = Answerer(llm)  # before the search: without an endpoint nothing is searched
+    ask = Answerer(llm)  # This comes before the search, so that nothing is searched without an endpoint.
     queries: list[Any] = list(texts)
     if search.get("rewrite") == "options":
         queries = [Choice(text, own or ()) for text, own in zip(texts, given, strict=True)]
@@ -145,14 +148,18 @@ def from_hits(
     words: int | None = 1500,
     strict: bool = False,
 ) -> Answers:
-    """:func:`answer` from hits that are there: a list of them a question, as ``search`` returns it.
+    """Answer questions from existing hits, with a list of them for each question, as ``search`` returns it.
+
+    See :func:`answer`.
 
     Raises:
-        ValueError: there are not as many lists as questions; else as :func:`answer`.
+        ValueError: There are not as many lists as questions; for other reasons see :func:`answer`.
     """
     texts, given = _asked(questions, options)
     if len(hits) != len(texts):
-        raise ValueError(f"there are {len(texts)} questions and {len(hits)} lists of hits: one for each")
+        raise ValueError(
+            f"there are {len(texts)} questions and {len(hits)} lists of hits; there must be one list for each question"
+        )
     return _answers(Answerer(llm), texts, given, hits, words, strict)
 
 
@@ -182,10 +189,10 @@ def _answers(
 
 
 def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], list[tuple[str, ...] | None]]:
-    """(texts, the options of each, None where it has none).
+    """Return the texts, and the options of each, None if it has none.
 
     Raises:
-        ValueError: a question that is no text, options that are not 2 to 26 texts; names the question.
+        ValueError: A question is no text, or its options are not 2 to 26 texts. The message names the question.
     """
     single = isinstance(questions, str)
     texts, own = choices(questions)
@@ -193,9 +200,11 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
     if options is not None:
         given = [options] if single else list(options)
         if any(own):
-            raise ValueError("options are said twice: with the questions, and by options=")
+            raise ValueError("options are given twice: with the questions, and by options=")
         if len(given) != len(texts):
-            raise ValueError(f"options must be one list a question: there are {len(texts)}, and {len(given)} lists")
+            raise ValueError(
+                f"options must be one list for each question: there are {len(texts)} questions, and {len(given)} lists"
+            )
     for row, (text, each) in enumerate(zip(texts, given, strict=True)):
         if not isinstance(text, str) or not text.strip():
             raise ValueError(f"question {row} must be a text; got {text!r:.80}")
@@ -209,8 +218,10 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
 
 
 def _lines(assembled: AssembledText) -> list[str]:
-    """Each part of the text, so that pages that follow each other are sources of their own: document and page in
-    brackets, then the text."""
+    """Return each part of the text as document and page in brackets, then its text.
+
+    Pages that follow one another are separate parts, so that each can be a source.
+    """
     lines = []
     for part in assembled.parts:
         name = " ".join(str(part.document if part.id is None else part.id).split())

@@ -1,7 +1,7 @@
-"""The kernels on arrays that live on a GPU: torch's, CuPy's, JAX's, without a copy through the host.
+"""The kernels for arrays on a GPU, of torch, CuPy or JAX, without a copy through the host.
 
-Arrays come in through ``__cuda_array_interface__`` or DLPack, and go out as arrays that speak both
-(``torch.from_dlpack(result.scores)``). Work is put into the caller's stream and not waited for.
+Inputs are arrays with ``__cuda_array_interface__`` or DLPack. Results support both
+(``torch.from_dlpack(result.scores)``). Calls add work to the caller's stream and do not wait for it.
 
 Example:
     >>> import torch, pychunk.cuda  # doctest: +SKIP
@@ -28,24 +28,27 @@ __all__ = ["PicResult", "adjacent_cosines", "pic", "pool"]
 
 
 def _on(array: Any, stream: int | None) -> Device:
-    """The device of an array, with the stream to work in: a number as torch's ``current_stream().cuda_stream``."""
-    _device.open_device()  # raises, saying why, where there is none
+    """Return the device of an array, with the stream to work in.
+
+    A stream is a number as in torch's ``current_stream().cuda_stream``.
+    """
+    _device.open_device()  # It raises with the reason if there is no device.
     number = int(array.__dlpack_device__()[1]) if hasattr(array, "__dlpack_device__") else 0
     return Device(number, stream or 0)
 
 
 def pool(states: Any, tokens: Any, *, pooling: str = "mean", unit: bool = True, stream: int | None = None) -> Array:
-    """Sentence vectors float32[rows, dim] from hidden states, in the order of operations of the CPU.
+    """Return sentence vectors float32[rows, dim] from hidden states, in the order of operations of the CPU.
 
     Args:
         states: float16 or float32 [rows, width, dim].
-        tokens: int32[rows], how many states of each row count, from the left.
-        pooling: ``mean`` of those, or ``cls``, the first one.
-        unit: whether vectors are scaled to unit length.
-        stream: address of a CUDA stream; default: the default stream.
+        tokens: int32[rows]: the number of states of each row that count, from the left.
+        pooling: ``mean`` of these states, or ``cls``, the first one.
+        unit: Whether to scale vectors to unit length.
+        stream: The address of a CUDA stream; default: the default stream.
 
     Raises:
-        ValueError: another type or shape, not contiguous, or no GPU.
+        ValueError: An array has another type or shape or is not contiguous, or there is no GPU.
     """
     if pooling not in ("mean", "cls"):
         raise ValueError(f"pooling must be 'mean' or 'cls'; got {pooling!r}")
@@ -59,7 +62,10 @@ def pool(states: Any, tokens: Any, *, pooling: str = "mean", unit: bool = True, 
 
 
 def adjacent_cosines(vectors: Any, *, stream: int | None = None) -> Array:
-    """Cosines float32[n - 1] of each row of unit vectors float32[n, dim] and the next, over documents' borders, too."""
+    """Return cosines float32[n - 1] of each row of unit vectors float32[n, dim] to the next.
+
+    Rows on both sides of a document boundary are compared, too.
+    """
     device = _on(vectors, stream)
     return _device.adjacent_cosines(_device.view(vectors, device), device)
 
@@ -74,23 +80,24 @@ def pic(
     k: float = 0.0,
     stream: int | None = None,
 ) -> PicResult:
-    """PIC (section 3.2, eq. 1-4) of a ragged batch of documents in one launch; the CPU's results bit for bit.
+    """Return PIC (section 3.2, eq. 1-4) of a ragged batch of documents in one launch, bit for bit as on the CPU.
 
     Args:
-        vectors: unit vectors float32[n, dim] of all sentences.
+        vectors: Unit vectors float32[n, dim] of all sentences.
         offsets: int64[k + 1] on the host: document d has the rows from ``offsets[d]`` to ``offsets[d + 1]``.
         summary: ``extractive``, ``mean``, ``lead`` or ``given``.
-        summaries: with ``given``: unit vectors float32[k, dim] on the device.
-        lead: with ``lead``: how many sentences the first paragraph of each document has.
-        k: a sentence is relevant from mean + k deviations of its document's scores on.
+        summaries: With ``given``, unit vectors float32[k, dim] on the device.
+        lead: With ``lead``, the number of sentences in the first paragraph of each document.
+        k: A sentence is relevant if its score is at least mean + k standard deviations of its document's scores.
+        stream: The address of a CUDA stream; default: the default stream.
 
     Returns:
         On the device: ``scores`` float32[n], ``adjacent`` float32[n] (cosine to the next sentence, 0 for a document's
-        last), ``labels`` int8[n], ``cuts`` int32[n] and ``cut_counts`` int32[k]: document d's runs begin at its
-        sentences ``cuts[offsets[d] : offsets[d] + cut_counts[d]]``.
+            last), ``labels`` int8[n], ``cuts`` int32[n] and ``cut_counts`` int32[k]. The runs of document d begin at
+            its sentences ``cuts[offsets[d] : offsets[d] + cut_counts[d]]``.
 
     Raises:
-        ValueError: another type or shape, offsets that fall or leave the rows, or no GPU.
+        ValueError: An array has another type or shape, offsets decrease or are out of range, or there is no GPU.
     """
     device = _on(vectors, stream)
     if (summary == "given") != (summaries is not None) or (summary == "lead") != (lead is not None):

@@ -1,4 +1,4 @@
-"""The defaults of pychunk. Signatures, help and evaluation read them here, so that each stands once."""
+"""The defaults of pychunk, each defined once for signatures, help and evaluation."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Chunks:
-    """The method if nobody names one, and the lengths of chunks that ``"auto"`` means, in tokens.
+    """The default method, and the lengths of chunks in tokens that ``"auto"`` means.
 
     bench/retrieval/defaults.py chose the first four on questions with known answers, see docs/evaluation.md.
 
     Attributes:
-        method: what cuts.
-        size: what that method aims at: some 110 English words.
-        max_tokens, min_tokens: of its chunks.
-        max_by_meaning, min_by_meaning: of methods that cut by meaning; 512 is BERT's longest input.
-        max_by_topic: of ``topic`` if it is named. On validation articles 1,024 cost F1 nothing and Pk 0.002, 512
-            0.000 and 0.025.
-        piece: size of the methods that cut by length, ``fixed`` and ``recursive``, in their unit.
-        topic: size of ``topic`` if it is named.
-        scrap: characters below which a chunk says too little to be found or read by itself.
-        method_for_blocks: what cuts documents with blocks.
-        method_for_vectors: what cuts by another encoder than the one that ``method`` was learned on.
+        method: The method if the caller names none.
+        size: The mean length that this method aims at: some 110 English words.
+        max_tokens: The most tokens of its chunks.
+        min_tokens: The fewest tokens of its chunks.
+        max_by_meaning: The most tokens for methods that cut by meaning; 512 is BERT's longest input.
+        min_by_meaning: The fewest tokens for these methods.
+        max_by_topic: The most tokens for ``topic`` if it is named. On validation articles 1,024 cost F1 nothing and Pk
+            0.002, and 512 cost 0.000 and 0.025.
+        piece: The size for the methods that cut by length, ``fixed`` and ``recursive``, in their unit.
+        topic: The size for ``topic`` if it is named.
+        scrap: The number of characters below which a chunk says too little to be found or read by itself.
+        method_for_blocks: The method for documents with blocks.
+        method_for_vectors: The method for another encoder than the one that ``method`` was trained on.
     """
 
     method: str = "topic"
@@ -41,7 +43,7 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Bm25:
-    """The parameters of BM25: how soon a term that repeats counts no more, and what a long chunk loses."""
+    """The parameters of BM25: how soon a repeated term stops to count, and how much a long chunk loses."""
 
     k1: float = 0.9
     b: float = 0.4
@@ -49,16 +51,19 @@ class Bm25:
 
 @dataclass(frozen=True)
 class Search:
-    """The hits of a search and their ranking; bench/retrieval/retrieval_defaults.py chose the weights on SQuAD.
+    """The hits of a search and their ranking.
+
+    bench/retrieval/retrieval_defaults.py chose the weights on SQuAD.
 
     Attributes:
-        k: hits of a query.
-        depth: hits that a reranker orders anew.
-        evaluation_depth: the same in an evaluation, which asks many questions.
-        mode, fusion: which scores count, and how they are joined.
-        weight: of BM25 as a share of its bound, compared with 1 of the cosine.
-        blend: share of the best sentence in an index of both vectors, compared with the chunk's own.
-        document_weight: of a document's score beside its chunk's.
+        k: The number of hits of a query.
+        depth: The number of hits that a reranker reorders.
+        evaluation_depth: The same number in an evaluation, which asks many questions.
+        mode: The scores that count.
+        fusion: The way in which they are combined.
+        weight: The weight of BM25 as a share of its bound, compared with 1 for the cosine.
+        blend: The share of the best sentence in an index of both kinds of vectors, compared with the chunk's own.
+        document_weight: The weight of a document's score in addition to its chunk's.
     """
 
     k: int = 5
@@ -73,12 +78,12 @@ class Search:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The column ``context`` of chunks.
+    """The defaults of the column ``context`` of chunks.
 
     Attributes:
-        characters: of a context.
-        ends: chunks from both ends of a document that a summary is made of.
-        around: chunks around one that its context is made of.
+        characters: The most characters of a context.
+        ends: The number of chunks at both ends of a document that a summary is made of.
+        around: The number of chunks around a chunk that its context is made of.
     """
 
     characters: int = 250
@@ -88,14 +93,16 @@ class Contexts:
 
 @dataclass(frozen=True)
 class Client:
-    """The client of a language model; times in seconds.
+    """The defaults of the client of an LLM.
+
+    Times are in seconds.
 
     Attributes:
-        concurrency: calls at a time.
-        retries: attempts after the first.
-        connect: until the connection stands.
-        first_byte: until the next bytes of the answer.
-        whole: of an attempt.
+        concurrency: The number of calls at a time.
+        retries: The number of attempts after the first.
+        connect: The time limit for the connection.
+        first_byte: The time limit until the next bytes of the response.
+        whole: The time limit of an attempt.
     """
 
     concurrency: int = 8
@@ -107,7 +114,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Bytes:
-    """The most bytes that readers take: of a file that is one document, or of one row, line, page or block."""
+    """The most bytes that readers take of a file that is one document, or of one row, line, page or block."""
 
     text: int = 512 << 20
     pages: int = 512 << 20

@@ -1,4 +1,4 @@
-"""embed(): vectors of texts, for queries and for stores of vectors elsewhere."""
+"""The function embed(): vectors of texts, for queries and for external vector stores."""
 
 from __future__ import annotations
 
@@ -30,24 +30,28 @@ def embed(
     precision: str = "auto",
     progress: bool | Progress = False,
 ) -> npt.NDArray[np.float32]:
-    """Unit vectors of texts, as :func:`segment` gives them to chunks and an index to queries.
+    """Return unit vectors of texts, equal to those that :func:`segment` gives chunks and an index gives queries.
 
     Args:
-        texts: a str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
+        texts: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
         encoder: ``"static"``, a name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
-        task: ``"passage"``: as a chunk of this text has it with ``vectors="chunk"``, the mean of the vectors of its
-            sentences by their tokens, so that no text is too long; ``"query"``: the text in one piece, as
-            :meth:`pychunk.Index.search` sees queries, after the model's prompt for them, if it has one.
-        column: the column that holds the text; default: the only string column, else ``text``.
-        device, threads, runtime, precision: as for :func:`segment`.
-        progress: of passages, True for a progress bar, or a function of (bytes done, bytes in all).
+        task: ``"passage"`` gives a text the vector that a chunk of this text has with ``vectors="chunk"``. It is the
+            mean of the vectors of its sentences, weighted by tokens, so no text is too long. ``"query"`` encodes the
+            text as a whole, as :meth:`pychunk.Index.search` does with queries, after the model's prompt for queries if
+            it has one.
+        column: The column that holds the text; default: the only string column, else ``text``.
+        device: See :func:`segment`.
+        threads: See :func:`segment`.
+        runtime: See :func:`segment`.
+        precision: See :func:`segment`.
+        progress: For passages, True for a progress bar, or a function of (bytes done, total bytes).
 
     Returns:
-        float32[n, dim], of a single str float32[dim]; rows of length 1, the zero vector for a text without a word that
-        the encoder knows.
+        float32[n, dim], or float32[dim] for a single str. Rows have length 1; a text without a word that the encoder
+        knows has the zero vector.
 
     Raises:
-        ValueError, TypeError: an unknown encoder or task, or a row that is not text, by its number.
+        ValueError, TypeError: The encoder or task is unknown, or a row is not text; the message has its number.
 
     Example:
         >>> import pychunk
@@ -77,7 +81,10 @@ def embed(
 
 
 def _passages(texts: pa.ChunkedArray, progress: bool | Progress, **options: Any) -> npt.NDArray[np.float32]:
-    """Each text as a document of one chunk; none where a text is blank."""
+    """Return vectors of texts, each as a document of one chunk.
+
+    A blank text has no chunk and the zero vector.
+    """
     chunks = segment(
         texts, "fixed", size=1 << 40, unit="characters", atoms=False, vectors="chunk", progress=progress, **options
     )

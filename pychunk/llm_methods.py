@@ -1,4 +1,4 @@
-"""The client of a method that asks a model, handed to it."""
+"""The connection of methods that ask an LLM with its client."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from .augmentation.llm_contexts import LLMPropositionSource
     from .llm import LLM
 
-#: What cuts where a model gives no answer of use: in characters, as many as 200 tokens, as it is handed no tokenizer.
+#: The options of the fallback if an LLM gives no usable answer. The fallback gets no tokenizer, so its size is that of
+#: 200 tokens in characters.
 _INSTEAD = {"size": 800, "unit": "characters"}
 
 
 def hand_model(method: Any) -> LLM:
-    """Hands a method that asks a model its client, by the environment where it names none, and what cuts without it.
+    """Give a method that asks an LLM its client, by default from the environment, and the fallback without an answer.
 
     Raises:
-        TypeError: its ``llm`` is no client. ValueError: it names none, and neither does the environment.
+        TypeError: Its ``llm`` is no client.
+        ValueError: It names no client, and neither does the environment.
     """
     from .llm.default_client import DefaultClient
     from .llm.grouping import Grouper
@@ -36,7 +38,7 @@ def hand_model(method: Any) -> LLM:
 
 
 def propositions_of(method: Proposition) -> LLMPropositionSource:
-    """The way in which its chunks come by contexts."""
+    """Return the source of contexts for the chunks of the method ``proposition``."""
     from .augmentation.llm_contexts import LLMPropositionSource
 
     return LLMPropositionSource(method.llm, window_tokens=method.window_tokens, strict=method.strict)

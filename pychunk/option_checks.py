@@ -1,4 +1,7 @@
-"""Checks of the options that every method has; each message names the choices."""
+"""The checks of the options that every method has.
+
+Each message names the choices.
+"""
 
 from __future__ import annotations
 

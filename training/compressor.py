@@ -1,12 +1,13 @@
-"""Trains the compression encoder: vectors of large spans from those of their sentences, without a summary.
+"""Train the compression encoder, which computes vectors of large spans from those of their sentences.
 
-From articles of Wikipedia without their leads: the vector of an article should be that of its lead, the vector of a
-section that of its name. Other articles stop it; the split is that of the questions of mixed breadth, whose test
-articles are not read. It goes on where it was interrupted. For vectors of another encoder:
+It needs no summary. It learns from articles of Wikipedia without their leads: the vector of an article should be that
+of its lead, and the vector of a section that of its name. Other articles stop the training. The split is that of the
+questions of mixed breadth, whose test articles are not read. An interrupted training resumes where it stopped. For
+vectors of another encoder:
 
     python -m training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
 
-and then ``segment(..., levels=[...], vector_encoder="bge-small", pooling="my-compressor")``.
+Use the result with ``segment(..., levels=[...], vector_encoder="bge-small", pooling="my-compressor")``.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ WEIGHTS = "compressor.npz"
 
 
 def measured(model: Compressor, own: Lessons) -> dict[str, Any]:
-    """Mean cosines of documents to their targets, as the engine has them: means by tokens, and the model's."""
+    """Return mean cosines of documents to their targets, with means by tokens and with the model, in the engine."""
     offsets = np.append(0, own.last[: own.documents])
     spans = [(own.first[: own.documents], own.last[: own.documents])]
     kept = slice(0, int(offsets[-1]))
@@ -72,7 +73,7 @@ def _rounded(value: intervals.Interval) -> dict[str, float]:
 
 
 def finish(options: argparse.Namespace, learned: Lessons, stopped_on: Lessons) -> None:
-    """Fits, writes the model and its card."""
+    """Fit and write the model and its card."""
     plan = plan_from(compressor_fit.Plan, options)
     weights, history = compressor_fit.fit(learned, stopped_on, plan, options.checkpoint)
     encoder = vector_encoder(options.encoder)
@@ -120,45 +121,50 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("python -m training.compressor", __doc__)
     add_articles(made, "id, title and text")
     made.add_argument(
         "--target",
         default="lead",
-        help="what an article's vector should be near to: its lead, an extractive summary of the rest, or a parquet "
+        help="what an article's vector should be close to: its lead, an extractive summary of the rest, or a parquet "
         "file of summaries with columns id and summary (default: lead)",
     )
-    made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
     made.add_argument(
-        "--limit", type=int, default=0, help="articles to learn from, and a sixth as many to stop on; 0: all (default)"
+        "--encoder", default="static", metavar="NAME", help="encoder of the vectors (default: %(default)s)"
+    )
+    made.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        help="articles to learn from, with a sixth of that number to stop on; 0: all (default)",
     )
     made.add_argument("--threads", type=int, default=1, help="threads (default: %(default)s, which is enough)")
     made.add_argument(
         "--keep",
         type=Path,
         metavar="DIR",
-        help="keep the sentences' vectors there, which a transformer needs long for, and take those that are there",
+        help="folder in which the sentences' vectors are kept and reused, as a transformer takes long for them",
     )
     made.add_argument(
         "--checkpoint",
         type=Path,
         default=cache_home() / "compressor.pt",
         metavar="FILE",
-        help="where it goes on from after an interruption (default: in the user's cache)",
+        help="checkpoint from which an interrupted training resumes (default: in the user's cache)",
     )
     made.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help="where it goes (default: where the package has that of the static encoder, or a folder of its own beside)",
+        help="output folder (default: the package's models, or a subfolder of them for encoders other than static)",
     )
     add_plan(made, compressor_fit.Plan())
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model; the process's exit status."""
+    """Train and write the model, and return the process's exit status."""
     return run(train, parser().parse_args(arguments))
 
 

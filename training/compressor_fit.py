@@ -1,4 +1,4 @@
-"""Learn a compression encoder, csrc/vectors/compressor.h in torch, stopped on articles that it did not see."""
+"""The fit of a compression encoder (csrc/vectors/compressor.h) in torch, stopped on articles that it did not see."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from .compressor_spans import F32, I64, Lessons
 
 logger = logging.getLogger(__name__)
 
-#: Of csrc/vectors/compressor.h.
+#: The number of features of a place, as in csrc/vectors/compressor.h.
 PLACE_FEATURES = 5
-#: Spans at a time where nothing is learned.
+#: The number of spans at a time outside training.
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How it is trained."""
+    """The settings of the training."""
 
     heads: int = setting(2, "learned queries")
     rank: int = setting(32, "rank of the residual map, a multiple of 16")
     epochs: int = setting(10, "passes over the documents; the best on validation articles is kept")
-    batch: int = setting(64, "documents a step")
-    sections: int = setting(4, "sections a step for each document")
+    batch: int = setting(64, "documents in a step")
+    sections: int = setting(4, "sections in a step for each document")
     names: float = setting(0.3, "weight of the sections, whose targets are their names")
-    dropout: float = setting(0.0, "share of the sentences that each step leaves out, drawn anew")
-    contrast: float = setting(0.0, "weight of a contrastive term: each vector is nearest to its own target")
-    temperature: float = setting(0.05, "of the contrastive term")
-    rate: float = setting(3e-3, "AdamW's greatest learning rate")
+    dropout: float = setting(0.0, "share of the sentences that each step leaves out at random")
+    contrast: float = setting(0.0, "weight of a contrastive term: each vector should be nearest to its own target")
+    temperature: float = setting(0.05, "temperature of the contrastive term")
+    rate: float = setting(3e-3, "AdamW's highest learning rate")
     decay: float = setting(1e-3, "AdamW's weight decay of the map")
-    seed: int = setting(0, "of weights and order")
+    seed: int = setting(0, "seed of weights and order")
 
 
 def quarter_logs(counts: I64) -> F32:
-    """float32: log2(1 + n) / 4 on a line between powers of two, as the engine has it."""
+    """Return float32: log2(1 + n) / 4, linear between powers of two, as in the engine."""
     fraction, exponent = np.frexp((counts + 1).astype(np.float64))
     return np.asarray((exponent - 2 + 2 * fraction) / 4, np.float32)
 
 
 def network(dim: int, plan: Plan) -> Any:
-    """The arrays that are learned, by name; attention begins as weights by length, the map as none."""
+    """Return the trained arrays by name; at first, attention weights sentences by length, and the map is zero."""
     torch = import_torch()
     generator = torch.Generator().manual_seed(plan.seed)
 
@@ -59,7 +59,7 @@ def network(dim: int, plan: Plan) -> Any:
 
     made = {"queries": normal(plan.heads, dim), "down": normal(dim, plan.rank)}
     places = torch.zeros(2 * PLACE_FEATURES, plan.heads)
-    places[0] = 4 * math.log(2)  # exp of it is 1 + the length
+    places[0] = 4 * math.log(2)  # its exp is 1 + the length
     made["places"] = torch.nn.Parameter(places)
     for name, shape in (("mix", (plan.heads,)), ("up", (plan.rank, dim)), ("bias", (2, dim))):
         made[name] = torch.nn.Parameter(torch.zeros(*shape))
@@ -70,7 +70,7 @@ def network(dim: int, plan: Plan) -> Any:
 
 
 class Spans:
-    """Lessons as tensors, of which some spans make a batch."""
+    """Lessons as tensors, from which some spans make a batch."""
 
     def __init__(self, own: Lessons) -> None:
         torch = import_torch()
@@ -79,10 +79,13 @@ class Spans:
         self.lengths = quarter_logs(own.tokens)
 
     def outputs(self, model: Any, rows: I64, dropout: float = 0.0, drawn: Any = None) -> Any:
-        """float32[rows, d], of unit length: what the network makes of some spans, of which some sentences are left out.
+        """Return the network's output for some spans, float32[rows, d] of unit length, without some sentences.
 
         Args:
-            dropout: share of the sentences; first ones stay. drawn: what draws them.
+            model: The network.
+            rows: The spans.
+            dropout: The share of sentences to leave out; first sentences are kept.
+            drawn: The random generator that chooses them.
         """
         torch = import_torch()
         first, counts = self.own.first[rows], (self.own.last - self.own.first)[rows]
@@ -111,7 +114,7 @@ class Spans:
 
 
 def loss_of(found: Any, targets: Any, plan: Plan) -> Any:
-    """The squared error, and how surely each vector is told apart by its target from the others of the batch."""
+    """Return the squared error, plus the contrastive term, which measures how well targets identify their vectors."""
     torch = import_torch()
     loss = ((found - targets) ** 2).sum(1).mean()
     if plan.contrast:
@@ -122,7 +125,7 @@ def loss_of(found: Any, targets: Any, plan: Plan) -> Any:
 
 
 def mean_cosine(model: Any, spans: Spans) -> float:
-    """Mean cosine of the documents to their targets."""
+    """Return the mean cosine of the documents to their targets."""
     torch = import_torch()
     total = 0.0
     with torch.no_grad():
@@ -133,12 +136,12 @@ def mean_cosine(model: Any, spans: Spans) -> float:
 
 
 def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> tuple[dict[str, F32], list[float]]:
-    """Return weights by their names, and after each pass the mean cosine on ``stopped_on``'s documents.
+    """Return the weights by name, and the mean cosine on ``stopped_on``'s documents after each pass.
 
-    After each pass all goes to ``checkpoint``, from where the same run goes on to the same weights.
+    After each pass the state goes to ``checkpoint``, from which the same run resumes with the same result.
 
     Raises:
-        ValueError: the checkpoint is of another run.
+        ValueError: The checkpoint belongs to another run.
     """
     torch = import_torch()
     spans, other = Spans(learned), Spans(stopped_on)
@@ -158,7 +161,7 @@ def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> 
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         history, best = state["history"], state["best"]
-        logger.info("goes on after pass %d", len(history))
+        logger.info("resumes after pass %d", len(history))
     steps = max(1, learned.documents // plan.batch)
     for epoch in range(len(history), plan.epochs):
         drawn = np.random.default_rng([plan.seed, epoch])
@@ -188,6 +191,6 @@ def fit(learned: Lessons, stopped_on: Lessons, plan: Plan, checkpoint: Path) -> 
 
 
 def _set_rate(optimizer: Any, plan: Plan, step: int, steps: int) -> None:
-    """Up over 20 steps, then down as a half wave."""
+    """Set the rate, which rises over 20 steps and then falls along half a cosine wave."""
     for group in optimizer.param_groups:
         group["lr"] = plan.rate * min(1.0, (step + 1) / 20) * 0.5 * (1 + math.cos(math.pi * step / steps))

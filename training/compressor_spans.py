@@ -1,7 +1,7 @@
-"""Spans to learn a compression encoder from: sentences of articles without their leads, and vectors of what they say.
+"""Spans to learn a compression encoder from: sentences of articles without their leads, and target vectors.
 
 A document's target is the vector of its lead, which is withheld, of an extractive summary of the rest, or of a summary
-that a file gives. A section's is the vector of its name, title and heading, neither of which it holds.
+from a file. A section's target is the vector of its name, title and heading, neither of which is in its text.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Rows = list[tuple[str, int, int, int]]
 
-#: Articles of fewer words after the lead are left out.
+#: The fewest words of an article after its lead.
 LEAST_WORDS = 100
-#: Articles whose vectors are kept together.
+#: The number of articles whose vectors are kept in a file.
 _KEPT_TOGETHER = 64
 
 
 @dataclass(frozen=True)
 class Articles:
-    """Articles without their leads: ids, titles, leads, texts, blocks; names of sections with the character of each
-    that they begin at, as (article, character, name)."""
+    """Articles without their leads: ids, titles, leads, texts and blocks.
+
+    ``names`` are the names of sections with the characters at which they begin, as (article, character, name).
+    """
 
     ids: list[str]
     titles: list[str]
@@ -49,7 +51,7 @@ class Articles:
     names: list[tuple[int, int, str]]
 
     def part(self, begin: int, end: int) -> Articles:
-        """The articles [begin, end)."""
+        """Return the articles [begin, end)."""
         names = [(row - begin, at, name) for row, at, name in self.names if begin <= row < end]
         ids, titles, leads, texts = (each[begin:end] for each in (self.ids, self.titles, self.leads, self.texts))
         return Articles(ids, titles, leads, texts, self.blocks[begin:end], names)
@@ -57,11 +59,14 @@ class Articles:
 
 @dataclass(frozen=True)
 class Lessons:
-    """Spans [first, last) of n sentences, with what their vectors should be.
+    """Spans [first, last) of n sentences, with their target vectors.
 
     Attributes:
-        vectors: float32[n, d]. tokens: int64[n]. first, last: int64[m]. targets: float32[m, d].
-        documents: the first so many spans are documents; the rest are sections.
+        vectors: The vectors of the sentences, float32[n, d].
+        tokens: The number of tokens of each sentence, int64[n].
+        first, last: The sentences of each span, int64[m].
+        targets: The target of each span, float32[m, d].
+        documents: The number of first spans that are documents; the rest are sections.
     """
 
     vectors: F32
@@ -73,13 +78,15 @@ class Lessons:
 
 
 def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
-    """The articles of a part of the split of :mod:`pychunk.training.breadth` that have a lead and sections.
+    """Return the articles of a part of :mod:`pychunk.training.breadth`'s split that have a lead and sections.
 
     Args:
-        limit: so many rows of the part are looked at, drawn with seed 0; 0: all.
+        file: The Parquet file.
+        part: The part of the split.
+        limit: The number of rows of the part to read, drawn with seed 0; 0 reads all.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: There is no such file.
     """
     own = [row for row in read_rows(file, "id", "title", "text") if breadth.part_of(row[1]) == part]
     if 0 < limit < len(own):
@@ -88,7 +95,7 @@ def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
 
 
 def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str]) -> Articles:
-    """Articles as WikiExtractor writes them, with a mark in the place of each heading.
+    """Return articles as WikiExtractor writes them without their leads, with a mark in place of each heading.
 
     Example:
         >>> made = without_leads(["1"], ["Ada"], ["Ada wrote.\\nLife.\\n" + "She was born in London. " * 25])
@@ -117,7 +124,7 @@ def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str
 
 
 def hierarchy(articles: Articles, encoder: str, threads: int = 1) -> Any:
-    """The articles as sentences, sections and documents, with vectors."""
+    """Return the articles as sentences, sections and documents, with vectors."""
     return segment(
         articles.texts,
         levels=["sentence", "paragraph", "section", "document"],
@@ -129,7 +136,7 @@ def hierarchy(articles: Articles, encoder: str, threads: int = 1) -> Any:
 
 
 def nodes_of_names(articles: Articles, found: Any) -> I64:
-    """int64: the section that each name belongs to."""
+    """Return the section that each name belongs to, int64[names]."""
     documents, starts = found.documents_of("section"), found.spans("section")[0]
     keys = np.stack([documents, starts], 1).tolist()
     wanted = [[row, at] for row, at, _ in articles.names]
@@ -144,14 +151,17 @@ def _last_not_above(keys: list[list[int]], wanted: list[int]) -> int:
 def lessons(
     articles: Articles, target: str, encoder: str = "static", threads: int = 1, keep: Path | None = None
 ) -> Lessons:
-    """Documents with their targets, then the sections that have a name.
+    """Return documents with their targets, followed by the sections that have a name.
 
     Args:
-        target: ``"lead"``, ``"summary"``, or a Parquet file with columns ``id`` and ``summary``, of some articles.
-        keep: a folder in which vectors are kept, and from which they are taken if they are there.
+        articles: The articles.
+        target: ``"lead"``, ``"summary"``, or a Parquet file with columns ``id`` and ``summary`` for some articles.
+        encoder: The encoder of the vectors.
+        threads: The number of threads.
+        keep: The folder in which vectors are kept and reused.
 
     Raises:
-        ValueError: a file with a summary of none of the articles.
+        ValueError: The file has a summary of none of the articles.
     """
     given = None if target in ("lead", "summary") else _given(target, articles.ids)
     parts = []
@@ -165,7 +175,7 @@ def lessons(
 
 
 def kept(folder: Path | None, key: Sequence[str], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Arrays by name: from the file in ``folder`` of what made them, else made, and put there."""
+    """Return arrays by name from the file for their inputs in ``folder``, or make them and write it."""
     if folder is None:
         return make()
     name = hashlib.sha256("\0".join(key).encode()).hexdigest()[:24]
@@ -183,7 +193,7 @@ def kept(folder: Path | None, key: Sequence[str], make: Callable[[], dict[str, A
 def _arrays(
     articles: Articles, target: str, given: dict[str, str] | None, encoder: str, threads: int
 ) -> dict[str, Any]:
-    """What some articles teach: vectors and tokens of sentences, spans and targets of documents and of sections."""
+    """Return vectors and tokens of sentences, and spans and targets of documents and sections, of some articles."""
     found = hierarchy(articles, encoder, threads)
     rows, texts = np.arange(len(articles.ids)), articles.leads
     if target == "summary":
@@ -221,18 +231,20 @@ def _joined(parts: Sequence[dict[str, Any]]) -> Lessons:
 
 
 def _given(file: str, ids: Sequence[str]) -> dict[str, str]:
-    """The summaries that a file gives to articles, by their ids."""
+    """Return the summaries of articles in a file, by the articles' ids."""
     import pyarrow.parquet as pq
 
     rows = pq.read_table(file, columns=["id", "summary"]).to_pylist()
     wanted = set(ids)
     found = {str(row["id"]): str(row["summary"]) for row in rows if row["summary"] and str(row["id"]) in wanted}
     if not found:
-        raise ValueError(f"{file} holds a summary of none of {len(ids):,} articles: its ids are other ones")
+        raise ValueError(
+            f"{file} contains a summary of none of {len(ids):,} articles; its ids must be those of --articles"
+        )
     return found
 
 
 def summaries(texts: Sequence[str], threads: int = 1) -> list[str]:
-    """An extractive summary of each text: up to five of its sentences."""
+    """Return an extractive summary of each text, up to five of its sentences."""
     found: Any = segment(list(texts), "pic", summary="extractive", summaries_out=True, threads=threads)
     return [text or "" for text in found.summaries["text"].to_pylist()]

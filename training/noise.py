@@ -1,9 +1,9 @@
-"""Trains the model of noise: which blocks of a page are content, from pages whose text people marked (WCXB).
+"""Train the noise model, which tells the blocks of a page that are content, from pages with marked text (WCXB).
 
-The pages are parted by domain into five; each part is scored by networks that learned from the others, and these
-figures, and the calibration, go into the card. The model that is written learned from all. Before, networks that learn
-from the marks alone say of each page that they have not seen what they take for content, which is a share of the label:
-for networks that leave a part out, those say it that leave it out, too.
+The pages are split by domain into five parts. Networks that learned from the other parts score each part. These figures
+and the calibration go into the card. The written model learned from all parts. Its labels are partly those of teachers,
+networks that learned from the marks alone and judge pages that they have not seen. If a network leaves a part out,
+so do its teachers.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from .noise_pages import FOLDS, Page, f1, read_pages
 
 logger = logging.getLogger(__name__)
 
-#: Factors of the logits that are tried for the calibration.
+#: The factors of the logits that are tried for the calibration.
 SCALES = (0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
-#: Of those whose F1 is as good but for this the largest is taken: it keeps the least noise (.8 and not .7: F1 .8790 and
-#: .8792, of articles .9590 and .9586).
+#: The difference of F1 that counts as none. Of equal factors the largest is chosen, because it keeps the least noise.
+#: This is 0.8 and not 0.7, with F1 0.8790 and 0.8792, of articles 0.9590 and 0.9586.
 EQUAL = 0.0005
-#: What the answers of networks that teach are made less sure by: what calibrates them.
+#: The factor of the logits of teachers, which calibrates their answers by making them less certain.
 TEACHER_SCALE = 0.5
 _pages: list[Page] = []
 
 
 def default_pages() -> Path | None:
-    """``wcxb/dev.parquet`` in $PYCHUNK_DATA."""
+    """Return ``wcxb/dev.parquet`` in $PYCHUNK_DATA."""
     folder = os.environ.get("PYCHUNK_DATA")
     return Path(folder, "wcxb", "dev.parquet") if folder else None
 
 
 def folds_folder() -> Path:
-    """Where the networks of the five parts are kept, for measuring."""
+    """Return the folder of the networks of the five parts, which are for measuring."""
     return cache_home() / "noise"
 
 
@@ -60,7 +60,10 @@ _Told = dict[int, npt.NDArray[np.float64]]
 
 
 def _fit(job: tuple[tuple[int, ...], Plan, _Told | None]) -> _Weights:
-    """Weights from all pages but those of some parts; by page, what they are told beside the marks."""
+    """Return weights from all pages except those of some parts.
+
+    The job may contain the answers of teachers by page, which are used in addition to the marks.
+    """
     without, plan, told = job
     import_torch().set_num_threads(1)
     rows = [row for row, page in enumerate(_pages) if page.fold not in without]
@@ -68,14 +71,14 @@ def _fit(job: tuple[tuple[int, ...], Plan, _Told | None]) -> _Weights:
 
 
 def _say(job: tuple[_Weights, int]) -> _Told:
-    """What a network says of the pages of a part, by page."""
+    """Return a network's answers for the pages of a part, by page."""
     stored, fold = job
     model = NoiseModel.of(stored, {"scale": TEACHER_SCALE})
     return {row: model.content(page.features) for row, page in enumerate(_pages) if page.fold == fold}
 
 
 def teachers_of(without: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-    """By part, what the network that tells of its pages was fitted without: them, and what its pupil must not know.
+    """Return for each part the parts that its teacher leaves out: that part, and those that its pupil must not know.
 
     >>> teachers_of((3,))
     {0: (0, 3), 1: (1, 3), 2: (2, 3), 4: (3, 4)}
@@ -84,9 +87,9 @@ def teachers_of(without: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
 
 
 def fitted(plan: Plan, threads: int) -> list[_Weights]:
-    """The networks of each part, learned from the others, and at last one of all pages."""
+    """Return the networks of each part, learned from the other parts, and last one of all pages."""
     pupils: list[tuple[int, ...]] = [*((fold,) for fold in range(FOLDS)), ()]
-    with ProcessPoolExecutor(threads, get_context("fork")) as pool:  # the pages are there
+    with ProcessPoolExecutor(threads, get_context("fork")) as pool:  # forked processes inherit the pages
         if not plan.taught:
             return list(pool.map(_fit, [(without, plan, None) for without in pupils]))
         teachers = sorted({each for pupil in pupils for each in teachers_of(pupil).values()}, key=len)
@@ -100,14 +103,14 @@ def fitted(plan: Plan, threads: int) -> list[_Weights]:
 
 
 def kept_words(model: NoiseModel, page: Page) -> list[str]:
-    """The words of the blocks that are kept of a page."""
+    """Return the words of a page's blocks that are kept."""
     content, _ = judged(model, page.features)
     least = best_threshold(content, page.features) if len(content) else 0.0
     return [word for words, share in zip(page.words, content.tolist(), strict=True) if share > least for word in words]
 
 
 def measured(models: Sequence[NoiseModel], pages: Sequence[Page]) -> list[float]:
-    """F1 of each page, by the model that has not seen it."""
+    """Return the F1 of each page, by the model that has not seen it."""
     return [f1(kept_words(models[page.fold], page), page.wanted) for page in pages]
 
 
@@ -151,7 +154,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("python -m training.noise", __doc__)
     made.add_argument(
         "--pages",
@@ -161,19 +164,19 @@ def parser() -> argparse.ArgumentParser:
         help="parquet file with columns html, main_content, page_type and url (default: wcxb/dev.parquet in "
         "$PYCHUNK_DATA)",
     )
-    made.add_argument("--limit", type=int, default=0, help="pages; 0: all (default)")
-    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="processes (default: one a CPU)")
+    made.add_argument("--limit", type=int, default=0, help="number of pages; 0: all (default)")
+    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="processes (default: one for each CPU)")
     add_out(made, SHIPPED)
     add_plan(made, Plan())
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model; the process's exit status."""
+    """Train and write the model, and return the process's exit status."""
     made = parser()
     options = made.parse_args(arguments)
     if options.pages is None:
-        made.error("no pages to learn from: name them with --pages, or set PYCHUNK_DATA")
+        made.error("no pages to learn from: pass --pages, or set PYCHUNK_DATA")
     return run(train, options)
 
 

@@ -1,4 +1,4 @@
-"""The network of the model of noise, in torch, and how it is fitted; ``parsing/noise_model.py`` is its twin."""
+"""The network of the noise model in torch, and its training; ``parsing/noise_model.py`` has the same network."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from .noise_pages import Page
 U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]
 
-#: Passes after which a page that fits badly is more likely one that is marked badly than one that is new.
+#: The passes after which a page that fits badly is more likely marked badly than new to the network.
 SURE = 2
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How it is trained."""
+    """The settings of the training."""
 
-    seed: int = setting(0, "of weights, order and dropout")
+    seed: int = setting(0, "seed of weights, order and dropout")
     nets: int = setting(1, "networks whose scores are averaged")
     epochs: int = setting(11, "passes over the pages")
-    batch: int = setting(12, "pages a step")
+    batch: int = setting(12, "pages in a step")
     rate: float = setting(0.003, "learning rate at the start")
     decay: float = setting(0.03, "weight decay")
-    dropout: float = setting(0.3, "share of a layer that is left out")
-    forgotten: float = setting(0.3, "share of the words that are left out")
-    foreign: float = setting(0.25, "share of a step's pages that are seen as if no word of their language were known")
-    unnamed: float = setting(0.15, "share of a step's pages that are seen without the names of elements")
+    dropout: float = setting(0.3, "share of a layer that is dropped")
+    forgotten: float = setting(0.3, "share of the words that are dropped")
+    foreign: float = setting(0.25, "share of a step's pages without any known word of their language")
+    unnamed: float = setting(0.15, "share of a step's pages without the names of elements")
     blocks: float = setting(0.7, "share of cross-entropy in the loss; the rest is 1 - F1 of the page")
-    trimmed: float = setting(0.1, "share of a step's pages, those that fit worst, that nothing is learned from")
-    taught: float = setting(0.3, "share of a block's label that networks give which have not seen its page")
-    words: int = setting(2500, "words of names, and of texts, that are known")
+    trimmed: float = setting(0.1, "share of a step's pages with the highest loss, from which nothing is learned")
+    taught: float = setting(0.3, "share of a block's label that comes from networks which have not seen its page")
+    words: int = setting(2500, "known words of names, and of texts")
     hidden: int = setting(40, "width of the layers")
     shared: int = setting(12, "width of the summaries that blocks exchange")
     vector: int = setting(10, "width of the vectors of words")
 
 
 def known_words(pages: Sequence[Page], parts: Callable[[Page], Sequence[U32]], least: int, most: int) -> U32:
-    """The hashes that pages of the most domains have, ``least`` of them and more, sorted."""
+    """Return the hashes that occur in pages of the most domains, at least ``least`` domains, sorted."""
     domains: defaultdict[int, set[str]] = defaultdict(set)
     for page in pages:
         for part in parts(page):
@@ -60,10 +60,10 @@ def known_words(pages: Sequence[Page], parts: Callable[[Page], Sequence[U32]], l
 
 
 class Lesson:
-    """A page as arrays of rows: what the network is given of it.
+    """A page as arrays of rows, which are the inputs of the network.
 
-    ``told``: how likely each block is content, by networks that have not seen the page, and the share of its label that
-    they give; the marks give the rest.
+    ``told`` is the probability that each block is content, by networks that have not seen the page. ``share`` is the
+    share of the label that comes from it. The marks give the rest.
     """
 
     def __init__(self, page: Page, vocabularies: dict[str, U32], told: F64 | None = None, share: float = 0.0) -> None:
@@ -89,9 +89,10 @@ class Lesson:
             self.wanted = (1 - share) * self.wanted + share * float((self.content * self.size).sum())
 
     def seen_as(self, foreign: float | None, unnamed: bool) -> Lesson:
-        """The same page where words of its text are not known, and stop words to a share; or no names of elements.
+        """Return the same page without known words of its text and with fewer stop words, or without names of elements.
 
-        Marked pages are English, and of few templates: the network shall tell text of other ones by what it is made of.
+        ``foreign`` is the share of stop words that stays. Marked pages are English and have few templates. The network
+        should recognise text of other pages by its structure.
         """
         made = copy.copy(self)
         if foreign is not None:
@@ -103,7 +104,7 @@ class Lesson:
 
 
 def words_at(features: NoiseFeatures, rows: Any) -> tuple[Any, Any]:
-    """The words of elements ``rows`` (int64[levels, b], -1: none) of each block, and whose they are."""
+    """Return the words of each block's elements ``rows``, int64[levels, b], -1 for none, and each word's block."""
     offsets = features.names.offsets
     owner = np.tile(np.arange(rows.shape[1]), len(rows))
     there = rows.reshape(-1) >= 0
@@ -120,7 +121,7 @@ def _known(known: U32, values: U32, owner: Any) -> tuple[Any, Any]:
 
 
 def batch_of(lessons: Sequence[Lesson], forgotten: float = 0.0, drawn: Any = None) -> dict[str, Any]:
-    """Tensors of several pages, one after the other."""
+    """Return tensors of several pages, one after the other."""
     torch = import_torch()
     offsets = np.cumsum([0, *(each.count for each in lessons)])
     count = int(offsets[-1])
@@ -164,12 +165,12 @@ def batch_of(lessons: Sequence[Lesson], forgotten: float = 0.0, drawn: Any = Non
 
 
 def network(plan: Plan, vocabularies: dict[str, U32]) -> Any:
-    """The network in torch, with new weights."""
+    """Return the network in torch with new weights."""
     torch = import_torch()
     nn = torch.nn
     seen = plan.shared * (len(NEIGHBOURS) + len(WINDOWS) + len(GROUPS) + 1 + 2)
 
-    class Network(nn.Module):  # type: ignore[misc, name-defined] # torch is not there where types are checked
+    class Network(nn.Module):  # type: ignore[misc, name-defined] # torch is not installed where types are checked
         def __init__(self) -> None:
             super().__init__()
             bag = {"near": "names", "path": "names", "wording": "wordings", "page": "pages"}
@@ -225,10 +226,11 @@ def _seen(given: dict[str, Any], shared: Any) -> list[Any]:
 
 
 def loss_of(net: Any, given: dict[str, Any], blocks: float, trimmed: float = 0.0) -> Any:
-    """Cross-entropy of blocks, by their words, and 1 - F1 of the words that would be kept: the mean over the pages.
+    """Return the mean loss over the pages: cross-entropy of blocks, by their words, and 1 - F1 of the kept words.
 
-    But for the share ``trimmed`` of them whose loss is highest: some pages are marked in part, or not by their text
-    (the least trimmed squares of robust regression: Rousseeuw 1984, "Least Median of Squares Regression").
+    The share ``trimmed`` of pages with the highest loss is left out, because some pages are marked partly, or not by
+    their text. This is the least trimmed squares of robust regression (Rousseeuw 1984, "Least Median of Squares
+    Regression").
     """
     torch = import_torch()
     found = net(given)
@@ -246,12 +248,12 @@ def loss_of(net: Any, given: dict[str, Any], blocks: float, trimmed: float = 0.0
 
 
 def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) -> dict[str, npt.NDArray[Any]]:
-    """Weights as they are stored, learned from pages; the same for the same pages, plan and torch.
+    """Return weights in the stored format, learned from pages; the same for the same pages, plan and torch.
 
-    ``told``: what networks that have not seen them say of each page's blocks (:class:`Lesson`). Marks are uneven: of
-    two blocks alike one page's are marked and another's not. What networks say of a page that they have not seen is
-    even, so that less is learned of how single pages were marked (the same share of the network's own answers on pages
-    that it has learned from brings nothing).
+    ``told`` are the answers of networks that have not seen the pages, for each page's blocks (:class:`Lesson`). Marks
+    are uneven: of two similar blocks, one page's is marked and another's is not. Answers of networks on unseen pages
+    are even, so that less is learned of how single pages were marked. The same share of the network's own answers on
+    pages that it has learned from brings nothing.
 
     Source: Li et al., "Learning from Noisy Labels with Distillation" (2017).
     """
@@ -273,7 +275,7 @@ def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) ->
         torch.manual_seed(plan.seed + number)
         drawn = np.random.default_rng(plan.seed + number)
         net = network(plan, vocabularies)
-        if tables:  # the vectors of words are the largest part: later networks take those of the first
+        if tables:  # the vectors of words are the largest part, so later networks share those of the first
             for name, table in net.words.items():
                 table.weight.data.copy_(tables[0][name])
                 table.weight.requires_grad_(False)
@@ -311,7 +313,7 @@ def _seen_as_drawn(lesson: Lesson, plan: Plan, drawn: np.random.Generator) -> Le
 
 
 def _stepped(values: Any, steps: int) -> Any:
-    """Rounded to what is stored in eight bits."""
+    """Round values to those that 8 bits can store."""
     return (values * steps).round().clamp(-127, 127) / steps
 
 

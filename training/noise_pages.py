@@ -1,4 +1,4 @@
-"""Marked pages to learn noise from: each block's share of content, by what people marked as the page's text."""
+"""Marked pages to learn noise from, with each block's share of content, from the text that people marked."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from pychunk.parsing.html.page import parse_html
 F32 = npt.NDArray[np.float32]
 FOLDS = 5
 _WORD = re.compile(r"\w+")
-#: Second-level names under which anybody registers domains.
+#: Second-level names under which anybody can register domains.
 _SHARED = frozenset(("co", "com", "org", "ac", "gov", "net", "edu"))
 
 
 class Page(NamedTuple):
-    """A page as it is learned from.
+    """A page to learn from.
 
     Attributes:
-        content: float32[b], the share of each block's words that is content.
-        words: the words of each block; ``wanted``: those of the marked text.
-        kind: what sort of page it is ("forum"); ``domain``: whose.
+        features: The features of the page.
+        content: The share of each block's words that is content, float32[b].
+        words: The words of each block.
+        wanted: The words of the marked text.
+        kind: The type of the page, such as "forum".
+        domain: The domain of the page.
     """
 
     features: NoiseFeatures
@@ -42,22 +45,22 @@ class Page(NamedTuple):
 
     @property
     def fold(self) -> int:
-        """Which of the five parts its domain is in."""
+        """The number of the page's domain's part, of five."""
         return fold_of(self.domain)
 
 
 def fold_of(domain: str) -> int:
-    """Which of the parts a domain is in."""
+    """Return the number of the part that a domain belongs to."""
     return zlib.crc32(domain.encode()) % FOLDS
 
 
 def words_of(text: str) -> list[str]:
-    """What F1 counts: runs of letters and digits, lower case."""
+    """Return the words that F1 counts: runs of letters and digits in lower case."""
     return _WORD.findall(text.lower())
 
 
 def domain_of(url: str | None, row: int) -> str:
-    """The registered domain; pages without an address are each their own.
+    """Return the registered domain; each page without an address has a domain of its own.
 
     >>> domain_of("https://cooking.stackexchange.com/q/1", 0), domain_of("http://www.bbc.co.uk/", 1), domain_of("", 7)
     ('stackexchange.com', 'bbc.co.uk', 'row 7')
@@ -69,7 +72,7 @@ def domain_of(url: str | None, row: int) -> str:
 
 
 def f1(kept: list[str], wanted: list[str]) -> float:
-    """Of two multisets of words: twice what they share by all there are; 1 of two empty ones.
+    """Return the F1 of two multisets of words: twice the shared words divided by all words; 1 if both are empty.
 
     >>> f1(["a", "b"], ["b", "b", "c"])
     0.4
@@ -81,11 +84,12 @@ def f1(kept: list[str], wanted: list[str]) -> float:
 
 
 def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
-    """float32[b]: the share of each block that is in the wanted text, by runs of three words; short ones whole or not.
+    """Return the share of each block that is in the wanted text, float32[b].
 
-    Each word of the text is given to one block: to long blocks first, the surest of them before others, then to blocks
-    of less than five words, those nearest to other content before others. A block for whose words too few are left is
-    a copy, or a menu's "Home" on a page that has the word in its prose: it is none.
+    The share counts runs of three words. Blocks of less than five words are either wholly in the text or not. Each word
+    of the text is given to one block. Long blocks come first, those with the highest shares before others. Then come
+    short blocks, those nearest to other content before others. A block for whose words too few are left is not content.
+    It is a copy, or a menu's "Home" on a page whose text contains that word.
     """
     text = f" {' '.join(wanted)} "
     runs = {tuple(wanted[at : at + 3]) for at in range(len(wanted) - 2)}
@@ -116,7 +120,7 @@ def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
 
 
 def page_of(html: bytes, text: str, kind: str, domain: str) -> Page:
-    """A page of HTML with its marked text."""
+    """Return a page of HTML with its marked text."""
     page = parse_html(html)
     features = noise_features(page.blocks, page.facts, page.text, page.title)
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), strict=True)
@@ -126,7 +130,7 @@ def page_of(html: bytes, text: str, kind: str, domain: str) -> Page:
 
 
 def read_pages(file: Path, processes: int = 1, limit: int = 0) -> list[Page]:
-    """The pages of WCXB's Parquet file, in its order; ``limit`` takes as many, spread over it."""
+    """Read the pages of WCXB's Parquet file in its order; ``limit`` reads that number of them, spread over the file."""
     table = pq.read_table(file, columns=["html", "main_content", "page_type", "url"])
     step = max(1, table.num_rows // limit) if limit else 1
 

@@ -1,10 +1,10 @@
-"""Fine-tunes MiniLM on next-sentence pairs of Wikipedia and writes the model that pychunk ships.
+"""Fine-tune MiniLM on next-sentence pairs of Wikipedia and write the model that pychunk ships.
 
-Pairs are neighbours in an article against two kinds of strangers: sentences of other articles and, harder, sentences
-from elsewhere in the same article. Whole articles are held out and measured on. Training stops and goes on at will:
-after every part the weights and the optimizer go to --work, and the same command takes them up again. The finished
-model stays in --work/float, from where --teacher trains it further, on pairs of another --stage. Where torch has a
-CUDA device, it is used.
+Pairs are neighbours in an article, or two kinds of strangers: sentences of other articles and, harder, sentences from
+elsewhere in the same article. Whole articles are held out for measuring. You can interrupt the training at any time.
+The weights and the optimizer go to --work after every part, and the same command resumes from there. The finished model
+stays in --work/float, from where --teacher trains it further, on pairs of another --stage. A CUDA device is used if
+torch has one.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from .cards import nsp_card
 logger = logging.getLogger(__name__)
 
 NAME = "pychunk-nsp-en"
-#: Pairs that the held-out articles are measured on, half of them neighbours, and neighbours of training articles whose
-#: mean probability becomes the model's own threshold.
+#: The pairs of the held-out articles to measure on, half of them neighbours, and the neighbours in training articles
+#: whose mean probability is the model's default threshold.
 HELD_OUT_PAIRS, THRESHOLD_PAIRS = 8000, 4000
-#: Tokens from which a sentence counts as whole. One unit in nine of the articles is shorter: nearly all are headings,
-#: after which anything may follow, and no model can tell.
+#: The fewest tokens of a whole sentence. One unit in nine of the articles is shorter. Nearly all are headings, after
+#: which any text may follow, so no model can predict it.
 WHOLE = 8
-#: Tokens of a pair in the shipped model; it learned from shorter ones, the positions beyond are MiniLM's own.
+#: The tokens of a pair in the shipped model. It learned from shorter pairs; later positions are MiniLM's own.
 MAX_LENGTH = 256
 
 F32 = npt.NDArray[np.float32]
@@ -59,7 +59,7 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Material:
-    """Tokenised sentences of the articles to learn from and of those held out."""
+    """The tokenized sentences of the articles to learn from and of those held out."""
 
     training: nsp_pairs.Sentences
     held_out: nsp_pairs.Sentences
@@ -67,7 +67,7 @@ class Material:
 
 
 def gather(options: argparse.Namespace) -> Material:
-    """Read, split by whole article and tokenise."""
+    """Read the articles, split them by whole article, and tokenize them."""
     learn, keep = read_split(options.articles, options.seed, options.held_out)
     training, held_out = (nsp_pairs.tokenize([text for _, text in rows]) for rows in (learn, keep))
     return Material(training, held_out, len(keep))
@@ -75,7 +75,7 @@ def gather(options: argparse.Namespace) -> Material:
 
 @dataclass(frozen=True)
 class History:
-    """Where a model comes from: the one first started from, and the stages that it was trained in."""
+    """The origin of a model: the first model and the stages of training."""
 
     source: str
     commands: list[str]
@@ -83,23 +83,23 @@ class History:
 
     @classmethod
     def of(cls, directory: str) -> History:
-        """What :meth:`then` left beside a model; for any other model, no stage yet."""
+        """Return the history that :meth:`save` wrote next to a model; any other model has no stage yet."""
         path = Path(directory) / "history.json"
         if not path.is_file():
             return cls(public_name(directory), [], 0)
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def then(self, command: str, pairs: int) -> History:
-        """One stage more."""
+        """Return the history with one more stage."""
         return History(self.source, [*self.commands, command], self.pairs + pairs)
 
     def save(self, directory: Path) -> None:
-        """Write it beside the model."""
+        """Write the history next to the model."""
         (directory / "history.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 def write(out: Path, model: Any, history: History, material: Material, options: argparse.Namespace) -> None:
-    """Write the model with 8-bit weights, measure what was written, fit its threshold, write its facts and card."""
+    """Write the model with 8-bit weights, measure it, fit its threshold, and write its facts and card."""
     weights = {name.removeprefix("bert."): value.float().cpu().numpy() for name, value in model.state_dict().items()}
     head = (weights["cls.seq_relationship.weight"], weights["cls.seq_relationship.bias"])
     write_bert(
@@ -134,21 +134,21 @@ def write(out: Path, model: Any, history: History, material: Material, options: 
 
 
 def describe(out: Path, facts: model_dir.ModelFacts) -> None:
-    """Write a model's facts, and the card that says them."""
+    """Write a model's facts and its card."""
     model_dir.write_facts(out, facts)
     (out / "README.md").write_text(nsp_card.card(facts), encoding="utf-8")
 
 
 def evaluate(out: Path, material: Material, options: argparse.Namespace) -> None:
-    """Measure an exported model and write its facts and card; what only its training knows stays as it was.
+    """Measure an exported model and write its facts and card; facts that only its training knows stay unchanged.
 
-    On other articles than those that its training held out, figures are logged and nothing is written.
+    If the articles are not those that its training held out, figures are logged and nothing is written.
     """
     facts = PairScorer(out).facts
     found = measure(out, material, options)
     held_out = {"seed": options.seed, "held_out_articles": material.held_out_articles}
     if any(facts.notes.get(name) != value for name, value in held_out.items()):
-        logger.info("its training held other articles out, if any: facts and card stay")
+        logger.info("its training held out other articles or none: facts and card stay unchanged")
         return
     measured = {"held_out_pairs": HELD_OUT_PAIRS, "whole_sentence": WHOLE}
     metrics = {**facts.notes["metrics"], facts.precision: found}
@@ -156,12 +156,12 @@ def evaluate(out: Path, material: Material, options: argparse.Namespace) -> None
 
 
 def held_out_pairs(material: Material, options: argparse.Namespace) -> nsp_pairs.Pairs:
-    """The pairs that models are measured on: the same for every stage."""
+    """Return the pairs to measure models on, the same for every stage."""
     return nsp_pairs.draw(material.held_out, HELD_OUT_PAIRS, 0.5, options.seed + 1)
 
 
 def measure(model: Path, material: Material, options: argparse.Namespace) -> dict[str, Any]:
-    """What :func:`report` says of an exported model on the held-out pairs; logged."""
+    """Return :func:`report` of an exported model on the held-out pairs, and log it."""
     pairs = held_out_pairs(material, options)
     found = report(material.held_out, pairs, scored(PairScorer(model), material.held_out, pairs))
     logger.info("%s", json.dumps(found, indent=2))
@@ -169,7 +169,7 @@ def measure(model: Path, material: Material, options: argparse.Namespace) -> dic
 
 
 def report(sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, probabilities: F32) -> dict[str, Any]:
-    """Scores over all pairs, and over those whose both sentences have at least ``WHOLE`` tokens."""
+    """Return scores over all pairs, and over those whose two sentences both have at least ``WHOLE`` tokens."""
     whole = sentences.lengths >= WHOLE
     rows = whole[pairs.first] & whole[pairs.second]
     return {
@@ -180,20 +180,20 @@ def report(sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, probabilities
 
 
 def scored(scorer: PairScorer, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs) -> F32:
-    """Probabilities of drawn pairs by an exported model."""
+    """Return the probabilities of drawn pairs by an exported model."""
     return scorer.of_tokens(sentences.tokens, pairs.first, pairs.second)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser(
         "python -m training.nsp",
         __doc__,
         "examples:\n"
         "  python -m training.nsp --pairs 20000 --out trial   a trial in minutes\n"
         "  python -m training.nsp                             the shipped model's first stage\n"
-        "  python -m training.nsp --teacher WORK/float --stage 1 --work NEW    a second\n"
-        "  python -m training.nsp --evaluate                  measure the shipped model again, write its card",
+        "  python -m training.nsp --teacher WORK/float --stage 1 --work NEW    a second stage\n"
+        "  python -m training.nsp --evaluate                  measure the shipped model again and write its card",
     )
     add = made.add_argument
     add_held_out(made)
@@ -204,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=cache_home() / "nsp",
         metavar="DIR",
-        help="where checkpoints are kept between runs (default: the user's cache)",
+        help="folder of checkpoints, kept between runs (default: the user's cache)",
     )
     add_plan(made, nsp_fit.Plan())
     add(
@@ -216,7 +216,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model, or measure the one there is; the process's exit status."""
+    """Train and write the model, or measure the existing one, and return the process's exit status."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     options = parser().parse_args(arguments)
     begun = time.monotonic()
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         history.save(options.work / "float")
         write(options.out, model, history, material, options)
     except KeyboardInterrupt:
-        logger.info("interrupted; finished parts are in %s and will be used by the next run", options.work)
+        logger.info("interrupted; finished parts are in %s and the next run will use them", options.work)
         return 130
     logger.info("wrote %s after %.0f s", options.out, time.monotonic() - begun)
     return 0

@@ -1,4 +1,4 @@
-"""How well probabilities tell neighbours from strangers: area under the curve, accuracy, calibration."""
+"""Measures of how well probabilities separate neighbours from strangers: area under curve, accuracy, calibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scores:
-    """Measures on held-out pairs; neighbours against strangers from other documents, and from the same one."""
+    """Measures on held-out pairs: neighbours compared with strangers from other documents, and from the same one."""
 
     auc_other: float
     auc_same: float
@@ -26,7 +26,7 @@ class Scores:
 
 
 def area_under_curve(positive: F32, negative: F32) -> float:
-    """Share of (positive, negative) pairs in the right order, ties counted half (Mann-Whitney)."""
+    """Return the share of (positive, negative) pairs in the right order, ties counted half (Mann-Whitney)."""
     values = np.sort(negative)
     below = np.searchsorted(values, positive, side="left")
     through = np.searchsorted(values, positive, side="right")
@@ -34,7 +34,10 @@ def area_under_curve(positive: F32, negative: F32) -> float:
 
 
 def score(probabilities: F32, kind: npt.NDArray[np.int8]) -> Scores:
-    """``calibration_error`` is the expected one over ten equal bins of probability (Guo et al., 2017, eq. 3)."""
+    """Return the scores of probabilities.
+
+    ``calibration_error`` is the expected one over ten equal bins of probability (Guo et al., 2017, eq. 3).
+    """
     follows = kind == NEXT
     bins = np.minimum((probabilities * 10).astype(int), 9)
     gaps = [

@@ -1,4 +1,4 @@
-"""Fine-tune a small BERT with a next-sentence head on pairs, resumable after any kill, extensible at will."""
+"""The fine-tuning of a small BERT with a next-sentence head on pairs, which can be resumed and extended at any time."""
 
 from __future__ import annotations
 
@@ -22,45 +22,48 @@ F32 = npt.NDArray[np.float32]
 CLS, SEP = 101, 102
 
 
-#: Parts of a run over which the learning rate rises from zero, and over which it falls back to zero at the end.
+#: The shares of a run over which the learning rate rises from zero, and over which it falls to zero at the end.
 RISE, FALL = 0.02, 0.3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the model is fine-tuned; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
+    """The settings of the fine-tuning; ``--help`` shows each field's ``metadata["help"]``."""
 
     pairs: int = setting(320_000, "pairs to learn from, half of them neighbours")
     same: float = setting(0.7, "share of the strangers that come from the same document")
-    max_length: int = setting(96, "tokens of a pair in training, cut longest first")
-    tokens: int = setting(4096, "tokens in one step")
-    rate: float = setting(1e-4, "AdamW's learning rate at its height")
+    max_length: int = setting(96, "tokens of a pair in training; longer pairs lose tokens of the longer sentence first")
+    tokens: int = setting(4096, "tokens in a step")
+    rate: float = setting(1e-4, "AdamW's highest learning rate")
     decay: float = setting(0.01, "AdamW's weight decay")
     part: int = setting(20_000, "pairs between two checkpoints")
     seed: int = setting(0, "seed of the held-out split and of the pairs")
-    stage: int = setting(0, "which draw of pairs: another one for a model that is trained further")
+    stage: int = setting(0, "number of the draw of pairs; use another for a model that is trained further")
 
     def rate_after(self, seen: int) -> float:
-        """Learning rate after ``seen`` pairs: a rise, a plateau, and a fall over the last 30 % of the pairs."""
+        """Return the learning rate after ``seen`` pairs: a rise, a plateau, and a fall over the last 30 % of pairs."""
         done = seen / self.pairs
         return self.rate * min(1.0, (done + 1e-3) / RISE, max(0.0, 1 - done) / FALL)
 
     def same_so_far(self, other: Plan, seen: int) -> bool:
-        """Whether both plans train alike up to ``seen`` pairs: a run may be prolonged until its rate falls."""
+        """Return whether both plans train alike up to ``seen`` pairs.
+
+        A run may be prolonged until its rate falls.
+        """
         rising = self.pairs == other.pairs or RISE * max(self.pairs, other.pairs) <= seen
         before_fall = self.pairs == other.pairs or seen <= (1 - FALL) * min(self.pairs, other.pairs)
         return rising and before_fall and replace(self, pairs=0) == replace(other, pairs=0)
 
 
 def model_from(directory: str) -> Any:
-    """A BERT as ``BertForNextSentencePrediction``: with the head it has, else with its pooler and a new one."""
+    """Load a BERT as ``BertForNextSentencePrediction``, with its own head, or else with its pooler and a new head."""
     torch = import_torch()
     from transformers import BertForNextSentencePrediction
 
     torch.manual_seed(0)
-    # Plain attention: at 60 tokens the fused kernel for CPUs took a quarter of a step, three times as long.
-    # No dropout: every pair is seen once, so there is nothing to overfit, and drawing the masks took 17 % of a step.
-    # Word embeddings stay as they are: their gradient, 47 MB that is mostly zeros, took another 16 %.
+    # Plain attention is used, because at 60 tokens the fused kernel for CPUs took a quarter of a step, three times as
+    # long. There is no dropout: every pair is seen once, so nothing can overfit, and drawing the masks took 17 % of a
+    # step. Word embeddings stay fixed: their gradient, 47 MB that is mostly zeros, took another 16 %.
     loaded: Any = BertForNextSentencePrediction.from_pretrained(
         directory,
         attn_implementation="sdpa" if torch.cuda.is_available() else "eager",
@@ -77,12 +80,12 @@ def model_from(directory: str) -> Any:
 
 
 def device() -> str:
-    """A CUDA device where torch has one, else the CPU."""
+    """Return a CUDA device if torch has one, else the CPU."""
     return "cuda" if import_torch().cuda.is_available() else "cpu"
 
 
 def _logits(model: Any, rows: list[npt.NDArray[np.int64]], lengths: list[tuple[int, int]], chosen: Any) -> Any:
-    """float32[n, 2] of pairs of one length; products in bfloat16, the rest in float32."""
+    """Return float32[n, 2] of pairs of one length, with products in bfloat16 and the rest in float32."""
     torch = import_torch()
     ids = np.stack([rows[i] for i in chosen])
     kinds = np.stack([np.repeat([0, 1], lengths[i]) for i in chosen])
@@ -92,7 +95,7 @@ def _logits(model: Any, rows: list[npt.NDArray[np.int64]], lengths: list[tuple[i
 
 
 def predict(model: Any, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, max_length: int = 256) -> F32:
-    """Probability float32[n] that the second sentence of each pair follows the first."""
+    """Return the probability that the second sentence of each pair follows the first, float32[n]."""
     torch = import_torch()
     rows, lengths = nsp_pairs.fill(sentences, pairs, max_length, CLS, SEP)
     out = np.empty(len(pairs), np.float32)
@@ -104,10 +107,10 @@ def predict(model: Any, sentences: nsp_pairs.Sentences, pairs: nsp_pairs.Pairs, 
 
 
 def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) -> Any:
-    """Train in parts of ``plan.part`` pairs; after each, weights and optimizer go to ``folder``.
+    """Train in parts of ``plan.part`` pairs; after each part, weights and optimizer go to ``folder``.
 
-    Steps hold pairs of one length, so nothing is padded. Each part draws its pairs anew, from the plan's seed and its
-    own number, so that a run is prolonged by asking for more pairs.
+    Steps contain pairs of one length, so nothing is padded. Each part draws its own pairs from the plan's seed and the
+    part's number. A run can therefore be prolonged with more pairs.
     """
     torch = import_torch()
     from tqdm import tqdm
@@ -119,11 +122,13 @@ def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) ->
     if checkpoint.is_file():
         state = torch.load(checkpoint, weights_only=True, map_location=device())
         if not plan.same_so_far(Plan(**state["plan"]), state["seen"]):
-            raise ValueError(f"{checkpoint} belongs to other options: remove it, or run with {state['plan']}")
+            raise ValueError(
+                f"{checkpoint} belongs to a run with other options: remove it, or run with {state['plan']}"
+            )
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         first, seen = state["part"], state["seen"]
-        logger.info("goes on after %d pairs", seen)
+        logger.info("resumes after %d pairs", seen)
     parts = -(-plan.pairs // plan.part)
     for part in range(first, parts):
         seed = [plan.seed, plan.stage, part]

@@ -1,4 +1,4 @@
-"""Pairs of sentences to learn and measure next-sentence prediction on: neighbours against two kinds of strangers."""
+"""Pairs of sentences for training and measuring next-sentence prediction: neighbours and two kinds of strangers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pychunk.encoders import static_encoder
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
-#: What the second sentence of a pair is.
+#: The kinds of pairs, by the second sentence.
 NEXT, SAME_DOCUMENT, OTHER_DOCUMENT = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """WordPiece ids of all sentences laid end to end, and the documents as runs of sentences."""
+    """The WordPiece ids of all sentences end to end, and the documents as runs of sentences."""
 
     tokens: Tokens
     documents: I64
@@ -34,7 +34,7 @@ class Sentences:
 
     @property
     def lengths(self) -> I64:
-        """Tokens of each sentence."""
+        """The number of tokens of each sentence."""
         return np.diff(self.tokens.offsets)
 
     def of(self, sentence: int) -> I32:
@@ -43,7 +43,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentence numbers ``first`` and ``second``, and what the second is to the first."""
+    """The numbers of the sentences ``first`` and ``second``, and the kind of each pair."""
 
     first: I64
     second: I64
@@ -57,7 +57,7 @@ class Pairs:
 
 
 def tokenize(texts: Sequence[str]) -> Sentences:
-    """Split and tokenise documents as pychunk does when it chunks; BERT's uncased vocabulary."""
+    """Split and tokenize documents as pychunk does for chunks, with BERT's uncased vocabulary."""
     text, offsets = flat_text(pa.array(texts, pa.large_string()))
     starts, _ = native.split_texts(text, offsets, threads=1)
     features = Features(text, offsets, sentences=starts)
@@ -65,10 +65,10 @@ def tokenize(texts: Sequence[str]) -> Sentences:
 
 
 def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:
-    """``count`` pairs, every second one of neighbours; of the strangers, ``same_share`` from the same document.
+    """Draw ``count`` pairs, half of them neighbours; ``same_share`` of the strangers are from the same document.
 
-    A stranger is any sentence but the first and the one that follows it. Documents of fewer than four sentences
-    are left out.
+    A stranger is any sentence except the first and the one that follows it. Documents of fewer than four sentences are
+    left out.
     """
     random = np.random.default_rng(seed)
     sizes = np.diff(sentences.documents)
@@ -93,7 +93,7 @@ def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequen
 def fill(
     sentences: Sentences, pairs: Pairs, max_length: int, cls: int, sep: int
 ) -> tuple[list[I64], list[tuple[int, int]]]:
-    """``[CLS] a [SEP] b [SEP]`` of every pair, cut longest first to ``max_length``; and the lengths of both parts."""
+    """Return ``[CLS] a [SEP] b [SEP]`` of every pair, cut longest first to ``max_length``, and both parts' lengths."""
     rows, lengths = [], []
     for first, second in zip(pairs.first, pairs.second, strict=True):
         a, b = sentences.of(first), sentences.of(second)
@@ -108,7 +108,7 @@ def fill(
 
 
 def batches(lengths: I64, tokens: int, seed: int | Sequence[int]) -> list[I64]:
-    """Row numbers of pairs of one length, up to ``tokens`` in a batch, in random order: nothing is padded."""
+    """Return row numbers of pairs of one length, up to ``tokens`` in a batch, in random order; nothing is padded."""
     random = np.random.default_rng(seed)
     order = np.lexsort((random.random(len(lengths)), lengths))
     found = []

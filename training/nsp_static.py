@@ -1,7 +1,7 @@
-"""Distils the next-sentence cross-encoder into a small network on pairs of static vectors.
+"""Distil the next-sentence cross-encoder into a small network on pairs of static vectors.
 
-The network (csrc/vectors/nsp_head.h) learns the cross-encoder's probabilities for some pairs and the plain truth,
-neighbour or stranger, for many more. It is measured on held-out articles, beside the cross-encoder and against it.
+The network (csrc/vectors/nsp_head.h) learns the cross-encoder's probabilities for some pairs, and for many more whether
+they are neighbours or strangers. It is measured on held-out articles, alone and in agreement with the cross-encoder.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Plan:
-    """How the network is distilled; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
+    """The settings of the distillation; ``--help`` shows each field's ``metadata["help"]``."""
 
     pairs: int = setting(900_000, "pairs to learn from, half of them neighbours")
-    taught: int = setting(40_000, "of these, scored by the cross-encoder")
+    taught: int = setting(40_000, "pairs of these that the cross-encoder scores")
     same: float = setting(0.7, "share of the strangers that come from the same document")
     hidden: int = setting(32, "width of the network")
     epochs: int = setting(10, "passes over the pairs")
-    batch: int = setting(1024, "pairs in one step")
-    rate: float = setting(2e-3, "Adam's learning rate at first")
-    seed: int = setting(0, "seed of the held-out split, of the pairs and of the start")
+    batch: int = setting(1024, "pairs in a step")
+    rate: float = setting(2e-3, "Adam's initial learning rate")
+    seed: int = setting(0, "seed of the held-out split, of the pairs and of the initial weights")
 
 
 def sentence_vectors(sentences: nsp_pairs.Sentences) -> F32:
-    """Unit static vectors float32[n, dim] of tokenised sentences."""
+    """Return unit static vectors of tokenized sentences, float32[n, dim]."""
     table = static_encoder.load().table.astype(np.float32)
     sums = np.zeros((len(sentences), table.shape[1]), np.float32)
     for begin in range(0, len(sentences), 8192):
         offsets = sentences.tokens.offsets[begin : begin + 8193]
         rows = table[sentences.tokens.ids[offsets[0] : offsets[-1]]]
-        known = np.diff(offsets) > 0  # reduceat has no empty runs
+        known = np.diff(offsets) > 0  # reduceat cannot handle empty runs
         sums[begin : begin + len(known)][known] = np.add.reduceat(rows, (offsets[:-1] - offsets[0])[known], axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.maximum(norms, 1e-12), np.float32)
 
 
 def network(dim: int, hidden: int, seed: int) -> Any:
-    """The network of csrc/vectors/nsp_head.h, as a torch module on (u, v)."""
+    """Return the network of csrc/vectors/nsp_head.h, as a torch module on (u, v)."""
     torch = import_torch()
     torch.manual_seed(seed)
     parts = {name: torch.nn.Linear(dim, hidden, bias=name == "first") for name in ("first", "second", "product")}
@@ -74,7 +74,7 @@ def logits(model: Any, u: Any, v: Any) -> Any:
 
 
 def fit(model: Any, vectors: F32, pairs: nsp_pairs.Pairs, wanted: F32, options: argparse.Namespace) -> None:
-    """Adam on the cross-entropy with ``wanted`` probabilities; the learning rate falls to zero along a cosine."""
+    """Fit with Adam on the cross-entropy with ``wanted`` probabilities; the rate falls to zero along a cosine."""
     torch = import_torch()
     table = torch.from_numpy(vectors)
     first, second = torch.from_numpy(pairs.first), torch.from_numpy(pairs.second)
@@ -97,7 +97,7 @@ def fit(model: Any, vectors: F32, pairs: nsp_pairs.Pairs, wanted: F32, options: 
 
 
 def predict(model: Any, vectors: F32, pairs: nsp_pairs.Pairs) -> F32:
-    """Probabilities float32[n] that the second sentence of each pair follows the first."""
+    """Return the probability that the second sentence of each pair follows the first, float32[n]."""
     torch = import_torch()
     with torch.inference_mode():
         found = logits(model, torch.from_numpy(vectors[pairs.first]), torch.from_numpy(vectors[pairs.second]))
@@ -105,7 +105,7 @@ def predict(model: Any, vectors: F32, pairs: nsp_pairs.Pairs) -> F32:
 
 
 def agreement(mine: F32, teacher: F32, mine_threshold: float, teacher_threshold: float) -> dict[str, float]:
-    """With the cross-encoder on the same pairs: correlation of log-odds, and share of equal decisions."""
+    """Return the agreement with the cross-encoder on the same pairs: correlation of log-odds, equal decisions."""
 
     def odds(p: F32) -> npt.NDArray[np.float64]:
         clipped = np.clip(p.astype(np.float64), 1e-6, 1 - 1e-6)
@@ -169,7 +169,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("python -m training.nsp_static", __doc__)
     add_held_out(made)
     made.add_argument(
@@ -185,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Distil and write the network; the process's exit status."""
+    """Distil and write the network, and return the process's exit status."""
     return run(train, parser().parse_args(arguments))
 
 

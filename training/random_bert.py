@@ -1,4 +1,4 @@
-"""A BERT of random weights as a model directory: as slow as a trained one, and no download."""
+"""A BERT of random weights as a model directory, which is as slow as a trained one and needs no download."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pychunk.encoders.files.bert_graph import bert_graph
 def random_bert(
     path: Path, task: str = "vectors", *, layers: int = 12, hidden: int = 768, heads: int = 12, seed: int = 0
 ) -> Path:
-    """Writes the model and returns its directory; ``task`` is ``vectors`` or ``pairs``."""
+    """Write the model and return its directory; ``task`` is ``vectors`` or ``pairs``."""
     weights, config = random_weights(layers, hidden, heads, seed)
     head = None
     if task == "pairs":
@@ -45,7 +45,7 @@ def random_bert(
 def random_weights(
     layers: int, hidden: int, heads: int, seed: int = 0
 ) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, Any]]:
-    """Weights of a BERT by the names of checkpoints, and its configuration."""
+    """Return the weights of a BERT by the names of checkpoints, and its configuration."""
     random = np.random.default_rng(seed)
     config: dict[str, Any] = {"num_attention_heads": heads, "num_hidden_layers": layers, "hidden_size": hidden}
     config.update(layer_norm_eps=1e-12, hidden_act="gelu")

@@ -1,11 +1,12 @@
-"""Trains the topic model: where sections begin, from sentence vectors and what is cheap to tell of sentences.
+"""Train the topic model, which predicts where sections begin, from sentence vectors and cheap features of sentences.
 
-Articles are seen with their headings hidden, half of them as one line, and some of them whole. Whole articles, chosen
-by a hash of their id, are kept for stopping and calibration, and others for measuring. For vectors of another encoder:
+It learns from articles with hidden headings, half of them as one line, and from some complete articles. Whole articles,
+chosen by a hash of their id, are held out for stopping and calibration, and others for measuring. For vectors of
+another encoder:
 
     python -m training.topic --encoder minilm --out my-topics
 
-and then ``Segmenter("topic", encoder="minilm", model="my-topics")``.
+Use the result with ``Segmenter("topic", encoder="minilm", model="my-topics")``.
 """
 
 from __future__ import annotations
@@ -67,10 +68,13 @@ class Corpus:
 
 
 def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str] = ()) -> dict[str, Any]:
-    """Train, calibrate and write ``topic.npz`` and ``topic.json`` into a folder; the facts.
+    """Train, calibrate and write ``topic.npz`` and ``topic.json`` into a folder, and return the facts.
 
     Args:
-        without: groups of inputs (``topic_fit.NAMES``) that the network does not get.
+        corpus: The articles.
+        plan: The settings.
+        out: The folder.
+        without: The groups of inputs (``topic_fit.NAMES``) that the network does not get.
     """
     lessons = topic_fit.Lessons(corpus.learned, corpus.scale, without)
     validation = topic_fit.Lessons(corpus.stopped_on, corpus.scale, without)
@@ -93,10 +97,10 @@ def learn(corpus: Corpus, plan: topic_fit.Plan, out: Path, without: Sequence[str
 
 
 def _leave_out(weights: dict[str, Any], without: Sequence[str]) -> None:
-    """The network was trained with zeros for these inputs: what belongs to them is as it was made."""
+    """Set the weights of inputs that were zero in training to zero, because training left their initial values."""
     if "vectors" in without:
         weights["vectors"][:] = 0
-    if "words" in without:  # then all were of the first class
+    if "words" in without:  # then all words were in the first class
         weights["words"] = weights["words"][:0]
         weights["first"], weights["second"] = (np.repeat(weights[name][:1], 3, 0) for name in ("first", "second"))
     for name, columns in topic_fit.GROUPS.items():
@@ -105,14 +109,17 @@ def _leave_out(weights: dict[str, Any], without: Sequence[str]) -> None:
 
 
 def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) -> list[topic_eval.F32]:
-    """What the engine says of each gap of each text."""
+    """Return the engine's score of each gap of each text."""
     found = Segmenter("topic", encoder=encoder, model=model, threads=threads).cuts(list(texts)).score
     assert found is not None
     return [found.part(row) for row in range(found.documents)]
 
 
 def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argparse.Namespace) -> None:
-    """Thresholds for wished lengths, over validation articles with headings hidden, with line breaks and without."""
+    """Calibrate the thresholds for wanted lengths on validation articles with hidden headings.
+
+    It uses them with line breaks and without.
+    """
     found, tokens = [], 0
     for view in (HIDDEN, PARAGRAPHS):
         found += affinities([seen(text, view)[0] for text in corpus.validation], options.encoder, out, options.threads)
@@ -122,7 +129,7 @@ def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argpars
 
 
 def measured(texts: Sequence[str], view: View, encoder: Any, model: Path, threads: int) -> dict[str, Any]:
-    """AUC, and F1, Pk and WindowDiff without a limit of length, of a model on articles that have sections."""
+    """Return AUC, and F1, Pk and WindowDiff without a limit of length, of a model on articles that have sections."""
     own = [each for each in (seen(text, view) for text in texts) if each[1]]
     shown = [text for text, _ in own]
     segmenter = Segmenter("topic", encoder=encoder, model=model, threads=threads, max_tokens=None)
@@ -160,10 +167,12 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("python -m training.topic", __doc__)
     add_articles(made)
-    made.add_argument("--encoder", default="static", metavar="NAME", help="whose vectors (default: %(default)s)")
+    made.add_argument(
+        "--encoder", default="static", metavar="NAME", help="encoder of the vectors (default: %(default)s)"
+    )
     made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
     add_out(made, static_encoder.SHIPPED)
@@ -172,7 +181,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model; the process's exit status."""
+    """Train and write the model, and return the process's exit status."""
     return run(train, parser().parse_args(arguments))
 
 

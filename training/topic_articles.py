@@ -25,18 +25,18 @@ U64 = npt.NDArray[np.uint64]
 
 
 class View(NamedTuple):
-    """What is left of an article's layout."""
+    """The parts of an article's layout that are kept."""
 
     headings: bool
     breaks: bool
 
 
-#: No headings and one line: what the figures are about. Paragraphs without headings. The article as it is.
+#: Without headings in one line, which the figures are about; paragraphs without headings; the complete article.
 HIDDEN, PARAGRAPHS, WHOLE = View(False, False), View(False, True), View(True, True)
 
 
 def seen(text: str, view: View) -> tuple[str, list[int]]:
-    """A WikiExtractor text as a view shows it, and where its sections begin there, in characters, without 0.
+    """Return a WikiExtractor text in a view, and its section starts in characters, without 0.
 
     A section whose heading is hidden begins with its first paragraph.
 
@@ -61,12 +61,15 @@ def seen(text: str, view: View) -> tuple[str, list[int]]:
 
 @dataclass(frozen=True)
 class Material:
-    """What a network is told of the sentences of k articles, end to end, and where their sections begin.
+    """The inputs of a network for the sentences of k articles, end to end, and their section starts.
 
     Attributes:
-        vectors: float16[n, d], each less the mean of its document. inputs: float32[n, 17], of topic_inputs.h.
-        words: int32[n, 2], classes of the first two words. begins: int8[n], 1 where a section begins.
-        offsets: int64[k + 1]. tokens: int64[n].
+        vectors: The vectors minus the mean of their document, float16[n, d].
+        inputs: The inputs of topic_inputs.h, float32[n, 17].
+        words: The classes of the first two words, int32[n, 2].
+        begins: 1 for sentences with which a section begins, int8[n].
+        offsets: The first sentence of each article, int64[k + 1].
+        tokens: The number of tokens of each sentence, int64[n].
     """
 
     vectors: npt.NDArray[np.float16]
@@ -82,7 +85,7 @@ class Material:
 
 
 def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words: U64, threads: int) -> Material:
-    """Of the articles as a view shows them; every number is what the engine sees."""
+    """Return the material of articles in a view; every number equals that of the engine."""
     shown = [seen(text, view) for text in articles]
     text, offsets = flat_text(pa.array([each for each, _ in shown], pa.large_string()))
     sentences, flags = native.split_texts(text, offsets, threads=threads)
@@ -104,7 +107,7 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
 
 
 def _sentences_at(text: str, characters: list[int], sentences: Ragged, row: int) -> npt.NDArray[np.int64]:
-    """The sentences that characters lie in, without the first one."""
+    """Return the sentences that contain characters, without the first sentence."""
     at = characters if text.isascii() else [len(text[:character].encode()) for character in characters]
     return boundaries.in_units(np.array(at, np.int64), sentences.part(row))
 
@@ -113,9 +116,10 @@ _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
 def first_words(articles: Iterable[str], count: int, threads: int) -> U64:
-    """The commonest first and second words of sentences, uint64: their first 8 bytes in lower case, as the engine does.
+    """Return the commonest first and second words of sentences as uint64, in increasing order.
 
-    Numbers are a class of their own. Rising, so that equal counts have one order.
+    A word is its first 8 bytes in lower case, as in the engine. Numbers are a class of their own. Words of equal counts
+    are in one fixed order.
     """
     text, offsets = flat_text(pa.array([seen(each, HIDDEN)[0] for each in articles], pa.large_string()))
     sentences, _ = native.split_texts(text, offsets, threads=threads)

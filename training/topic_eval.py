@@ -1,4 +1,4 @@
-"""How well section starts are found: area under the curve, F1, Pk and WindowDiff, and thresholds for wished lengths."""
+"""The accuracy of section starts (area under the curve, F1, Pk, WindowDiff), and thresholds for wanted lengths."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Bins of scores, at equal shares, that the area under the curve is drawn again from: it moves by less than 1e-4.
+#: The number of bins of scores, with equal shares, from which the area under the curve is computed. They change it by
+#: less than 1e-4.
 _BINS = 500
 
 
 @dataclass(frozen=True)
 class Article:
-    """What is known of one: where its sections begin, in sentences without 0, int64[sections - 1]; its sentences."""
+    """An article's section starts, in sentences without 0, int64[sections - 1], and its number of sentences."""
 
     begins: I64
     sentences: int
 
 
 def curve(affinities: Sequence[F32], articles: Sequence[Article]) -> intervals.Interval:
-    """Area under the curve over the gaps of all articles that a section begins after those of low affinity; with an
-    interval over articles."""
+    """Return the area under the curve over the gaps of all articles, with an interval over articles.
+
+    It is the probability that a gap where a section begins has a lower affinity than another gap.
+    """
     edges = np.unique(np.quantile(np.concatenate(affinities), np.linspace(0, 1, _BINS + 1)[1:-1]))
     counts = np.zeros((len(articles), 2, len(edges) + 1))
     for row, (own, article) in enumerate(zip(affinities, articles, strict=True)):
@@ -49,7 +52,7 @@ def curve(affinities: Sequence[F32], articles: Sequence[Article]) -> intervals.I
 
 
 def measures(cuts: Sequence[I64], articles: Sequence[Article]) -> dict[str, intervals.Interval]:
-    """F1, Pk and WindowDiff, each the mean over articles with its interval; ``cuts`` are sentences, without 0."""
+    """Return F1, Pk and WindowDiff, means over articles with intervals; ``cuts`` are sentences, without 0."""
     pairs = list(zip(cuts, articles, strict=True))
     return {
         "F1": intervals.interval([boundaries.boundary_f1(a.begins, found, a.sentences).f1 for found, a in pairs]),
@@ -58,12 +61,12 @@ def measures(cuts: Sequence[I64], articles: Sequence[Article]) -> dict[str, inte
     }
 
 
-#: Mean lengths that thresholds are kept for, in tokens; between them they are on a line.
+#: The mean lengths for which thresholds are stored, in tokens; between them, thresholds are interpolated.
 SIZES = (16, 24, 32, 48, 64, 96, 128, 160, 200, 250, 300, 350, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000)
 
 
 def thresholds(affinities: Sequence[F32], tokens: int) -> list[tuple[int, float]]:
-    """The affinity under which cuts leave chunks of each size on the average; ``tokens`` are those of all documents."""
+    """Return the affinity below which cuts leave chunks of each mean size; ``tokens`` are those of all documents."""
     flat = np.sort(np.concatenate(affinities).astype(np.float64))
     found = []
     for size in SIZES:
@@ -74,7 +77,7 @@ def thresholds(affinities: Sequence[F32], tokens: int) -> list[tuple[int, float]
 
 
 def articles_of(shown: Sequence[tuple[str, list[int]]]) -> list[Article]:
-    """Of texts with where their sections begin, in characters, as pychunk splits them into sentences."""
+    """Return articles from texts and their section starts in characters, with pychunk's sentences."""
     spans = sentences([text for text, _ in shown])
     return [
         Article(boundaries.in_units(starts, [a for a, _ in own]), len(own))

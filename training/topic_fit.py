@@ -1,4 +1,4 @@
-"""Learn where sections begin: csrc/vectors/topic.h in torch, stopped on articles that it did not see."""
+"""The fit in torch of a network that finds section starts (csrc/vectors/topic.h), stopped on unseen articles."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
 
-#: Of csrc/vectors/topic_inputs.h; "vectors" and "words" are beside them.
+#: The inputs of csrc/vectors/topic_inputs.h by group; "vectors" and "words" are separate inputs.
 GROUPS: dict[str, slice] = {
     "cosines": slice(0, 7),
     "length": slice(7, 8),
     "repetition": slice(8, 12),
     "breaks": slice(12, 17),
 }
-#: What may be left out, to see what it is worth.
+#: The inputs that may be left out, to measure their value.
 NAMES = ("vectors", "words", *GROUPS)
-#: Sentences of zeros between articles: more than the layers see.
+#: The sentences of zeros between articles, more than the layers see.
 _BETWEEN = 32
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the network is trained; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
+    """The settings of the training; ``--help`` shows each field's ``metadata["help"]``."""
 
     channels: int = setting(32, "width of the network, a multiple of 16")
-    seen: int = setting(16, "channels of it that vectors add to, a multiple of 16")
+    seen: int = setting(16, "channels to which vectors are added, a multiple of 16")
     taps: int = setting(3, "sentences that one layer's convolution reads")
     layers: int = setting(4, "layers; their dilations are 1, 2, 4 ...")
-    words: int = setting(509, "words that sentences begin with which it tells apart")
+    words: int = setting(509, "first words of sentences that the network knows")
     epochs: int = setting(9, "passes over the articles; the best on validation articles is kept")
-    batch: int = setting(48, "articles in one step")
-    rate: float = setting(3e-3, "AdamW's greatest learning rate")
+    batch: int = setting(48, "articles in a step")
+    rate: float = setting(3e-3, "AdamW's highest learning rate")
     decay: float = setting(1e-3, "AdamW's weight decay")
     dropout: float = setting(0.3, "dropout before each layer")
     vector_dropout: float = setting(0.3, "dropout of the vectors' columns")
-    headings: float = setting(0.2, "share of the articles that are seen with headings and line breaks")
-    breaks: float = setting(0.5, "share of the others that are seen with line breaks")
-    seed: int = setting(0, "seed of the start and of the order")
+    headings: float = setting(0.2, "share of the articles with headings and line breaks")
+    breaks: float = setting(0.5, "share of the other articles with line breaks")
+    seed: int = setting(0, "seed of the initial weights and of the order")
 
 
 def network(dim: int, inputs: int, classes: int, plan: Plan) -> Any:
-    """The network of csrc/vectors/topic.h, as torch modules by name."""
+    """Return the network of csrc/vectors/topic.h, as torch modules by name."""
     torch = import_torch()
     torch.manual_seed(plan.seed)
     nn, width = torch.nn, plan.channels
@@ -71,12 +71,12 @@ def network(dim: int, inputs: int, classes: int, plan: Plan) -> Any:
     return nn.ModuleDict(made)
 
 
-#: Unit vectors have entries of some 1/16: this much larger they are learned as fast as the other inputs.
+#: The factor of vectors, whose entries are about 1/16. With it they are learned as fast as the other inputs.
 VECTOR_SCALE = 8.0
 
 
 def logits(model: Any, batch: Batch, plan: Plan, training: bool) -> Any:
-    """float32[n]: how likely a section begins with each sentence."""
+    """Return the logits that a section begins with each sentence, float32[n]."""
     torch = import_torch()
 
     def drop(x: Any, share: float) -> Any:
@@ -94,7 +94,7 @@ def logits(model: Any, batch: Batch, plan: Plan, training: bool) -> Any:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences of some articles, as tensors, with zeros between articles; ``there`` is 0 for those."""
+    """Sentences of some articles as tensors, with zeros between articles; ``there`` is 0 for those."""
 
     vectors: Any
     inputs: Any
@@ -104,10 +104,12 @@ class Batch:
 
 
 class Lessons:
-    """Articles in several views, their inputs scaled by the mean and deviation of the training articles' hidden view.
+    """Articles in several views, with inputs scaled by mean and deviation of the training articles' hidden view.
 
     Args:
-        without: groups of inputs (:data:`NAMES`) that are zero for the network.
+        views: The articles in each view.
+        scale: The mean and deviation of each input.
+        without: The groups of inputs (:data:`NAMES`) that are zero for the network.
     """
 
     def __init__(self, views: Mapping[View, Material], scale: tuple[F32, F32], without: Sequence[str] = ()) -> None:
@@ -140,14 +142,14 @@ class Lessons:
 
 
 def scale_of(hidden: Material) -> tuple[F32, F32]:
-    """(mean, deviation) of each input, float32[inputs]; yes-or-no inputs stay as they are."""
+    """Return (mean, deviation) of each input, float32[inputs]; yes-or-no inputs stay unchanged."""
     mean, deviation = hidden.inputs.mean(axis=0), hidden.inputs.std(axis=0) + np.float32(1e-3)
     mean[GROUPS["breaks"]], deviation[GROUPS["breaks"]] = 0.0, 1.0
     return mean, deviation
 
 
 def scores(model: Any, lessons: Lessons, view: View, plan: Plan) -> list[F32]:
-    """The logits of each article of a view, float32[sentences]."""
+    """Return the logits of each article of a view, float32[sentences]."""
     torch, found = import_torch(), []
     with torch.inference_mode():
         for row in range(lessons.views[view].articles):
@@ -157,16 +159,17 @@ def scores(model: Any, lessons: Lessons, view: View, plan: Plan) -> list[F32]:
 
 
 def curve(found: Sequence[F32], of: Material) -> float:
-    """Area under the curve of all gaps of all articles."""
+    """Return the area under the curve of all gaps of all articles."""
     flat = np.concatenate([each[1:] for each in found])
     true = np.concatenate([of.begins[a + 1 : b] for a, b in zip(of.offsets, of.offsets[1:], strict=False)])
     return area_under_curve(flat[true > 0], flat[true == 0])
 
 
 def fit(model: Any, lessons: Lessons, validation: Lessons, plan: Plan) -> tuple[Any, list[float]]:
-    """The best of the epochs' networks, and each one's area under the curve on validation articles, headings hidden.
+    """Return the best network of all epochs, and each epoch's area under the curve.
 
-    What is judged and kept is a moving average of the weights over some 200 steps.
+    The area is that on validation articles with hidden headings. The networks that are compared and kept are a moving
+    average of the weights over some 200 steps.
     """
     torch, random = import_torch(), np.random.default_rng(plan.seed)
     matrices = [each for each in model.parameters() if each.ndim > 1]
@@ -213,7 +216,7 @@ def fit(model: Any, lessons: Lessons, validation: Lessons, plan: Plan) -> tuple[
 
 
 def weights_of(model: Any, scale: tuple[F32, F32], plan: Plan, words: npt.NDArray[np.uint64]) -> dict[str, Any]:
-    """Arrays as the engine reads them, float16: scales are folded into the weights that they belong to."""
+    """Return arrays as the engine reads them, float16, with scales folded into the weights that they belong to."""
     state = {name: value.detach().numpy().astype(np.float64) for name, value in model.state_dict().items()}
     mean, deviation = (each.astype(np.float64) for each in scale)
     inputs, skip = state["inputs.weight"] / deviation, state["skip.weight"][0] / deviation

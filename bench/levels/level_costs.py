@@ -1,9 +1,9 @@
 """What levels, their vectors and plans cost beside what a model would take: of the index, of a question, and in sum.
 
 Tokens of a model are counted, not asked for: a summary reads its span and writes 128 tokens, as SmartChunk has it, for
-each section and document that is longer; a plan reads what :class:`pychunk.index.planners.llm_planner.LLMPlanner` sends and
-writes its JSON; an answer reads 500 words and the question. Money is by --llm-price. Seconds are of this machine's
-processor, without the model's.
+each section and document that is longer. A plan reads what :class:`pychunk.index.planners.llm_planner.LLMPlanner`
+sends and writes its JSON; an answer reads 500 words and the question. Money is by --llm-price. Seconds are of this
+machine's processor, without the model's.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-// Arithmetic that decides where a text is cut, shared by CPU and GPU code: one source, so the same bits on both.
+// The arithmetic that decides where a text is cut, shared by CPU and GPU code. Both compile this one source and so
+// compute the same bits.
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-// Functions that nvcc compiles for both sides; plain ones for every other compiler.
+// Marks functions that nvcc compiles for host and device. For every other compiler they are plain functions.
 #if defined(__CUDACC__)
 #define PYCHUNK_BOTH __host__ __device__
 #else
@@ -13,22 +14,24 @@
 
 namespace pychunk {
 
-// A score rounded to 2^-32, as an integer; sums of 2^31 cosines fit, and have no order.
+// Returns a score rounded to 2^-32, as an integer. Sums of 2^31 cosines fit, and do not depend on the order of
+// additions.
 PYCHUNK_BOTH inline int64_t fixed_point(float score) {
   return static_cast<int64_t>(std::nearbyint(static_cast<double>(score) * 4294967296.0));
 }
 constexpr double kFixedPointUnit = 1.0 / 4294967296.0;
 
-// 1 / sqrt(squares), what scales a vector to unit length; IEEE double on both sides, then one rounding.
+// Returns 1 / sqrt(squares), the factor that scales a vector to unit length. Both sides compute in IEEE double and
+// round once.
 PYCHUNK_BOTH inline float unit_scale(double squares) { return static_cast<float>(1.0 / std::sqrt(squares)); }
 
-// Whether a float32 sum of squares is far from overflow and underflow.
+// Returns whether a float32 sum of squares is far from overflow and underflow.
 PYCHUNK_BOTH inline bool is_plain(float squares) { return squares > 1e-30f && squares < 1e30f; }
 
-// Sums of the fixed-point scores of one document; integers, so that the order of additions does not matter.
+// The sums of the fixed-point scores of one document. They are integers, so the order of additions does not matter.
 struct Moments {
   int64_t sum = 0, count = 0;
-  // Squares in units of 2^-64, as high * 2^32 + low: a square may need 65 bits.
+  // The sum of squares in units of 2^-64, as high * 2^32 + low, since one square may need 65 bits.
   int64_t squares_high = 0, squares_low = 0;
 
   PYCHUNK_BOTH void add(float score) { add_fixed(fixed_point(score)); }
@@ -40,15 +43,16 @@ struct Moments {
     ++count;
   }
   PYCHUNK_BOTH double mean() const { return static_cast<double>(sum) / static_cast<double>(count) * kFixedPointUnit; }
-  // Of the population; equal scores have none at all, since the difference below is exact.
+  // The standard deviation of the population. It is 0 if all scores are equal, since the difference below is exact.
   PYCHUNK_BOTH double deviation() const {
     const __int128 squares = (static_cast<__int128>(squares_high) << 32) + squares_low;
-    const __int128 scaled = squares * count - static_cast<__int128>(sum) * sum;  // under 2^127 up to 2^31 scores
+    const __int128 scaled = squares * count - static_cast<__int128>(sum) * sum;  // below 2^127 for up to 2^31 scores
     return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(count) * kFixedPointUnit;
   }
 };
 
-// PIC, eq. 2-4: whether a score reaches mean + k deviations. With k = 0 exactly, in integers: n * r_i >= sum(r).
+// The threshold of PIC, equations 2 to 4: mean + k standard deviations. With k = 0 the comparison is exact, in
+// integers: n * r_i >= sum(r).
 struct MeanThreshold {
   int64_t sum, count;
   bool exact;
@@ -64,18 +68,19 @@ struct MeanThreshold {
   }
 };
 
-// Sentences that an extractive summary of n takes.
+// Returns how many sentences the extractive summary of a document of n sentences has.
 PYCHUNK_BOTH inline int64_t summary_picks(int64_t n) { return 1 + n / 20 < 5 ? 1 + n / 20 : 5; }
-// What the next one is chosen by: near to the mean, unlike those chosen.
+// Returns the score that selects the next sentence of the summary. It is high near the mean and low near a sentence
+// already chosen.
 PYCHUNK_BOTH inline float pick_score(float to_mean, float highest_to_chosen) {
   return to_mean - 0.5f * highest_to_chosen;
 }
 
-// Rows that one running sum of vectors takes: sums of longer runs are sums of such partial ones, in their order, so
-// that a GPU can make them side by side.
+// The number of rows in one running sum of vectors. A sum of more rows is the sum of such partial sums, in their order,
+// so that a GPU can compute them in parallel.
 constexpr int64_t kSumRows = 256;
 
-// A float16 as its bits.
+// A float16, stored as its bits.
 struct Half {
   uint16_t bits;
 };

@@ -16,11 +16,12 @@ namespace pychunk {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// From here on a block is aligned to large pages: writing 60 MB of fresh memory met 16,500 page faults of 4 kB, which
-// took from 25 to 200 ms of a call of 400, and meets 30 so.
+// Blocks of at least this size are aligned to large pages. Writing 60 MB of fresh memory met 16,500 page faults of
+// 4 kB, which took 25 to 200 ms of a call of 400 ms. With large pages it meets 30.
 constexpr size_t kLarge = 2 * kHugePage;
-// Large blocks that are kept when they are given back. A service that segments batch after batch would otherwise return
-// and fetch the same memory every time, 5 to 20 % of a call on one thread. The system may take their pages meanwhile.
+// The total size of released large blocks that are kept. Otherwise a service that segments batch after batch would
+// return and fetch the same memory every time. This took 5 to 20 % of a call on one thread. The system may reclaim the
+// pages of kept blocks.
 constexpr size_t kKept = size_t{256} << 20;
 
 struct Block {
@@ -31,13 +32,13 @@ struct Block {
 struct KeptBlocks {
   std::mutex mutex;
   std::vector<Block> blocks;  // the oldest first
-  std::vector<Block> larger;  // those in use that were taken for fewer bytes than they have
+  std::vector<Block> larger;  // blocks in use that are larger than the allocation that took them
   size_t bytes = 0;
 };
 
 KeptBlocks& kept_blocks() {
-  // Never destroyed: arrays may outlive the module. A process is forked while no thread holds the lock, so that the
-  // child, which has the forking thread alone, finds it free and the blocks whole.
+  // The list is never destroyed, since arrays may outlive the module. The fork handlers hold its lock during a fork.
+  // The child has only the forking thread, and so finds the lock free and the list consistent.
   static KeptBlocks* const found = [] {
     pthread_atfork([] { kept_blocks().mutex.lock(); }, [] { kept_blocks().mutex.unlock(); },
                    [] { kept_blocks().mutex.unlock(); });
@@ -46,16 +47,16 @@ KeptBlocks& kept_blocks() {
   return *found;
 }
 
-// The size class of a large block: a multiple of an eighth of its power of two, so that calls on like batches meet in
-// one. Pages that are not written take no memory.
+// Returns the size class of a large block: a multiple of an eighth of its power of two. Calls on similar batches
+// therefore use the same class. Pages that are never written take no memory.
 size_t rounded(size_t bytes) {
   const size_t step = std::max(kHugePage, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
 
-// The smallest kept block that holds so many bytes, the last one given back of its size, unless it is more than twice
-// as large: batches of one corpus differ by a third, and a class for each of their sizes would seldom have one. Null
-// where there is none.
+// Takes the smallest kept block that has at least `bytes` bytes. Of blocks of equal size it takes the one released
+// last. It takes none that is more than twice as large, and returns null if it finds none. Batches of one corpus differ
+// by a third, so a class for each exact size would rarely hold a block.
 void* take(size_t bytes) {
   KeptBlocks& all = kept_blocks();
   const std::lock_guard lock(all.mutex);
@@ -71,7 +72,7 @@ void* take(size_t bytes) {
   return found.memory;
 }
 
-// Of how many bytes a block is that was allocated for so many.
+// Returns the real size of a block that was allocated for `bytes` bytes.
 size_t bytes_of(KeptBlocks& all, const void* memory, size_t bytes) {
   const auto found =
       std::find_if(all.larger.begin(), all.larger.end(), [&](const Block& b) { return b.memory == memory; });
@@ -95,7 +96,7 @@ void* allocate(size_t bytes) {
     if (memory != nullptr) return memory;
     memory = std::aligned_alloc(kHugePage, bytes);
 #ifdef MADV_HUGEPAGE
-    if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: without it all works, slower
+    if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint: it works without, but slower
 #endif
   }
   if (memory == nullptr) throw std::bad_alloc();
@@ -112,7 +113,7 @@ void release(void* memory, size_t bytes) {
   }
   if (bytes > kKept) return std::free(memory);
 #ifdef MADV_FREE
-  madvise(memory, bytes, MADV_FREE);  // the system may take the pages, and does where memory is short
+  madvise(memory, bytes, MADV_FREE);  // the system may reclaim the pages, and does if memory is short
 #endif
   std::vector<Block> old;
   {

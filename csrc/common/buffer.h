@@ -1,4 +1,4 @@
-// Flat arrays whose memory is not cleared first; they are handed to Python without a copy.
+// Flat arrays whose memory is not cleared first. Python receives them without a copy.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace pychunk {
 
-// Memory for `bytes` bytes, to be given back with release() and the same number. Large blocks lie on 2 MB pages where
-// the system has them, and some of those given back are kept for the next call (buffer.cc).
+// Allocates `bytes` bytes. The caller returns them with release() and the same number. Large blocks use 2 MB pages if
+// the system has them. release() keeps some of these blocks for the next call (buffer.cc).
 void* allocate(size_t bytes);
 void release(void* memory, size_t bytes);
 
-// Makes the list of kept blocks, which the first use would do.
+// Creates the list of kept blocks, which the first use would otherwise create.
 void prepare_buffers();
 
 template <typename T>
@@ -30,7 +30,7 @@ struct PageAllocator {
 template <typename T>
 using Values = std::vector<T, PageAllocator<T>>;
 
-// The same, shared: given back with the last owner.
+// Allocates memory with shared ownership. The last owner releases it.
 inline std::shared_ptr<void> allocate_shared(size_t bytes) {
   return {allocate(bytes), [bytes](void* memory) { release(memory, bytes); }};
 }
@@ -47,7 +47,7 @@ struct Buffer {
   T& operator[](int64_t i) { return data[i]; }
 };
 
-// Gives back the memory of vectors that a huge document filled: it would stay with its thread for good.
+// Releases the memory of vectors that a huge document filled. Otherwise their thread would keep it for good.
 template <typename... Vectors>
 void forget_if_huge(Vectors&... values) {
   const auto forget = [](auto& v) {
@@ -56,12 +56,12 @@ void forget_if_huge(Vectors&... values) {
   (forget(values), ...);
 }
 
-// One block of memory for several buffers that live and die together: ten columns of 0.8 MB are too small for large
-// pages one by one.
+// A block of memory for several buffers with the same lifetime. Ten columns of 0.8 MB are each too small for large
+// pages.
 class Arena {
  public:
   explicit Arena(size_t bytes) : memory_(allocate_shared(bytes)), next_(static_cast<char*>(memory_.get())) {}
-  // What a buffer of n takes of the arena.
+  // Returns the number of bytes that a buffer of n values occupies in the arena.
   template <typename T>
   static size_t bytes(int64_t n) {
     return (static_cast<size_t>(n) * sizeof(T) + 63) / 64 * 64;

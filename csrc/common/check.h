@@ -1,4 +1,4 @@
-// The check that every entry point uses on what it is given.
+// The check that every entry point applies to its arguments.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace pychunk {
 
-// Part of a message: text, which must live until it is thrown, or a whole number. Not std::ostream, whose header takes
-// a quarter of a second to compile wherever a check stands.
+// A part of a message: a whole number, or text that must live until the exception is thrown. This class replaces
+// std::ostream, whose header adds a quarter of a second to the compilation of every file with a check.
 class Part {
  public:
   Part(const char* text) : text_(text) {}
@@ -27,14 +27,14 @@ class Part {
   bool is_number_ = false;
 };
 
-// Throws std::invalid_argument with a message put together from its parts.
+// Throws std::invalid_argument with a message joined from `parts`.
 [[noreturn]] void fail_with(std::initializer_list<Part> parts);
 template <typename... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   fail_with({parts...});
 }
 
-// PYCHUNK_CHECK(n > 0, "n must be positive, got ", n)
+// Throws unless the condition holds, as in PYCHUNK_CHECK(n > 0, "n must be positive, got ", n).
 #define PYCHUNK_CHECK(condition, ...)                      \
   do {                                                     \
     if (!(condition)) ::pychunk::fail_with({__VA_ARGS__}); \

@@ -1,4 +1,4 @@
-// CRC-32 as zlib has it.
+// The CRC-32 of zlib.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr auto kCrcTable = [] {
   return table;
 }();
 
-// Of bytes whose CRC-32 is `crc`, and these behind them.
+// Returns the CRC-32 of a string that consists of bytes with the CRC-32 `crc`, followed by `bytes`.
 inline uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
   crc = ~crc;
   for (const char c : bytes) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];

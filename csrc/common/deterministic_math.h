@@ -1,4 +1,5 @@
-// log2 by a fixed sequence of IEEE operations: the same bits everywhere, unlike that of the library.
+// A log2 computed by a fixed sequence of IEEE operations. It gives the same bits everywhere, unlike the log2 of the
+// standard library.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -6,7 +7,7 @@
 
 namespace pychunk {
 
-// log2(1 + n) between powers of two by a straight line.
+// Returns log2(1 + n), interpolated linearly between powers of two.
 inline float log_length(int64_t n) {
   const auto value = static_cast<uint64_t>(n + 1);
   const int exponent = 63 - std::countl_zero(value);

@@ -19,7 +19,7 @@ const Kernels& kernels_avx512vnni();
 namespace {
 
 #if defined(__x86_64__)
-// Conversion of float16; not every compiler's __builtin_cpu_supports knows it.
+// Returns whether the CPU converts float16. Not every compiler's __builtin_cpu_supports knows this feature.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

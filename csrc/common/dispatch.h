@@ -1,4 +1,4 @@
-// Which instruction set runs the hot loops: chosen once, overridable by PYCHUNK_ISA.
+// The choice of the instruction set for the hot loops. It is made once, and PYCHUNK_ISA overrides it.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace pychunk {
 
-// The kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512 | avx512vnni)
-// and throws std::invalid_argument where this CPU cannot run what was asked for.
+// Returns the kernels of the chosen instruction set. The first call reads PYCHUNK_ISA (baseline | avx2 | avx512 |
+// avx512vnni). It throws std::invalid_argument if this CPU cannot run the requested set.
 const Kernels& kernels();
 
-// Instruction sets that this build holds and this CPU can run, slowest first.
+// Returns the instruction sets that this build contains and this CPU can run, slowest first.
 std::vector<std::string> available_isas();
 
 }  // namespace pychunk

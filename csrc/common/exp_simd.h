@@ -1,13 +1,14 @@
-// exp by a fixed sequence of IEEE operations: the same bits everywhere, unlike std::exp, whose last bit hangs on the
-// library. Without a call, so that loops run in vectors.
+// An exp computed by a fixed sequence of IEEE operations. It gives the same bits everywhere, unlike std::exp, whose
+// last bit depends on the library. It makes no calls, so the compiler can vectorize loops over it.
 #pragma once
 #include "common/simd.h"
 
 namespace pychunk {
 namespace {
 
-// exp(x), x brought to [-60, 60]: 2^k exp(r), |r| <= ln(2) / 2, by Taylor's series to r^11 / 11!, whose rest is below
-// 2^-46. k is rounded by adding 1.5 * 2^52, whose last bits it then is; they make 2^k.
+// Returns exp(x) with x clipped to [-60, 60], as 2^k exp(r) with |r| <= ln(2) / 2. Taylor's series up to r^11 / 11!
+// gives exp(r) with a remainder below 2^-46. Adding 1.5 * 2^52 rounds k, whose bits are then the last bits of the sum.
+// These bits become the exponent of 2^k.
 inline double exact_exp(double x) {
   // 1 / i!, rounded once.
   constexpr double kInverseFactorials[] = {1.0,         1.0,          1.0 / 2,       1.0 / 6,
@@ -29,7 +30,8 @@ inline double exact_exp(double x) {
   return sum * power;
 }
 
-// x[i] = exp(x[i]). Floor: 22 operations a number in double precision, 8 lanes of 64 bytes.
+// Sets x[i] = exp(x[i]). The lower bound on cost is 22 operations per number in double precision, with 8 lanes in 64
+// bytes.
 inline void exponentials(float* x, size_t n) {
   for (size_t i = 0; i < n; ++i) x[i] = static_cast<float>(exact_exp(static_cast<double>(x[i])));
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kMultiplier1 = 0x87c37b91114253d5u, kMultiplier2 = 0x4cf5ad432745937fu;
 
-// As it lies in memory, the lowest byte first; and back.
+// Converts between the native byte order and little endian, in either direction.
 uint64_t little_endian(uint64_t value) {
   return std::endian::native == std::endian::big ? __builtin_bswap64(value) : value;
 }

@@ -14,7 +14,8 @@ namespace {
 
 thread_local Call* t_call = nullptr;
 thread_local bool t_polls = false;
-thread_local signed char t_main = -1;  // not asked yet; the system's answer takes longer than a short call may
+// -1 means unknown. The value is cached because the system call takes longer than a short call may.
+thread_local signed char t_main = -1;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How a call ends before its work is done: long loops look now and then whether it should.
+// The cancellation of a call before its work is done. Long loops check at intervals whether they must stop.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -8,17 +8,19 @@
 
 namespace pychunk {
 
-// Whether this is the process's main thread, on which Python runs signal handlers; true where that cannot be told.
+// Returns whether this is the process's main thread, on which Python runs signal handlers. Returns true if the system
+// cannot tell.
 bool on_main_thread();
 
-// To be called once before on_main_thread(): in a forked child the thread that forked is the main one.
+// Registers a fork handler that makes the forking thread the main thread of the child. It must be called once before
+// on_main_thread().
 void prepare_interrupts();
 
-// Thrown by checkpoint(). What ends the call is its cause().
+// The exception that checkpoint() throws. The call's cause() holds the reason.
 struct Cancelled {};
 
-// A call from Python, while it lasts the one of its thread. `poll` is called on that thread alone, some ten times a
-// second; what it throws ends the call. Null: nothing ends it.
+// A call from Python, which is the current call of its thread while it lasts. Only that thread calls `poll`, about ten
+// times a second. An exception that `poll` throws ends the call. If `poll` is null, nothing ends the call early.
 class Call {
  public:
   explicit Call(std::function<void()> poll);
@@ -26,14 +28,14 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // The call that this thread works for, or null.
+  // Returns the call that this thread works for, or null.
   static Call* current();
-  // Whether this thread polls for it.
+  // Returns whether this thread polls for its call.
   static bool polls();
-  // Why it was cancelled, or null.
+  // Returns the exception that cancelled the call, or null.
   std::exception_ptr cause() const { return cause_; }
 
-  // How long a thread that polls may wait for others.
+  // The longest time that a polling thread may wait for others.
   static constexpr std::chrono::milliseconds kTick{100};
 
  private:
@@ -47,7 +49,7 @@ class Call {
   std::exception_ptr cause_;
 };
 
-// A thread that works for another thread's call, for a scope; the call may be null.
+// A scope in which a thread works for another thread's call. The call may be null.
 class Helping {
  public:
   explicit Helping(Call* call);
@@ -59,11 +61,11 @@ class Helping {
   Call* const before_;
 };
 
-// Throws Cancelled where the thread's call is to end. Takes some 25 ns on the thread that polls and 3 ns on others: for
-// every so many turns of a loop, such that some milliseconds lie between two.
+// Throws Cancelled if the thread's call must end. It takes about 25 ns on the polling thread and 3 ns on others. Loops
+// should therefore call it only every few milliseconds.
 void checkpoint();
 
-// checkpoint() in one of `turns` turns, a power of two.
+// Calls checkpoint() in one of every `turns` turns. `turns` must be a power of two.
 inline void checkpoint_each(int64_t turn, int64_t turns) {
   if ((turn & (turns - 1)) == 0) checkpoint();
 }

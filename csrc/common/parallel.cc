@@ -32,7 +32,7 @@ int affinity() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// CPUs that the cgroup's quota pays for, rounded up; 0 where there is no limit.
+// Returns the number of CPUs that the cgroup's quota allows, rounded up, or 0 if there is no limit.
 int quota() {
   std::string limit;
   int64_t period = 0;
@@ -46,7 +46,8 @@ int quota() {
   return 0;
 }
 
-// The same, read anew once a second: opening the file takes 70 us, more than the chunks of a short text.
+// Returns the quota, read again at most once a second. Opening the file takes 70 us, longer than segmenting a short
+// text.
 int known_quota() {
   static std::atomic<int64_t> stale{0};
   static std::atomic<int> known{0};
@@ -58,13 +59,13 @@ int known_quota() {
   return known;
 }
 
-// One parallel_for: a counter of items handed out, a count of helpers still inside.
+// The state of one parallel_for: the next item to hand out, and the number of helpers still at work.
 struct Job {
   Job(const std::function<void(int64_t)>& work, int64_t count) : body(work), items(count) {}
 
   const std::function<void(int64_t)>& body;
   const int64_t items;
-  Call* const call = Call::current();  // that the caller works for
+  Call* const call = Call::current();  // the call that the caller works for
   std::atomic<int64_t> next{0};
   std::mutex mutex;
   std::condition_variable done;
@@ -91,9 +92,9 @@ struct Job {
 
 class Pool {
  public:
-  // Queues up to `helpers` turns at the job and notes their number in it. Threads are added until there is one for each
-  // turn asked for at once; where the system starts no more (a limit on processes, no memory), those there are do the
-  // work, the caller alone if need be.
+  // Queues up to `helpers` turns at the job and stores their number in it. The pool adds threads until it has one for
+  // each turn requested at once. If the system starts no more threads, because of a limit on processes or memory, the
+  // existing ones do the work, or the caller alone.
   void help(const std::shared_ptr<Job>& job, int helpers) {
     const std::lock_guard lock(mutex_);
     try {
@@ -106,7 +107,7 @@ class Pool {
     }
     wake_.notify_all();
   }
-  // Takes back the turns that no thread has begun and returns how many there were.
+  // Removes the turns that no thread has begun, and returns their number.
   int withdraw(const Job* job) {
     const std::lock_guard lock(mutex_);
     return static_cast<int>(std::erase_if(queue_, [&](const auto& queued) { return queued.get() == job; }));
@@ -136,7 +137,8 @@ class Pool {
     }
   }
 
-  // Threads beyond the CPUs, which only a call that asked for more had use of, end after this long without work.
+  // The time after which an idle thread ends if the pool has more threads than CPUs. Only a call that asked for more
+  // needed it.
   static constexpr std::chrono::seconds kPatience{1};
   const int kept_ = affinity();
   std::mutex mutex_;
@@ -145,9 +147,9 @@ class Pool {
   int threads_ = 0;
 };
 
-// Never destroyed: its threads wait until the process ends. A forked child has none of them, so it starts
-// over with a new pool; the old one's memory is left alone because its locks may be held by threads that are
-// gone.
+// The pool is never destroyed: its threads wait until the process ends. A forked child has none of these threads and
+// starts with a new pool. It leaves the memory of the old pool alone, because threads that no longer exist may hold its
+// locks.
 std::atomic<Pool*> g_pool{nullptr};
 
 Pool& pool() {
@@ -193,7 +195,7 @@ void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>
       lock.unlock();
       try {
         checkpoint();
-      } catch (const Cancelled&) {  // the helpers notice, too
+      } catch (const Cancelled&) {  // the helpers notice it, too
         job->fail();
       }
       lock.lock();

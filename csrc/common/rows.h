@@ -1,4 +1,4 @@
-// Rows of a matrix that need not be in memory all at once: a document of 4 million sentences has 4.5 GB of vectors.
+// The rows of a matrix that need not be in memory all at once. A document of 4 million sentences has 4.5 GB of vectors.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,27 +8,28 @@
 
 namespace pychunk {
 
-// Makes rows whenever they are asked for; the same ones each time.
+// A source of rows that computes them on request. The same request always gives the same rows.
 class RowMaker {
  public:
   virtual ~RowMaker() = default;
   virtual void make_rows(int64_t begin, int64_t end, float* out) = 0;
 };
 
-// The rows that a RowMaker made: all of them up to kKeptBytes, beyond that the last ones asked for.
+// The rows that a RowMaker made: all of them if they take at most kKeptBytes, else only the last ones requested.
 class RowWindow {
  public:
   static constexpr int64_t kKeptBytes = int64_t{64} << 20;
-  // Rows that are made at a time of a matrix that is not kept: 1 MB at 256 columns, which stays in a core's cache.
+  // The number of rows to make at a time if the matrix is not kept. At 256 columns they take 1 MB, which stays in a
+  // core's cache.
   static constexpr int64_t kAhead = 1024;
 
   void begin(int64_t rows, int64_t cols) {
     rows_ = rows, cols_ = cols, first_ = last_ = 0;
-    // A request of more rows than are kept must not pin its memory for good.
+    // A request for more rows than are kept must not hold its memory for good.
     if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
   }
 
-  // Rows [begin, end), which stay there until others are asked for.
+  // Returns rows [begin, end). They stay valid until the next request.
   Matrix<const float> get(int64_t begin, int64_t end, RowMaker& maker) {
     if (begin < first_ || end > last_) {
       const bool keep = rows_ * cols_ * static_cast<int64_t>(sizeof(float)) <= kKeptBytes;
@@ -43,7 +44,7 @@ class RowWindow {
   }
 
  private:
-  // Makes room for rows [from, to); those of them that are there begin it.
+  // Makes room for rows [from, to), and moves those of them that are present to the front.
   void move_to(int64_t from, int64_t to) {
     if (from < first_ || from >= last_) {
       last_ = from;
@@ -57,14 +58,14 @@ class RowWindow {
   int64_t rows_ = 0, cols_ = 0, first_ = 0, last_ = 0;
 };
 
-// Rows of a matrix in memory, or of one that is made in parts.
+// The rows of a matrix that is in memory, or of one that is made in parts.
 class Rows {
  public:
   Rows(const Matrix<const float>& all) : rows(all.rows), cols(all.cols), all_(all.data) {}
   Rows(int64_t n, int64_t dim, RowWindow& window, RowMaker& maker)
       : rows(n), cols(dim), window_(&window), maker_(&maker) {}
 
-  // Rows [begin, end), which stay there until others are asked for.
+  // Returns rows [begin, end). They stay valid until the next request.
   Matrix<const float> get(int64_t begin, int64_t end) const {
     if (window_ != nullptr) return window_->get(begin, end, *maker_);
     return {all_ + begin * cols, end - begin, cols};

@@ -1,6 +1,6 @@
-// Rows of numbers that threads write, block by block, until they are joined: in slabs that threads share one after the
-// other. Vectors of their own for each block grew by copying, and met a page fault of 4 kB for every fourth row of 256
-// numbers: a fifth of the processor time that it takes to segment with sentence vectors.
+// Rows of numbers that threads write block by block, until they are joined. The rows are stored in slabs that one
+// thread uses after another. Separate vectors for each block grew by copying, and met a 4 kB page fault for every
+// fourth row of 256 numbers. This took a fifth of the processor time of a segmentation with sentence vectors.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -18,10 +18,11 @@ struct Slab {
   int64_t used = 0;
 };
 
-// The slabs of one call, each of them held by one thread at a time; what the first ones hold of a small call is little.
+// The slabs of one call. At any time one thread holds each slab. The first slabs are small, so a small call wastes
+// little.
 class Slabs {
  public:
-  // One with room for `values`: the last one given back, or new.
+  // Returns a slab with room for `values` numbers: the last one given back, or a new one.
   std::shared_ptr<Slab> take(int64_t values) {
     int64_t size = 0;
     {
@@ -42,7 +43,8 @@ class Slabs {
   }
 
  private:
-  // 8 MB: four large pages, which the next call finds kept (buffer.cc), and what a call may leave unused.
+  // The number of values in the first slab and in the largest one. The largest has 8 MB: four large pages, which the
+  // next call finds kept (buffer.cc). A call may leave that much unused.
   static constexpr int64_t kLeast = int64_t{16} << 10, kMost = int64_t{2} << 20;
 
   std::mutex mutex_;
@@ -50,7 +52,7 @@ class Slabs {
   int64_t next_ = kLeast;
 };
 
-// What one block writes to slabs, in order.
+// The rows that one block writes to slabs, in order.
 class SlabRows {
  public:
   void append(std::span<const float> row, Slabs& slabs) {
@@ -61,7 +63,7 @@ class SlabRows {
     pieces_.back().count += count;
     size_ += count;
   }
-  // Nothing is appended any more: another block may go on in the slab.
+  // Ends the writing, so that another block may continue in the same slab.
   void close(Slabs& slabs) {
     if (open_ != nullptr) slabs.give_back(std::move(open_));
     open_ = nullptr;

@@ -1,5 +1,5 @@
-// 64 bytes of text at a time, as bit masks, in whichever instruction set this translation unit is built for.
-// Everything is in an unnamed namespace: each instruction set has its own copy (see kernels_isa.cc).
+// The text in blocks of 64 bytes, compared into bit masks with the instruction set of this translation unit. Everything
+// is in an unnamed namespace, since each instruction set has its own copy (kernels_isa.cc).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 namespace pychunk {
 namespace {
 
-// Bytes of a register.
+// The number of bytes in a vector register.
 #if defined(__AVX512BW__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX2__)
@@ -30,7 +30,7 @@ struct Block {
   void store(uint8_t* p) const { _mm512_storeu_si512(p, v); }
   uint64_t eq(uint8_t c) const { return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(static_cast<char>(c))); }
   uint64_t high() const { return _mm512_movepi8_mask(v); }  // bytes >= 0x80
-  // Bytes in [lo, hi], unsigned.
+  // Returns a mask of the bytes in [lo, hi], unsigned.
   uint64_t range(uint8_t lo, uint8_t hi) const {
     const __m512i shifted = _mm512_sub_epi8(v, _mm512_set1_epi8(static_cast<char>(lo)));
     return _mm512_cmple_epu8_mask(shifted, _mm512_set1_epi8(static_cast<char>(hi - lo)));
@@ -106,7 +106,7 @@ struct Block {
   void store(uint8_t* p) const {
     for (int i = 0; i < 4; ++i) vst1q_u8(p + 16 * i, v[i]);
   }
-  // One bit a byte: weigh each lane by its bit and add neighbours three times.
+  // Makes one bit per byte: masks each lane with its bit and adds neighbours three times.
   static uint64_t join(const uint8x16_t* r) {
     const uint8x16_t bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     const uint8x16_t a = vpaddq_u8(vandq_u8(r[0], bit), vandq_u8(r[1], bit));
@@ -146,8 +146,8 @@ struct Block {
 };
 #endif
 
-// Calls body(block, offset, count) for each 64 bytes; the last block is padded with zero bytes, so that
-// nothing is read past the end of the text.
+// Calls body(block, offset, count) for each 64 bytes. The last block is padded with zero bytes, so that nothing is read
+// past the end of the text.
 template <typename Body>
 inline void for_each_block(const uint8_t* text, size_t size, Body body) {
   size_t i = 0;

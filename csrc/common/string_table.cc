@@ -19,7 +19,7 @@ uint64_t drawn_seed() {
 StringTable::StringTable() : seed_(drawn_seed()) { clear(); }
 
 void StringTable::clear() {
-  // Anew, so that memory of a large table is given back.
+  // New vectors release the memory of a large table.
   slots_ = Values<Slot>(64, kFree);
   mask_ = slots_.size() - 1;
   bytes_ = {};
@@ -27,9 +27,10 @@ void StringTable::clear() {
 }
 
 int32_t StringTable::insert(std::string_view string, Key key) {
-  PYCHUNK_CHECK(size() < std::numeric_limits<int32_t>::max(), "there are too many different words");
+  PYCHUNK_CHECK(size() < std::numeric_limits<int32_t>::max(), "a table can hold at most 2147483647 different words");
   if (offsets_.size() > slots_.size() / 4 * 3) grow();
-  bytes_.resize(static_cast<size_t>(offsets_.back()));  // less what an earlier insertion without memory left
+  // This drops the bytes that an earlier insertion left when it ran out of memory.
+  bytes_.resize(static_cast<size_t>(offsets_.back()));
   bytes_.insert(bytes_.end(), string.begin(), string.end());
   offsets_.push_back(static_cast<int64_t>(bytes_.size()));
   size_t at = key.hash >> 1 & mask_;

@@ -1,4 +1,4 @@
-// Strings numbered in the order in which they first come: a hash table whose strings lie end to end.
+// A hash table that numbers strings in the order of their first occurrence. Their bytes are stored end to end.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,22 +13,23 @@ class StringTable {
  public:
   StringTable();
 
-  // Nearly all words have up to 16 bytes and are told by them alone: one look at memory in place of four. Of English
-  // ones a fifth have more than 8.
+  // The key of a string in the table. Nearly all words have up to 16 bytes, and their key alone identifies them. A
+  // lookup then takes one memory access instead of four. A fifth of English words have more than 8 bytes.
   struct Key {
-    uint64_t head, next;  // the first 8 bytes and 8 more, zeros after the end
-    uint32_t hash;        // the lowest bit: that is all there is of the string
+    uint64_t head, next;  // the first 8 bytes and the next 8, zero after the end
+    uint32_t hash;        // the lowest bit is set if head and next hold the whole string
   };
 
-  // The number of a string, which is the next one where it is new. Throws std::bad_alloc and is then as it was.
+  // Returns the number of a string, which is the next one if the string is new. If this throws std::bad_alloc, the
+  // table stays unchanged.
   int32_t number(std::string_view string) { return number(string, key_of(string)); }
   int32_t number(std::string_view string, Key key) {
     const int32_t found = slots_[place_of(string, key)].number;
     return found < 0 ? insert(string, key) : found;
   }
-  // What asking for its number reads first, on its way from memory while other things are done.
+  // Prefetches the slot that number() reads first, so that other work can overlap the memory access.
   void prefetch(Key key) const { __builtin_prefetch(&slots_[key.hash >> 1 & mask_]); }
-  // The same, or -1 where it is none of them.
+  // Returns the number of a string, or -1 if the table does not contain it.
   int32_t find(std::string_view string) const { return slots_[place_of(string, key_of(string))].number; }
 
   std::string_view operator[](int32_t number) const {
@@ -36,7 +37,7 @@ class StringTable {
     return {bytes_.data() + begin, static_cast<size_t>(end - begin)};
   }
   int32_t size() const { return static_cast<int32_t>(offsets_.size() - 1); }
-  // Memory that it takes.
+  // Returns the memory that the table occupies, in bytes.
   size_t memory() const { return slots_.size() * sizeof(Slot) + bytes_.size() + offsets_.size() * sizeof(int64_t); }
   void clear();
 
@@ -45,7 +46,7 @@ class StringTable {
     const size_t size = string.size();
     const uint64_t head = first_bytes(p, size), next = size > 8 ? first_bytes(p + 8, size - 8) : 0;
     const bool is_whole = size == 0 || (size <= 16 && p[size - 1] != 0);
-    // Begun with a number drawn for each table, so that nobody can write a text whose words all fall into one place.
+    // Each table draws its own seed at random. Otherwise an attacker could write a text whose words all collide.
     uint64_t hash = mixed(seed_ ^ head);
     if (size > 8) hash = mixed(hash ^ next);
     for (size_t at = 16; at < size; at += 8) hash = mixed(hash ^ first_bytes(p + at, size - at));
@@ -72,13 +73,13 @@ class StringTable {
       uint32_t first, last;
       std::memcpy(&first, p, 4), std::memcpy(&last, p + size - 4, 4);
       bytes = first | static_cast<uint64_t>(last) << (8 * (size - 4));
-    } else if (size > 0) {  // first, middle and last, which may be the same ones
+    } else if (size > 0) {  // the first, middle and last byte, which may be the same
       for (const size_t i : {size_t{0}, size / 2, size - 1})
         bytes |= static_cast<uint64_t>(static_cast<uint8_t>(p[i])) << (8 * i);
     }
     return bytes;
   }
-  // Where a string is, or would be.
+  // Returns the slot of a string, or the free slot where it would be inserted.
   size_t place_of(std::string_view string, Key key) const {
     for (size_t at = key.hash >> 1 & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
@@ -92,7 +93,7 @@ class StringTable {
   void grow();
 
   const uint64_t seed_;
-  Values<Slot> slots_;  // a power of two, a quarter of them free at least
+  Values<Slot> slots_;  // the size is a power of two, and at least a quarter of the slots is free
   size_t mask_ = 0;
   Values<char> bytes_;
   Values<int64_t> offsets_;

@@ -8,7 +8,7 @@
 
 namespace pychunk {
 
-// Rows of a row-major matrix.
+// The rows of a row-major matrix.
 template <typename T>
 struct Matrix {
   T* data = nullptr;
@@ -17,7 +17,7 @@ struct Matrix {
   Matrix slice(int64_t begin, int64_t end) const { return {data + begin * cols, end - begin, cols}; }
 };
 
-// Values of all documents, flat, with offsets[i] .. offsets[i + 1] those of document i.
+// The values of all documents in one flat array. Document i has the values offsets[i] .. offsets[i + 1].
 template <typename T>
 struct Ragged {
   std::span<const T> values;
@@ -28,7 +28,7 @@ struct Ragged {
   }
 };
 
-// A batch of documents: one UTF-8 buffer and offsets.
+// A batch of documents: one UTF-8 buffer and its offsets.
 struct Texts {
   const char* data = nullptr;
   std::span<const int64_t> offsets;
@@ -38,7 +38,7 @@ struct Texts {
   }
 };
 
-// 0 <= offsets[0] <= offsets[1] <= ... <= end.
+// Checks that 0 <= offsets[0] <= offsets[1] <= ... <= end.
 inline void check_offsets(std::span<const int64_t> offsets, int64_t end, std::string_view name) {
   PYCHUNK_CHECK(!offsets.empty(), name, " must hold at least one entry");
   PYCHUNK_CHECK(offsets.front() >= 0, name, " must begin at 0 or more, got ", offsets.front());

@@ -1,5 +1,5 @@
-// How much text the engine has split and tokenised since it was loaded, in bytes: what tests hold a path against that
-// must do either once.
+// The number of bytes that the engine has split and tokenized since it was loaded. Tests use it to check that a code
+// path does each of them only once.
 #pragma once
 #include <atomic>
 #include <cstdint>

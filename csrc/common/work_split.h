@@ -1,22 +1,22 @@
-// Documents dealt out to threads: blocks of consecutive ones.
+// The division of documents into blocks of consecutive ones, which threads take in turn.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "common/view.h"
 
-// Tests on short inputs are built with less, so that they meet the borders of blocks.
+// Tests on short inputs are built with a smaller number, so that they reach the boundaries of blocks.
 #ifndef PYCHUNK_BLOCK_DOCUMENTS
 #define PYCHUNK_BLOCK_DOCUMENTS 1024
 #endif
 
 namespace pychunk {
 
-// Text that one turn of a worker takes: enough to hide its cost, small enough to balance two threads on 1 MB.
+// The bytes of text in one block: enough to hide the cost of a turn, and few enough to balance two threads on 1 MB.
 constexpr int64_t kBlockBytes = 128 << 10;
 constexpr int64_t kBlockDocuments = PYCHUNK_BLOCK_DOCUMENTS;
 
-// Borders of the blocks: block b holds documents borders[b] .. borders[b + 1].
+// Returns the boundaries of the blocks: block b has the documents borders[b] .. borders[b + 1].
 inline std::vector<int64_t> plan_blocks(const Texts& texts) {
   std::vector<int64_t> borders{0};
   for (int64_t i = 0; i < texts.size(); ++i) {

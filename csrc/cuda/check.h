@@ -1,4 +1,4 @@
-// CUDA errors as exceptions with file and line; out of memory is one of its own, since callers answer it.
+// CUDA errors as exceptions with file and line. Out of memory has an exception of its own, because callers handle it.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -16,7 +16,7 @@ struct OutOfMemory : Error {
 
 inline void check(cudaError_t status, const char* what, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that is not sticky must not be met again by the next call
+  cudaGetLastError();  // the next call must not report an error that is not sticky
   const std::string text = std::string(what) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
                            ") at " + file + ":" + std::to_string(line);
   if (status == cudaErrorMemoryAllocation) throw OutOfMemory(text);

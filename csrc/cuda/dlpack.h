@@ -1,4 +1,4 @@
-// The structures by which array libraries hand each other memory without a copy: DLPack, version 0 of its ABI.
+// The structures with which array libraries share memory without a copy: DLPack, version 0 of its ABI.
 #pragma once
 #include <cstdint>
 

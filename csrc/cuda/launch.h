@@ -1,5 +1,5 @@
-// Kernel launches that are checked, by one function for both kinds: plain, and cooperative (all blocks at once, so that
-// they may wait for each other).
+// Checked kernel launches, with one function for both kinds: plain, and cooperative, in which all blocks run at once
+// and may wait for each other.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -37,10 +37,10 @@ void launch(const char* name, void (*kernel)(Parameters...), const Shape& shape,
 
 #endif
 
-// PYCHUNK_LAUNCH(kernel, shape, stream, arguments...): errors name the kernel.
+// PYCHUNK_LAUNCH(kernel, shape, stream, arguments...) launches a kernel and names it in errors.
 #define PYCHUNK_LAUNCH(kernel, ...) ::pychunk::cuda::launch(#kernel, kernel, __VA_ARGS__)
 
-// Blocks of a kernel that a device runs at once.
+// Return the number of blocks of a kernel that a device runs at once.
 template <typename Kernel>
 int resident_blocks(Kernel kernel, int threads) {
   int device = 0, processors = 0, each = 0;

@@ -9,33 +9,33 @@
 
 namespace pychunk::cuda {
 
-// Blocks handed back by one stream serve that stream again without waiting: whatever still reads them was put into the
-// stream before. cudaMalloc takes 100 us and more, and cudaFree waits for the device.
+// A pool of device memory. A block that one stream returned serves that stream again without waiting, because all work
+// that still reads it is earlier in the stream. cudaMalloc takes 100 us or more, and cudaFree waits for the device.
 class Pool {
  public:
   static Pool& of_device(int device);
 
-  // At least `bytes` bytes; OutOfMemory where the device has none left even after all kept blocks are freed.
+  // Return at least `bytes` bytes. Throw OutOfMemory if the device has none left even after all kept blocks are freed.
   void* take(size_t bytes, cudaStream_t stream);
   void give(void* block, size_t bytes, cudaStream_t stream) noexcept;
-  // Frees what is kept; returns how many bytes.
+  // Free the kept blocks, and return the number of bytes.
   size_t trim();
   size_t kept() const;
 
-  // Blocks are of these sizes, eight between a power of two and the next, so that a kept one often fits.
+  // Round a size to one of the block sizes. There are eight between two powers of two, so that a kept block often fits.
   static size_t rounded(size_t bytes);
 
  private:
   size_t trim_locked();
 
-  // Beyond this all that is kept goes back to the device: other libraries in the process want some, too.
+  // The size above which all kept blocks are freed. Other libraries in the process need memory, too.
   static constexpr size_t kMostKept = size_t{4} << 30;
   mutable std::mutex mutex_;
   std::multimap<std::pair<cudaStream_t, size_t>, void*> free_;
   size_t kept_ = 0;
 };
 
-// Owns a block of the pool; the work that uses it must be in `stream`.
+// An owner of a block of the pool. The work that uses the block must be in `stream`.
 class Memory {
  public:
   Memory() = default;
@@ -62,7 +62,7 @@ class Memory {
   cudaStream_t stream_ = nullptr;
 };
 
-// Makes a device the current one of this thread, for a scope.
+// A scope in which a device is the current one of this thread.
 class OnDevice {
  public:
   explicit OnDevice(int device);

@@ -1,5 +1,5 @@
-// The Python module of the GPU: devices, arrays on them, and the kernels on such arrays. Only this file of the GPU's
-// knows Python, and it does no arithmetic.
+// The Python module for GPUs: devices, arrays on them, and the kernels on such arrays. Only this file of the GPU code
+// uses Python, and it does no arithmetic.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -26,7 +26,7 @@ constexpr bool kEmulated = true;
 constexpr bool kEmulated = false;
 #endif
 
-// The types that kernels take, by NumPy's names for them.
+// The types that kernels take, by their names in NumPy.
 struct Type {
   const char* name;
   dlpack::DataType dlpack;
@@ -40,7 +40,7 @@ constexpr Type kTypes[] = {{"<f4", {dlpack::kFloat, 32, 1}}, {"<f2", {dlpack::kF
 const Type& type_of(const std::string& name) {
   for (const Type& type : kTypes)
     if (name == type.name || name == std::string(type.name).substr(1)) return type;
-  fail("arrays on the GPU hold float32, float16, int64, int32, int8, uint64 or uint8; got ", name);
+  fail("arrays on the GPU must hold float32, float16, int64, int32, int8, uint64 or uint8; got ", name);
 }
 
 cudaStream_t stream_of(uint64_t address) {
@@ -48,7 +48,7 @@ cudaStream_t stream_of(uint64_t address) {
 }
 uint64_t address_of(const void* pointer) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)); }
 
-// A contiguous array in device memory: its own, or another library's that `owner` keeps alive.
+// A contiguous array in device memory: its own, or that of another library, which `owner` keeps alive.
 struct Array {
   std::shared_ptr<void> owner;
   void* data = nullptr;
@@ -85,7 +85,8 @@ Array empty(const std::vector<int64_t>& shape, const std::string& dtype, int dev
   return array;
 }
 
-// Host memory goes through the stream as it is: pinned memory is read while the call returns, other memory before.
+// Copy host memory through the stream without a staging buffer. Pinned memory is read after the call returns, other
+// memory before.
 Array to_device(const py::array& host, int device, uint64_t stream) {
   PYCHUNK_CHECK((host.flags() & py::array::c_style) != 0, "the array must be contiguous");
   const std::vector<int64_t> shape(host.shape(), host.shape() + host.ndim());
@@ -127,14 +128,16 @@ constexpr const char* kCapsule = "dltensor";
 constexpr const char* kUsedCapsule = "used_dltensor";
 
 Array from_dlpack(const py::capsule& capsule) {
-  PYCHUNK_CHECK(std::string(capsule.name()) == kCapsule, "a DLPack capsule can be used once, and must be unversioned");
+  PYCHUNK_CHECK(std::string(capsule.name()) == kCapsule,
+                "a DLPack capsule can be used only once, and must be unversioned");
   auto* managed = capsule.get_pointer<dlpack::ManagedTensor>();
   const dlpack::Tensor& tensor = managed->tensor;
   Array array;
   for (const Type& type : kTypes)
     if (type.dlpack.code == tensor.dtype.code && type.dlpack.bits == tensor.dtype.bits && tensor.dtype.lanes == 1)
       array.type = &type;
-  PYCHUNK_CHECK(array.type != nullptr, "arrays on the GPU hold float32, float16, int64, int32, int8, uint64 or uint8");
+  PYCHUNK_CHECK(array.type != nullptr,
+                "arrays on the GPU must hold float32, float16, int64, int32, int8, uint64 or uint8");
   PYCHUNK_CHECK(tensor.device.type == (kEmulated ? dlpack::kCpu : dlpack::kCuda),
                 "the array must be on a CUDA device; its DLPack device is ", tensor.device.type);
   array.device = kEmulated ? 0 : tensor.device.id;
@@ -168,7 +171,7 @@ py::capsule to_dlpack(const Array& array) {
   kept->managed.context = kept;
   kept->managed.deleter = [](dlpack::ManagedTensor* managed) { delete static_cast<Kept*>(managed->context); };
   PyObject* capsule = PyCapsule_New(&kept->managed, kCapsule, [](PyObject* self) {
-    if (!PyCapsule_IsValid(self, kCapsule)) return;  // whoever took it calls the deleter
+    if (!PyCapsule_IsValid(self, kCapsule)) return;  // a consumer that took it calls the deleter
     auto* managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(self, kCapsule));
     managed->deleter(managed);
   });
@@ -182,7 +185,8 @@ py::dict devices() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) cudaGetLastError();
-  // Without a driver the runtime calls the driver too old: any error means that there is no device.
+  // Without a driver, the runtime reports that the driver is too old. Any error therefore means that there is no
+  // device.
   out["error"] = status == cudaSuccess ? (count > 0 ? "" : "no CUDA device") : cudaGetErrorString(status);
   py::list found;
   for (int i = 0; status == cudaSuccess && i < count; ++i) {
@@ -227,7 +231,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// What is put into `later` from now on waits for what is in `earlier` now.
+// Let work that is put into `later` from now on wait for the work that is in `earlier` now.
 void order(uint64_t earlier, uint64_t later, int device) {
   const OnDevice scope(device);
   cudaEvent_t event = nullptr;
@@ -298,8 +302,8 @@ SummaryKind summary_from(const std::string& name) {
   return SummaryKind::kExtractive;
 }
 
-// `sources`: {} where vectors are given, {first_state, tokens} or {table, ids, id_offsets}. `offsets` on the device
-// equal `host_offsets`.
+// Run PIC. `sources` is {} if vectors are given, {first_state, tokens} or {table, ids, id_offsets}. `offsets` on the
+// device must equal `host_offsets`.
 void run_pic(const std::vector<Array>& sources, bool half, bool mean, bool unit, const Array& vectors,
              const Array& offsets, const py::array_t<int64_t, py::array::c_style>& host_offsets,
              const std::string& summary, const std::optional<Array>& given, const std::optional<Array>& lead, double k,
@@ -314,7 +318,8 @@ void run_pic(const std::vector<Array>& sources, bool half, bool mean, bool unit,
   std::vector<int32_t> large;
   for (int64_t d = 0; d < batch.documents; ++d) {
     const int64_t rows = borders[static_cast<size_t>(d) + 1] - borders[static_cast<size_t>(d)];
-    PYCHUNK_CHECK(rows < INT32_MAX, "document ", d, " has ", rows, " sentences; a GPU takes up to ", INT32_MAX - 1);
+    PYCHUNK_CHECK(rows < INT32_MAX, "document ", d, " has ", rows, " sentences; a GPU supports at most ",
+                  INT32_MAX - 1);
     batch.longest = std::max(batch.longest, rows);
     if (rows > kBlockRows) large.push_back(static_cast<int32_t>(d));
   }
@@ -327,7 +332,7 @@ void run_pic(const std::vector<Array>& sources, bool half, bool mean, bool unit,
     batch.source = bags_from(sources[0], sources[1], sources[2], batch.rows, batch.dim);
   }
   batch.summary = summary_from(summary);
-  PYCHUNK_CHECK(batch.summary != SummaryKind::kGiven || given, "summary 'given' needs the vectors");
+  PYCHUNK_CHECK(batch.summary != SummaryKind::kGiven || given, "summary 'given' needs the vectors of the summaries");
   PYCHUNK_CHECK(batch.summary != SummaryKind::kLead || lead, "summary 'lead' needs the lengths of first paragraphs");
   if (given) batch.given = given->as<float>("given", "<f4", {batch.documents, batch.dim});
   if (lead) batch.lead = lead->as<int32_t>("lead", "<i4", {batch.documents});
@@ -367,13 +372,13 @@ PYBIND11_MODULE(_cuda, m) {
       py::set_error(error, e.what());
     }
   });
-  m.def("devices", &devices, "{devices: [{name, memory, capability, processors}], error, driver, runtime}");
+  m.def("devices", &devices, "Return {devices: [{name, memory, capability, processors}], error, driver, runtime}.");
   m.def(
       "trim", [](int device) { return Pool::of_device(device).trim(); }, py::arg("device"),
-      "Frees device memory kept for later calls; returns its bytes.");
-  m.def("pinned", &pinned, py::arg("bytes"), "uint8[bytes] in pinned host memory.");
+      "Free the device memory kept for later calls, and return its bytes.");
+  m.def("pinned", &pinned, py::arg("bytes"), "Return uint8[bytes] in pinned host memory.");
   m.def("order", &order, py::arg("earlier"), py::arg("later"), py::arg("device"),
-        "What is put into stream `later` from now on waits for what is in stream `earlier` now.");
+        "Let work that is put into stream `later` from now on wait for the work that is in stream `earlier` now.");
   m.def(
       "synchronize",
       [](uint64_t stream, int device) {
@@ -382,7 +387,7 @@ PYBIND11_MODULE(_cuda, m) {
         PYCHUNK_CUDA(cudaStreamSynchronize(stream_of(stream)));
       },
       py::arg("stream"), py::arg("device"));
-  py::class_<Stream>(m, "Stream", "A stream of its own on a device.")
+  py::class_<Stream>(m, "Stream", "A new stream on a device.")
       .def(py::init<int>(), py::arg("device") = 0)
       .def_property_readonly("pointer", &Stream::pointer)
       .def_property_readonly("device", &Stream::device)
@@ -401,7 +406,7 @@ PYBIND11_MODULE(_cuda, m) {
                                out["typestr"] = a.type->name;
                                out["data"] = py::make_tuple(address_of(a.data), false);
                                out["version"] = 3;
-                               // 1 is the interface's number for the default stream.
+                               // The interface's number for the default stream is 1.
                                out["stream"] = a.stream == 0 ? 1 : a.stream;
                                return out;
                              })
@@ -413,18 +418,18 @@ PYBIND11_MODULE(_cuda, m) {
       .def(
           "__dlpack__",
           [](const Array& a, const py::object& stream, const py::kwargs&) {
-            // The consumer's stream waits for ours: -1 is "no wait", 1 and None the default stream.
+            // The consumer's stream waits for ours. -1 means "no wait", and 1 and None mean the default stream.
             const int64_t later = stream.is_none() ? 1 : stream.cast<int64_t>();
             if (later != -1) order(a.stream, later == 1 ? 0 : static_cast<uint64_t>(later), a.device);
             return to_dlpack(a);
           },
           py::kw_only(), py::arg("stream") = py::none());
   m.def("empty", &empty, py::arg("shape"), py::arg("dtype"), py::arg("device") = 0, py::arg("stream") = 0,
-        "An array with whatever was in its memory.");
+        "Return an array whose memory is not initialised.");
   m.def("to_device", &to_device, py::arg("host"), py::arg("device") = 0, py::arg("stream") = 0);
   m.def("copy_to_host", &copy_to_host, py::arg("array"), py::arg("out"), py::arg("stream") = 0, py::arg("wait") = true);
   m.def("foreign", &foreign, py::arg("owner"), py::arg("pointer"), py::arg("shape"), py::arg("dtype"),
-        py::arg("device") = 0, "Another library's array, by its address.");
+        py::arg("device") = 0, "Return an array that shares another library's memory, by its address.");
   m.def("from_dlpack", &from_dlpack, py::arg("capsule"));
   m.def("pool", &run_pool, py::arg("states"), py::arg("tokens"), py::arg("chosen"), py::arg("out"), py::kw_only(),
         py::arg("mean"), py::arg("unit"), py::arg("stream") = 0);

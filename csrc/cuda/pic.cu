@@ -1,8 +1,8 @@
 // PIC over a ragged batch, from hidden states, token ids or vectors to cuts, in one cooperative launch.
 //
-// Every result has the bits of the CPU's: vectors are summed in the order that csrc/vectors/similarity.cc sums them,
+// Every result has the bits of the CPU's result. Vectors are summed in the order of csrc/vectors/similarity.cc,
 // thresholds run over integers, and the best of several equal candidates is the first. Blocks take small documents from
-// a counter; then all blocks share each large one, with the same code under another team.
+// a counter. Then all blocks share each large one, with the same code under another team.
 #include <algorithm>
 
 #include "cuda/kernels.h"
@@ -12,18 +12,18 @@
 namespace pychunk::cuda {
 namespace {
 
-constexpr int kTile = static_cast<int>(kSumRows);  // rows of a partial sum, and of a turn of labels
+constexpr int kTile = static_cast<int>(kSumRows);  // the rows of a partial sum, and of one step of labelling
 static_assert(kTile == kThreads, "a thread has one row of a tile");
 
-constexpr int kPicks = 5;  // most sentences of an extractive summary
+constexpr int kPicks = 5;  // the most sentences of an extractive summary
 
-// What the threads of a team add up together.
+// The values that the threads of a team add up together.
 struct Sums {
-  unsigned long long best[kPicks];  // key of the best candidate of each pick
+  unsigned long long best[kPicks];  // the key of the best candidate of each pick
   unsigned long long sum, squares_high, squares_low;
 };
 
-// Memory of one team: a partial sum for each tile, the summary, cuts in each tile.
+// The memory of one team: a partial sum for each tile, the summary, and the cuts in each tile.
 struct Workspace {
   float* partial;
   float* summary;
@@ -31,7 +31,7 @@ struct Workspace {
   Sums* sums;
 };
 
-// Larger for a better score, and among equal ones for an earlier sentence; 0 is none.
+// Return a key that is larger for a better score, and among equal scores for an earlier sentence. 0 means none.
 __device__ unsigned long long candidate(float score, int row) {
   const unsigned bits = __float_as_uint(score + 0.0f);  // -0 counts as 0
   const unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -43,7 +43,8 @@ __device__ float score_of(unsigned long long key) {
 }
 __device__ int row_of(unsigned long long key) { return static_cast<int>(0xFFFFFFFFu - static_cast<unsigned>(key)); }
 
-// Highest cosine to those chosen: below any cosine where there is none yet, above any of a chosen one.
+// The highest cosine to the chosen sentences: below any cosine if none is chosen yet, and above any for a chosen
+// sentence.
 constexpr float kNone = -2.0f, kChosen = 2.0f;
 
 template <typename Team>
@@ -106,7 +107,8 @@ class Scorer {
     return nullptr;
   }
 
-  // The unit-length sum of the first n sentences into `summary`: partial sums of each tile, then their sum.
+  // Write the unit-length sum of the first n sentences to `summary`: first the partial sums of each tile, then their
+  // sum.
   __device__ void sum_of_first(int n) {
     const int tiles = (n + kTile - 1) / kTile;
     for (int t = team_.block(); t < tiles; t += team_.blocks()) {
@@ -135,14 +137,14 @@ class Scorer {
     if (warp_of_block() == 0) normalize(work_.summary, dim_, dot(work_.summary, work_.summary, dim_));
   }
 
-  // `summary` holds the mean; then the unit-length sum of the sentences chosen, as extract() in
-  // csrc/vectors/similarity.cc.
+  // Replace the mean in `summary` by the unit-length sum of the chosen sentences, as extract() in
+  // csrc/vectors/similarity.cc does.
   __device__ void extract() {
     const int picks = static_cast<int>(summary_picks(rows_));
     int chosen = -1;
     for (int pick = 0; pick < picks; ++pick) {
       unsigned long long best = 0;
-      for (int i = warp(); i < rows_; i += warps()) {  // a row is the same warp's every time
+      for (int i = warp(); i < rows_; i += warps()) {  // a row is always handled by the same warp
         const float cosine = dot(vector(i), pick == 0 ? work_.summary : vector(chosen), dim_);
         if (lane() == 0) {
           if (pick == 0) {
@@ -169,7 +171,7 @@ class Scorer {
     team_.sync();
   }
 
-  // What row i is chosen by at a pick, from what is known of it then.
+  // Return the score by which a pick chooses row i, from the values known at that pick.
   __device__ float score_at(int i, int pick) const {
     return pick == 0 ? to_mean_[i] : pick_score(to_mean_[i], highest_[i]);
   }
@@ -207,7 +209,7 @@ class Scorer {
       batch_.labels[first_ + i] = threshold.reached(batch_.scores[first_ + i]);
   }
 
-  // Whether row i of the document begins a run.
+  // Return whether row i of the document begins a run.
   __device__ bool begins(int i) const {
     if (i >= rows_) return false;
     return i == 0 || batch_.labels[first_ + i] != batch_.labels[first_ + i - 1];
@@ -220,14 +222,14 @@ class Scorer {
     }
   }
 
-  // Each tile writes its cuts behind those of the tiles before it.
+  // Write the cuts of each tile after those of the tiles before it.
   __device__ void write_cuts() {
     for (int t = team_.block(); t < tiles_; t += team_.blocks()) {
       int before = 0;
       for (int earlier = lane(); earlier < t; earlier += kWarp) before += work_.tile_cuts[earlier];
       before = static_cast<int>(integer_sum(before));
       const int i = t * kTile + static_cast<int>(threadIdx.x);
-      for (int w = 0; w < kWarps; ++w) {  // every warp looks at the rows before its own: a few bytes in cache
+      for (int w = 0; w < kWarps; ++w) {  // every warp reads the rows before its own: a few bytes in cache
         if (w == warp_of_block()) break;
         before += __popc(__ballot_sync(kAll, begins(t * kTile + w * kWarp + lane())));
       }
@@ -248,7 +250,7 @@ class Scorer {
   float* highest_;
 };
 
-// Memory of the launch: that of each block's team, then that of the grid's.
+// The memory of the launch: that of each block's team, then that of the grid's team.
 struct Memories {
   float* floats;  // [blocks + 1] of partial sums and summary
   int64_t block_floats;

@@ -1,11 +1,12 @@
-// Where the vector of a sentence comes from: hidden states, token ids, or it is there already. One warp makes one.
+// The sources of a sentence's vector: hidden states, token ids, or a given vector. One warp makes one vector.
 #pragma once
 #include "common/arithmetic.h"
 #include "cuda/warp.cuh"
 
 namespace pychunk::cuda {
 
-// x / |x| in place, by one warp; as normalize() in csrc/vectors/similarity.cc, bit for bit. `squares` is x . x.
+// Compute x / |x| in place, by one warp, as normalize() in csrc/vectors/similarity.cc does, bit for bit. `squares` is x
+// . x.
 __device__ inline void normalize(float* x, int dim, float squares) {
   if (!is_plain(squares)) {  // rescale by a power of two, which rounds nothing
     float most = 0.0f;
@@ -21,25 +22,25 @@ __device__ inline void normalize(float* x, int dim, float squares) {
   for (int j = lane(); j < dim; j += kWarp) x[j] *= scale;
 }
 
-// Unit vectors that are there.
+// Unit vectors that are given.
 struct Given {
   __device__ void make(int64_t, float*, int) const {}
 };
 
-// Mean or first hidden state of a sentence's tokens. Reads 2 (float16) or 4 bytes a value once, writes 4 bytes a
-// dimension: with 25 tokens a sentence the states are 93 % of the bytes.
+// The mean or the first hidden state of a sentence's tokens. 2 (float16) or 4 bytes are read once for each value, and 4
+// bytes written for each dimension. With 25 tokens for each sentence, the states are 93 % of the bytes.
 template <typename T>
 struct States {
-  const uint64_t* first;  // address of each sentence's first state
-  const int32_t* tokens;  // states that count, special tokens among them
+  const uint64_t* first;  // the address of each sentence's first state
+  const int32_t* tokens;  // the states that count, including special tokens
   bool mean, unit;
 
   __device__ void make(int64_t row, float* out, int dim) const {
     pool(reinterpret_cast<const T*>(first[row]), mean ? tokens[row] : 1, out, dim);
   }
-  // Tokens are added in their order, in float32, as csrc/vectors/pooling.cc does.
+  // Add the tokens in their order, in float32, as csrc/vectors/pooling.cc does.
   __device__ void pool(const T* states, int count, float* out, int dim) const {
-    constexpr int kColumns = 4;  // of a lane at a time: so many loads a token are in flight
+    constexpr int kColumns = 4;  // of a lane at a time: this many loads are in flight for each token
     float squares = 0.0f;
     const int last = (dim + kWarp - 1) / kWarp * kWarp;
     for (int base = lane(); base < last; base += kColumns * kWarp) {
@@ -67,8 +68,9 @@ struct States {
   }
 };
 
-// Sum of the rows of an int8 table, exact in integers, scaled to unit length (csrc/vectors/embedding_bag_simd.h). Reads
-// `dim` bytes a token, from L2 where the table lies (8 MB), and writes 4 bytes a dimension.
+// The sum of rows of an int8 table, exact in integers and scaled to unit length (csrc/vectors/embedding_bag_simd.h).
+// `dim` bytes are read for each token, from the L2 cache, which holds the table (8 MB). 4 bytes are written for each
+// dimension.
 struct Bag {
   const int8_t* table;
   const int32_t* ids;

@@ -1,4 +1,5 @@
-// Sentence vectors from hidden states or token ids, and the cosines of neighbours: a warp a row, a grid that strides.
+// The kernels that make sentence vectors from hidden states or token ids, and the cosines of neighbours. A warp handles
+// a row, and the grid strides over the rows.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 #include "cuda/row.cuh"
@@ -21,7 +22,7 @@ __global__ void __launch_bounds__(kThreads, 6) pool_kernel(States<T> source, con
                 out + (chosen != nullptr ? chosen[row] : row) * dim, dim);
 }
 
-// A warp takes so many rows in turn, so that all but the first are in its cache from the turn before.
+// The number of rows that a warp handles in sequence. All but the first are then in its cache from the previous step.
 constexpr int kRowsInTurn = 8;
 
 __global__ void adjacent_cosines_kernel(const float* vectors, int64_t pairs, int dim, float* out) {
@@ -33,7 +34,7 @@ __global__ void adjacent_cosines_kernel(const float* vectors, int64_t pairs, int
   }
 }
 
-// Enough blocks to fill the device a few times over, so that its last wave is a small share.
+// Return a shape with enough blocks to fill the device a few times, so that its last wave is a small share.
 template <typename Kernel>
 Shape shape_for(Kernel kernel, int64_t warps) {
   const int64_t blocks = (warps + kWarps - 1) / kWarps,

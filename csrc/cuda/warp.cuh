@@ -1,4 +1,4 @@
-// What threads do together: warps that add in the engine's order, and teams (a block, or the whole grid) that share a
+// The cooperation of threads: warps that add in the engine's order, and teams (a block, or the whole grid) that share a
 // document.
 #pragma once
 #include <cuda_runtime.h>
@@ -24,9 +24,8 @@ constexpr int kWarps = kThreads / kWarp;
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 __device__ inline int warp_of_block() { return static_cast<int>(threadIdx.x) / kWarp; }
 
-// The upper half of the lanes is added to the lower half, five times (csrc/vectors/similarity_simd.h): the exchange
-// gives lane 0 those very sums, since an addition has the same bits either way round, and every lane the same as lane
-// 0.
+// Add the upper half of the lanes to the lower half, five times (csrc/vectors/similarity_simd.h). The exchange gives
+// lane 0 exactly these sums, and every lane the sum of lane 0, because an addition has the same bits in either order.
 __device__ inline float tree_sum(float partial) {
 #pragma unroll
   for (int half = kWarp / 2; half > 0; half /= 2) partial += __shfl_xor_sync(kAll, partial, half);
@@ -48,7 +47,8 @@ __device__ inline float largest(float value) {
   return value;
 }
 
-// a . b by one warp, in the engine's order: lane k adds the products k, k + 32, ...; reads 128 bytes of each at a time.
+// Compute a . b by one warp, in the engine's order: lane k adds the products k, k + 32, ... 128 bytes of each are read
+// at a time.
 __device__ inline float dot(const float* a, const float* b, int dim) {
   float partial = 0.0f;
   const int last = (dim + kWarp - 1) / kWarp * kWarp;  // lanes past the end add 0, as the CPU's padding does
@@ -57,7 +57,7 @@ __device__ inline float dot(const float* a, const float* b, int dim) {
   return tree_sum(partial);
 }
 
-// All blocks of a cooperative launch wait for each other; `arrivals` counts up from 0.
+// Wait until all blocks of a cooperative launch have arrived. `arrivals` counts up from 0.
 __device__ inline void grid_barrier(unsigned* arrivals) {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -70,7 +70,7 @@ __device__ inline void grid_barrier(unsigned* arrivals) {
   __syncthreads();
 }
 
-// The threads that work on one document. All of them call sync(), and see afterwards what any wrote before.
+// The threads that work on one document. All of them call sync(), and afterwards see all earlier writes.
 struct Block {
   __device__ int block() const { return 0; }
   __device__ int blocks() const { return 1; }

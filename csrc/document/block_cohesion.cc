@@ -17,16 +17,16 @@ std::string_view text_of_sentence(const Document& document, int64_t s) {
   return slice(document.text(), inside.begin, std::max(inside.begin, inside.end));
 }
 
-// The row below a table's heads: bars, dashes and colons.
+// Return whether a row is the delimiter row below a table's header rows, which has only bars, dashes and colons.
 bool is_delimiter(std::string_view row) {
   return row.find('-') != std::string_view::npos && row.find_first_not_of("|:- \t") == std::string_view::npos;
 }
 bool is_delimiter(const Document& document, int64_t s) { return is_delimiter(text_of_sentence(document, s)); }
 
-// ``` or ~~~.
+// Return whether a row opens or closes a code fence, ``` or ~~~.
 bool is_fence(std::string_view row) { return row.starts_with("```") || row.starts_with("~~~"); }
 
-// Words with which a line of code goes on with the block before it, or ends it, as closing brackets do.
+// The words with which a line of code continues the block before it or ends it, as closing brackets do.
 constexpr auto kBlockClosers = std::to_array<std::string_view>(
     {"case", "catch", "done", "elif", "else", "end", "esac", "except", "fi", "finally", "rescue", "until", "while"});
 
@@ -36,7 +36,7 @@ bool closes_block(std::string_view row) {
   return std::ranges::find(kBlockClosers, row.substr(0, stop)) != kBlockClosers.end();
 }
 
-// Columns of white space before the text of a line of code; a tab has four.
+// Return the columns of white space before the text of a line of code. A tab counts as four.
 int64_t indentation(const Document& document, int64_t s) {
   const std::string_view text = document.text();
   int64_t columns = 0, at = trim(text, document.begin(s), document.end(s)).begin;
@@ -48,8 +48,8 @@ int64_t indentation(const Document& document, int64_t s) {
   return columns;
 }
 
-// How strong the borders of lines of code [first, last) are: before definitions, which are indented least, stronger
-// than inside them; a blank line makes either one stronger.
+// Set the strength of the boundaries between lines of code [first, last). A boundary before a definition, which is
+// indented least, is stronger than one inside it. A blank line makes either one stronger.
 void break_code(const Document& document, int64_t first, int64_t last, Borders& borders) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t s = first; s < last; ++s)
@@ -63,7 +63,7 @@ void break_code(const Document& document, int64_t first, int64_t last, Borders& 
   }
 }
 
-// The words of a heading that runs into its text, as "Contraindications." in front of what they are.
+// The most words and bytes of a heading that runs into its text, such as "Contraindications." before the list of them.
 constexpr int64_t kRunInWords = 5;
 constexpr size_t kRunInBytes = 100;
 
@@ -71,7 +71,8 @@ bool runs_in(std::string_view sentence) {
   return sentence.size() <= kRunInBytes && count_words(sentence) <= kRunInWords;
 }
 
-// "Note", in a block of its own before what is noted, or before a list; of bytes that it labels, so many and more.
+// The most words of a label such as "Note", which has a block of its own before the text or the list that it labels,
+// and the fewest bytes of that text.
 constexpr int64_t kLabelWords = 3;
 constexpr size_t kLabelledBytes = 40;
 
@@ -83,12 +84,13 @@ bool labels(std::string_view sentence, std::string_view next, bool listed) {
   return is_letter(first) && !is_stop(last) && last != U',' && last != U';' && count_words(sentence) <= kLabelWords;
 }
 
-// Terms that share one definition, at most; more in a row are a list of terms without any, as a table of contents is.
+// The most terms that can share one definition. More terms in a row are a list without definitions, such as a table of
+// contents.
 constexpr size_t kTermRun = 8;
 
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
 
-// Between the sentences of one block; `row` counts from its first.
+// Return the cohesion between two sentences of one block. `row` is the row of the second one, counted from 0.
 Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   const BlockKind kind = document.kind_of(s);
   if (is_whole(kind)) return Tie::kLead;
@@ -100,8 +102,8 @@ Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   return heads ? Tie::kLead : Tie::kTrail;
 }
 
-// Between the block of the sentence before, which has `row` sentences before that one, and the next. `listed`: both are
-// terms of a list without definitions.
+// Return the cohesion between the previous sentence's block and the next block. `row` is the number of sentences that
+// the previous block has before that sentence. `listed` says that both are terms of a list without definitions.
 Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, Tie plain) {
   const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
   const auto level = [&](int64_t at) {
@@ -119,7 +121,7 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, T
   if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
       labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
     return Tie::kLead;
-  // A term without a letter, as "%%", belongs to its definition alone.
+  // A term without a letter, such as "%%", belongs to its definition alone.
   return after == BlockKind::kTerm && plain == Tie::kTrail ? Tie::kOpen : plain;
 }
 
@@ -141,8 +143,8 @@ void block_levels(const Document& document, std::vector<uint8_t>& levels) {
 void tie_blocks(const Document& document, Borders& borders) {
   const std::span<const int32_t> block = document.block_of();
   const auto is_term = [&](size_t s) { return document.kind_of(static_cast<int64_t>(s)) == BlockKind::kTerm; };
-  int64_t row = 0;                       // sentences of the block of the sentence before, before that one
-  size_t first_term = 0, last_term = 0;  // of terms in a row
+  int64_t row = 0;  // the number of sentences in the previous sentence's block before that sentence
+  size_t first_term = 0, last_term = 0;  // the bounds of a run of consecutive terms
   for (size_t s = 1; s < block.size(); ++s) {
     const auto at = static_cast<int64_t>(s);
     const bool inside = block[s] == block[s - 1];

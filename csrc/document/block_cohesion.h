@@ -1,6 +1,6 @@
-// What must not be cut apart where parsers saw blocks: a heading from what it heads, a term from its definition, a list
-// from the line that introduces it, the rows of a table and the lines of code from each other, a caption from its
-// table, an answer from its question.
+// The spans that are kept together in documents whose blocks are known. A heading stays with the text below it, a term
+// with its definition, and a list with the line that introduces it. The rows of a table, and the lines of code, stay
+// together. A caption stays with its table, and an answer with its question.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,20 +11,20 @@ namespace pychunk {
 
 class Document;
 
-// Of a sentence, kept or not, the level of the heading that it is, 0: none.
+// Return the level of the heading that a sentence is, 0 if it is none. The sentence may be removed or not.
 uint8_t block_level(const Document& document, int64_t s);
 
-// Of each sentence that is kept the level of the heading that it is, 0: none.
+// Write the heading level of each sentence to `levels`: 0 for sentences that are no headings or are removed.
 void block_levels(const Document& document, std::vector<uint8_t>& levels);
 
-// Sets ties at borders of blocks, and in blocks that stay whole, and how strong the borders of lines of code are;
-// find_ties() set the others.
+// Set the cohesion at the boundaries of blocks and inside blocks that stay whole, and the strength of the boundaries
+// between lines of code. find_ties() has set the cohesion elsewhere.
 void tie_blocks(const Document& document, Borders& borders);
 
-// How many rows of heads the table has that begins with a sentence, one or two.
+// Return the number of header rows, one or two, of the table that begins with a sentence.
 int64_t table_heads(const Document& document, int64_t first);
 
-// Whether a line of code is ``` or ~~~, which may say the language.
+// Return whether a line of code is ``` or ~~~, which may be followed by the name of the language.
 bool opens_fence(const Document& document, int64_t s);
 
 }  // namespace pychunk

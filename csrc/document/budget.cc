@@ -13,11 +13,11 @@ Group group(int64_t first, int64_t last) {
   return {static_cast<int32_t>(first), static_cast<int32_t>(last), static_cast<int32_t>(first)};
 }
 
-// Borders of sentences [first, last) by ascending cosine as a min-heap-ordered binary tree (Cartesian tree),
-// so that cutting a group of n sentences takes O(n) whatever its affinities are.
+// The boundaries of sentences [first, last) as a binary tree ordered like a min-heap by cosine (a Cartesian tree). With
+// it, cutting a group of n sentences takes O(n), whatever its affinities are.
 class BorderTree {
  public:
-  // Border b lies between sentences b and b + 1 and has affinity affinities[b].
+  // Boundary b is between sentences b and b + 1 and has affinity affinities[b].
   BorderTree(int64_t first, int64_t last, std::span<const float> affinities) : first_(first) {
     const size_t n = static_cast<size_t>(last - first - 1);
     left_.assign(n, -1), right_.assign(n, -1);
@@ -32,8 +32,8 @@ class BorderTree {
     }
     root_ = spine.front();
   }
-  // Appends the parts of [first, last) that are left when groups are cut at their lowest border until they
-  // fit; of parts whose borders are all tied, as many as fit.
+  // Append the parts of [first, last) that remain after groups are cut at their weakest boundary until they fit. If all
+  // boundaries of a part are between spans kept together, append runs of as many sentences as fit.
   void cut(int64_t last, const Limit& limit, const Filling& filling, std::vector<Group>& out) const {
     struct Part {
       int64_t first, last, border;
@@ -61,14 +61,14 @@ class BorderTree {
   std::vector<int64_t> left_, right_;
 };
 
-// Fills runs, section by section.
+// A class that fills runs, section by section.
 class Filler {
  public:
   Filler(int64_t end, const Limit& size, int64_t overlap, const Filling& filling, std::vector<Group>& groups)
       : end_(end), size_(size), overlap_(overlap), filling_(filling), groups_(groups) {}
 
   void run(int64_t first) {
-    int64_t before = first;  // where the group before begins, with what it repeats
+    int64_t before = first;  // the start of the previous group, including its overlap
     while (first < end_) {
       int64_t stop = first + 1;
       if (filling_.knows_borders()) {
@@ -85,24 +85,24 @@ class Filler {
  private:
   bool begins_run(Tie tie) const { return tie == Tie::kWall || (filling_.sections && tie == Tie::kSection); }
 
-  // How much parts a border parts: nothing in a document more than the beginning of a section.
+  // Return how strongly a boundary separates parts. Nothing inside a document is stronger than the start of a section.
   int strength(size_t border) const {
     const Break found = filling_.borders->breaks[border];
     const bool section = filling_.borders->ties[border] == Tie::kSection && found < Break::kDocument;
     return section ? 2 * static_cast<int>(Break::kPage) + 1 : 2 * static_cast<int>(found);
   }
 
-  // Returns where the last group begins, with what it repeats.
+  // Fill one run, and return the start of its last group, including the overlap.
   int64_t fill(int64_t before, int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
     if (!filling_.even || size.limit <= 0) return filled(before, first, stop, size, out).begin;
     const Filled plain = filled(before, first, stop, size, nullptr);
     Limit even = size;
     even.limit = even_limit(before, first, stop, size, plain.groups);
-    // By structure a lower limit may choose a stronger border that makes a longer group.
+    // With `by_structure`, a lower limit may choose a stronger boundary that makes a longer group.
     const bool shorter = filled(before, first, stop, even, nullptr).longest <= plain.longest;
     return filled(before, first, stop, shorter ? even : size, out).begin;
   }
-  // The least limit that makes no more groups.
+  // Return the lowest limit that makes no more groups.
   int64_t even_limit(int64_t before, int64_t first, int64_t stop, Limit size, int64_t groups) const {
     int64_t high = size.limit;
     int64_t low = std::min(high, std::max(filling_.least, ((*size.lengths)(first, stop) + groups - 1) / groups));
@@ -117,15 +117,16 @@ class Filler {
     return high;
   }
 
-  // What a section makes: how many groups, what the longest measures without what it repeats, and where the last one
-  // begins with that.
+  // The result of filling a section: the number of groups, the length of the longest one without its overlap, and the
+  // start of the last one, including its overlap.
   struct Filled {
     int64_t groups = 0, longest = 0, begin = 0;
   };
   Filled filled(int64_t before, int64_t first, int64_t stop, const Limit& whole, std::vector<Group>* out) const {
     Filled made;
     made.begin = first;
-    for (int64_t at = first, previous = before; at < stop; ++made.groups) {  // previous: where the group before begins
+    // `previous` is the start of the previous group.
+    for (int64_t at = first, previous = before; at < stop; ++made.groups) {
       int64_t start = at;
       if (overlap_ > 0 && whole.allows(at, at + 1))
         while (start > previous + 1 && (*whole.lengths)(start - 1, at) <= overlap_ && whole.allows(start - 1, at + 1))
@@ -145,20 +146,20 @@ class Filler {
     return made;
   }
 
-  // Where a group that begins at `at`, and reaches at most `reach`, ends.
+  // Return the end of a group that begins at `at` and reaches at most `reach`.
   int64_t chosen(int64_t start, int64_t at, int64_t reach, int64_t stop, const Limit& size) const {
     const int64_t best = best_border(start, at, reach, size);
     if (best == 0) return reach;
     if (!filling_.is_scrap || !filling_.is_scrap(best, stop)) return best;
-    int64_t before = best - 1;  // the last one that leaves no scrap
+    int64_t before = best - 1;  // the last boundary that leaves no short remainder
     while (before > at && filling_.is_scrap(before, stop)) --before;
     const int64_t other = before > at ? best_border(start, at, before, size) : 0;
-    // Worth it where that ends it: no scrap here, either, and all of the rest in one.
+    // The other boundary is better only if it makes no short chunk here either, and the rest fits into one chunk.
     return other > 0 && size.allows(other, stop) && !filling_.is_scrap(at, other) ? other : best;
   }
 
-  // Of the borders behind `at` up to `reach` that are not tied: the last, or by structure the strongest one that leaves
-  // the group half full; 0: none.
+  // Choose among the boundaries after `at`, up to `reach`, that are not between spans kept together. Return the last
+  // one, or with `by_structure` the strongest one that leaves the group at least half full; 0 if there is none.
   int64_t best_border(int64_t start, int64_t at, int64_t reach, const Limit& size) const {
     const Borders& borders = *filling_.borders;
     int64_t found = 0;
@@ -213,7 +214,7 @@ void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutR
 
 void join_short(std::vector<Group>& groups, const Joining& joining, std::span<const Limit> limits,
                 const Affinities& affinities) {
-  std::vector<Group> done;  // a stack: no group in it can be joined any further
+  std::vector<Group> done;  // a stack of groups that cannot be joined any further
   const auto is_short = [&](const Group& g) { return joining.is_short(g.first, g.last); };
   const bool knows = joining.knows_borders();
   const auto is_section = [&](int32_t s) {
@@ -223,7 +224,7 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
     if (knows && joining.borders->ties[static_cast<size_t>(s)] == Tie::kWall) return false;
     return joining.across_sections || !is_section(s);
   };
-  // Whether the border before the group, rather than the one behind it.
+  // Return whether the boundary before the group is the better one to join across, rather than the one after it.
   const auto before_is_better = [&](const Group& g) {
     if (is_section(g.first) != is_section(g.last)) return !is_section(g.first);
     const std::span<const float> a = affinities();
@@ -235,8 +236,8 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
   while (next < groups.size()) {
     Group current = groups[next++];
     for (;;) {
-      // The one before is short only where nothing fitted beside it. A group that has grown since may fit all the same:
-      // a word that lies across a border can have fewer tokens than its parts.
+      // The previous group is short only if nothing fitted next to it. A group that has grown since may still fit,
+      // because a word across a boundary can have fewer tokens than its parts.
       const bool short_here = is_short(current), short_before = !done.empty() && is_short(done.back());
       const bool before = !done.empty() && (short_here || short_before) && may_cross(current.first) &&
                           all_allow(limits, done.back().first, current.last);
@@ -284,7 +285,8 @@ void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t ove
     if (is_piece(current.first) || !all_allow(limits, current.first, current.last)) continue;
     if (is_wall(current.first) || is_piece(current.first - 1)) continue;
     int32_t start = current.first;
-    const int32_t least = before.overlap_first + (before.tail < 0 ? 1 : 0);  // all of the group before is no overlap
+    // An overlap never repeats the whole previous group.
+    const int32_t least = before.overlap_first + (before.tail < 0 ? 1 : 0);
     while (start > least && !is_wall(start) && !is_piece(start - 1) && lengths(start - 1, current.first) <= overlap &&
            all_allow(limits, start - 1, current.last))
       --start;

@@ -1,5 +1,5 @@
-// From a method's cuts to chunks that fit: groups of sentences, joined up to min_tokens, cut down to
-// max_tokens, begun earlier by `overlap`.
+// The step from a method's cuts to chunks that fit. Groups of sentences are joined up to `min_tokens`, cut down to
+// `max_tokens`, and extended backwards by `overlap`.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,22 +12,22 @@
 
 namespace pychunk {
 
-// Lengths of runs of sentences in one unit: sentences [i, j) measure high[j - 1] - low[i].
-// Tokens and words: low = sums before a sentence, high = sums through it. Characters: low = where a sentence
-// begins, high = where it ends without its trailing white space. Tokens are those of the run's own text, also where a
-// word lies across a border.
+// The lengths of runs of sentences in one unit. Sentences [i, j) have the length high[j - 1] - low[i]. For tokens and
+// words, `low` holds the sums before a sentence and `high` the sums through it. For characters, `low` holds the start
+// of a sentence and `high` its end without trailing white space. Tokens are counted in the run's own text, even if a
+// word crosses a boundary.
 struct Lengths {
   std::vector<int64_t> low, high;
-  const SharedWords* shared = nullptr;  // of tokens, where the sums are not enough
+  const SharedWords* shared = nullptr;  // for tokens, if the sums are not enough
   int64_t operator()(int64_t i, int64_t j) const {
     const int64_t sum = high[j - 1] - low[i];
     return shared == nullptr ? sum : sum + shared->correction(i, j);
   }
 
-  // Of tokens whose sums are only near: counts the run's own text.
+  // A function that counts the run's own text. It is set only for tokens whose sums are approximate.
   std::function<int64_t(int64_t, int64_t)> recount;
-  // Whether sentences [i, j) measure at most `limit`; counted where the sum does not decide, which a border between two
-  // sentences moves by some two tokens.
+  // Return whether sentences [i, j) measure at most `limit`. The run is counted only if its sum does not decide the
+  // answer: each boundary between two sentences changes the sum by about two tokens.
   bool within(int64_t i, int64_t j, int64_t limit) const {
     const int64_t sum = (*this)(i, j), doubt = recount ? 2 * (j - i) + 8 : 0;
     if (sum + doubt <= limit || sum - doubt > limit || !recount) return sum <= limit;
@@ -35,80 +35,83 @@ struct Lengths {
   }
 };
 
-// One limit on a run of sentences; limit <= 0 allows everything.
+// A limit on a run of sentences. `limit` <= 0 allows everything.
 struct Limit {
   const Lengths* lengths = nullptr;
   int64_t limit = 0;
   bool allows(int64_t i, int64_t j) const { return limit <= 0 || lengths->within(i, j, limit); }
 };
 
-// Sentences [first, last); those from `overlap_first` to `first` are repeated from the group before, or if there are
-// none, the end of the sentence before from byte `tail` on.
+// Sentences [first, last). Those from `overlap_first` to `first` repeat the end of the previous group. If there are
+// none, the group may instead repeat the end of the previous sentence, from byte `tail` on.
 struct Group {
   int32_t first, last, overlap_first;
   int64_t tail = -1;
 };
 
-// How much neighbouring sentences belong together (adjacent cosines, probabilities), or empty where there are no
-// vectors; called only where a choice hangs on it.
+// A function that returns how closely neighbouring sentences belong together (adjacent cosines or probabilities), or
+// nothing if there are no vectors. It is called only if a choice depends on it.
 using Affinities = std::function<std::span<const float>()>;
 
-// Whether parts [i, j) are too short to be a chunk.
+// A function that returns whether parts [i, j) are too short to be a chunk.
 using IsShort = std::function<bool(int64_t, int64_t)>;
 
-// How a run of parts is filled up to a size.
+// The options for filling a run of parts up to a size.
 struct Filling {
-  const Borders* borders = nullptr;  // null, or unknown ones: all alike
-  bool by_structure = false;         // the strongest border of the second half of what fits, in place of the last
-  bool even = false;                 // as many groups, of which the longest is as short as can be
-  bool sections = true;              // a section begins a run; else its border is only stronger than any inside one
-  int64_t least = 0;                 // of what groups are even to: the longest run that is tied
-  IsShort is_scrap = nullptr;        // for what would be left over: no scrap, if it can be
-  // What a tail of the part before a border measures, which is repeated if no whole part can be.
+  const Borders* borders = nullptr;  // null or unknown: all boundaries are alike
+  bool by_structure = false;   // cut at the strongest boundary in the second half of what fits, instead of the last one
+  bool even = false;           // make the same number of groups, with the longest as short as possible
+  bool sections = true;        // a section begins a run; otherwise its boundary is only stronger than any inside it
+  int64_t least = 0;           // the lowest limit for even groups: the longest run of spans kept together
+  IsShort is_scrap = nullptr;  // whether a remainder would be a short chunk, which is avoided if possible
+  // A function that returns the length of the tail of the part before a boundary. The tail is repeated if no whole part
+  // can be.
   std::function<int64_t(int64_t)> tail = nullptr;
   bool knows_borders() const { return borders != nullptr && borders->known(); }
 };
 
-// Greedy runs of the parts [first, last) up to `size`, each begun with as many whole ones from the end of the run
-// before as fit into `overlap` and leave room for the next one, but not all of that run, or with a tail. A part that is
-// too long stands alone. Of known borders those that are tied stay whole, unless nothing else fits, and a section
-// begins a run.
+// Fill greedy runs of the parts [first, last) up to `size`. Each run first repeats whole parts from the end of the
+// previous run, as many as fit into `overlap` and leave room for the next part. It never repeats that whole run, and
+// repeats a tail if no whole part fits. A part that is too long becomes a run by itself. If boundaries are known, spans
+// kept together stay whole unless nothing else fits, and a section begins a run.
 void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
                  std::vector<Group>& groups);
 
-// What sections are to cuts that settle_on_atoms() moves.
+// The role of sections for the cuts that settle_on_atoms() moves.
 enum class Sections : uint8_t { kIgnored, kNamed, kCut };
 
-// Moves the cuts before sentences (kEnd: none) off borders that are tied, to the nearest one on the side that the tie
-// says, and adds one at each wall. kNamed: a cut by size before a section has its heading as a reason. kCut: so has one
-// that is added before each section.
+// Move each cut (kEnd: none) that separates spans kept together to the nearest open boundary, on the side that the
+// cohesion names, and add a cut at each wall. With kNamed, a cut by size before a section gets its heading as the
+// reason. With kCut, a cut is also added before each section, with the same reason.
 void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts);
 
-// Which groups join_short() joins.
+// The groups that join_short() joins.
 struct Joining {
   IsShort is_short;
-  const Borders* borders = nullptr;  // null, or unknown ones: all alike
-  bool across_sections = false;      // where nothing else is left
+  const Borders* borders = nullptr;  // null or unknown: all boundaries are alike
+  bool across_sections = false;      // also join across sections if nothing else is left
   bool knows_borders() const { return borders != nullptr && borders->known(); }
 };
 
-// While a group is short it joins, from the left, across the border with the higher adjacent cosine
-// (without vectors: the weaker one; on a tie: to the group before it), unless the two together break a limit; then the
-// other side. Afterwards no group is too short beside one that it may join.
+// Join short groups to a neighbour, from left to right. A short group joins across the boundary with the higher
+// adjacent cosine, unless the two together exceed a limit; then it tries the other side. Without vectors, it joins
+// across the weaker boundary. If both are equal, it joins the group before it. Afterwards no group is too short next to
+// one that it may join.
 void join_short(std::vector<Group>& groups, const Joining& joining, std::span<const Limit> limits,
                 const Affinities& affinities);
 
-// Cuts groups that break `limit` at the border with the lowest adjacent cosine, the earliest on a tie, until every part
-// fits or is one sentence; without vectors, or where all that is left is tied, as fill_groups() does.
+// Cut groups that exceed `limit` at the boundary with the lowest adjacent cosine, the earliest of equal ones, until
+// every part fits or is one sentence. Without vectors, or if only spans kept together remain, cut as fill_groups()
+// does.
 void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& affinities, const Filling& filling);
 
-// The byte from which a group repeats the end of the sentence before it; -1: it repeats nothing.
+// A function that returns the byte from which a group repeats the end of the sentence before it, or -1 for none.
 using TailOf = std::function<int64_t(const Group&)>;
 
-// overlap_first of every group but the first: as many whole sentences from the end of the group before as
-// measure at most `overlap` and keep the group within the limits, but not all of that group. If there are none, a tail.
-// pieces[s] != 0: s is no sentence but a piece of one that is too long; nothing is repeated before or after it, either,
-// nor what is before a wall.
+// Set `overlap_first` of every group but the first. A group repeats as many whole sentences from the end of the
+// previous group as measure at most `overlap` and keep it within the limits, but never that whole group. If there are
+// none, it repeats a tail. If pieces[s] != 0, s is not a sentence but a piece of one that is too long. Nothing is
+// repeated before or after a piece, or across a wall.
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
                  std::span<const uint8_t> pieces, const Borders* borders, const TailOf& tail);
 

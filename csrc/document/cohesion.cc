@@ -10,7 +10,7 @@
 namespace pychunk {
 namespace {
 
-// kLower: plain but for its first letter.
+// kLower: plain, except that its first letter is lower case.
 enum class HeadingLooks : uint8_t { kNone, kLower, kPlain, kMarked };
 
 constexpr std::u32string_view kOpening = U"\"'“‘«„([{", kClosing = U"\"'”’»)]}", kBullets = U"-*+•‣◦▪–—·",
@@ -31,7 +31,7 @@ std::string_view without_last(std::string_view text) {
 }
 bool introduces(std::string_view text) { return is_one_of(kIntroducing, last_of(text)); }
 
-// Length of the tag or character reference at the start of text, 0 if there is none.
+// Return the length of the tag or character reference at the start of a text, 0 if there is none.
 size_t markup_length(std::string_view text) {
   if (text[0] == '<') {
     const size_t at = text.find_first_of("<>", 1);
@@ -46,7 +46,7 @@ size_t markup_length(std::string_view text) {
   return end > 1 && end < text.size() && text[end] == ';' ? end + 1 : 0;
 }
 
-// No letter outside of mark-up, and no more than a bare number.
+// Return whether a text has no letter outside mark-up, and holds no more than a bare number.
 bool is_scrap(std::string_view text) {
   bool digits = false;
   int64_t characters = 0;
@@ -68,7 +68,7 @@ bool has_digit(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A digit that is none of a year's four.
+// Return whether a text has a digit that is not part of a four-digit year.
 bool has_quantity(std::string_view text) {
   const auto is_ascii_digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
   for (size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +80,7 @@ bool has_quantity(std::string_view text) {
   return false;
 }
 
-// Length of what numbers a line: "2", "2.1.", "#3:", "b)", with white space behind it; 0 if nothing does.
+// Return the length of a line's number ("2", "2.1.", "#3:", "b)") with the white space after it, 0 if it has none.
 int64_t number_length(std::string_view text) {
   const auto at = [&](size_t i) { return i < text.size() ? text[i] : '\0'; };
   const auto is_ascii_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -108,7 +108,7 @@ bool has_bullet(std::string_view text) {
          space_length(text, first.length) > 0;
 }
 
-// A statement, as "Not for children."
+// Return whether a text begins with a negation, as the statement "Not for children." does.
 bool begins_with_negation(std::string_view text) {
   for (const std::string_view word : {std::string_view("Not"), std::string_view("Не")}) {
     const auto size = static_cast<int64_t>(word.size());
@@ -117,7 +117,7 @@ bool begins_with_negation(std::string_view text) {
   return false;
 }
 
-// Words of a text are no fewer.
+// Return a number of words that the text has at least.
 int64_t least_words(std::string_view text) {
   int64_t words = 1;
   for (size_t i = 1; i < text.size(); ++i) words += text[i - 1] == ' ' && text[i] != ' ';
@@ -129,12 +129,12 @@ struct Looks {
   int64_t words = 0;
 };
 
-// What a line that is one sentence looks like by itself.
+// Return what a line of one sentence looks like on its own.
 Looks looks_of(std::string_view text) {
   if (text.empty() || static_cast<int64_t>(text.size()) > kHeadingBytes) return {};
-  if (text[0] != '#' && text[0] != '=' && least_words(text) > kQuestionWords) return {};  // most of them
+  if (text[0] != '#' && text[0] != '=' && least_words(text) > kQuestionWords) return {};  // rejects most lines
   const auto size = static_cast<int64_t>(text.size()), number = number_length(text);
-  char32_t first = 0, named = 0;  // letter or digit, named: behind the number
+  char32_t first = 0, named = 0;  // first: the first letter or digit; named: the first one after the number
   bool letters = false;
   int64_t characters = 0;
   for (int64_t i = 0; i < size; ++characters) {
@@ -151,11 +151,12 @@ Looks looks_of(std::string_view text) {
   if (marks >= 1 && marks <= 6 && space_length(text, marks) > 0) return {HeadingLooks::kMarked};
   if (size > 4 && text.starts_with("==") && text.ends_with("==")) return {HeadingLooks::kMarked};
   const char32_t last = last_of(text), before_last = last_of(without_last(text));
-  // Speech ends with its stop inside, a title of a work with the stop behind it; one may also be quoted in a heading.
+  // Speech ends with its stop inside the quotation mark, the title of a work with the stop after it. A heading may also
+  // quote speech or a title.
   if (is_one_of(kOpening, first_of(text)) && (is_one_of(kClosing, last) || is_stop(last)) &&
       !(last == '.' && is_one_of(kClosing, before_last)))
     return {};
-  if (text[0] == kCell || has_bullet(text)) return {};  // a row of a table, an item
+  if (text[0] == kCell || has_bullet(text)) return {};  // a row of a table, or a list item
   const int64_t words = count_words(text);
   if (is_stop(last)) {
     if (!is_one_of(U".?!…", last) || is_stop(before_last)) return {};
@@ -179,7 +180,7 @@ class TieFinder {
       checkpoint_each(s, 4096);
       inside_[static_cast<size_t>(s)] = trim(text_, starts_[static_cast<size_t>(s)], end(s));
       const std::string_view own = sentence(s);
-      const bool word = !own.empty() && is_ascii_letter(own[0]);  // most of them
+      const bool word = !own.empty() && is_ascii_letter(own[0]);  // true for most sentences
       scrap_[static_cast<size_t>(s)] = !word && is_scrap(own);
     }
     if (borders_.levels.empty()) {
@@ -189,7 +190,7 @@ class TieFinder {
       heading_ = borders_.levels;
     }
     borders_.ties.assign(n, Tie::kOpen);
-    bool led = false;  // the sentence before leads
+    bool led = false;  // the previous sentence belongs to what follows it
     for (int64_t s = 0; s < sentences_; ++s) {
       const Break before = border(s), after = border(s + 1);
       const std::string_view own = sentence(s);
@@ -227,27 +228,28 @@ class TieFinder {
   static bool ends_with_space(std::string_view text) {
     return !text.empty() && space_length(text, character_before(text, static_cast<int64_t>(text.size()))) > 0;
   }
-  // Begins with a mark that closes what is before: nothing of a word is behind it.
+  // Return whether a text begins with a mark that closes what precedes it: no part of a word comes directly after the
+  // mark.
   static bool begins_closed(std::string_view text) {
     if (!is_one_of(kClosing, first_of(text))) return false;
     const std::string_view rest = text.substr(static_cast<size_t>(decode_utf8(text, 0).length));
     return !is_letter_or_digit(first_of(rest));
   }
 
-  // A line: sentences [first, last), of whose text the last character is `ending`.
+  // A line: sentences [first, last), whose text ends with the character `ending`.
   struct Line {
     int64_t first, last, bytes;
     Break before;
     Looks own;
     char32_t ending;
     bool numbered, item, names_value;
-    int32_t run;            // lines that look plain, up to this one
+    int32_t run;            // the number of consecutive plain-looking lines up to this one
     bool quantity = false;  // plain, with a number
     bool single() const { return last == first + 1; }
     bool looks_plain() const { return own.looks == HeadingLooks::kPlain; }
     bool stops() const { return is_stop(ending); }
     bool introduces() const { return is_one_of(kIntroducing, ending); }
-    // Nothing that the next line goes on with: no line of a list, a title or a table.
+    // Return whether this line is complete: the next one does not continue it, as in a list, a title or a table.
     bool is_complete() const { return bytes >= kProseBytes || stops() || item || !single(); }
   };
 
@@ -265,14 +267,14 @@ class TieFinder {
       if (line.single()) line.own = looks_of(begins);
       line.names_value = line.looks_plain() && begins.find(": ") != std::string_view::npos;
       line.quantity = line.looks_plain() && has_quantity(begins.substr(static_cast<size_t>(number_length(begins))));
-      // A line that stands closer to the one above it than to this one ends a block.
+      // A line that is closer to the line above it than to this one ends a block.
       const bool in_block = !lines_.empty() && line.before < Break::kPage && line.before <= lines_.back().before;
       if (line.looks_plain()) line.run = 1 + (in_block ? lines_.back().run : 0);
       lines_.push_back(line);
     }
   }
 
-  // Twice where more lines that are one sentence and end with a full stop turn out to be text than headings.
+  // Mark the headings. A second pass follows if more of the one-sentence lines with a full stop are text than headings.
   void find_headings() {
     find_lines();
     mark_headings();
@@ -286,7 +288,8 @@ class TieFinder {
     if (statements_) mark_headings();
   }
 
-  // Lines from the last one up, as what follows decides. Lines that are scraps are looked through.
+  // Mark the headings among lines from the last one to the first, because the following line decides. Fragments are
+  // skipped when looking at neighbours.
   void mark_headings() {
     Following following;
     for (size_t i = lines_.size(); i-- > 0;) {
@@ -295,7 +298,7 @@ class TieFinder {
       const auto s = static_cast<size_t>(line.first);
       const Break after = border(line.last);
       if (line.single() && scrap_[s] && line.own.looks < HeadingLooks::kPlain) {
-        // The number of a heading, on a line of its own.
+        // The number of a heading may be on a line of its own.
         heading_[s] = after < Break::kPage && after <= line.before && heading_[static_cast<size_t>(line.last)] &&
                       has_digit(sentence(line.first));
         continue;
@@ -306,14 +309,14 @@ class TieFinder {
     }
   }
 
-  // The line that follows, and how many headings it is the first of.
+  // The following line, and the number of consecutive headings that begin with it.
   struct Following {
     const Line* line = nullptr;
     int64_t run = 0;
     bool marked = false;
   };
 
-  // Whether a line above a heading is what the section before says, rather than one more heading.
+  // Return whether a line above a heading is the content of the section before, rather than another heading.
   bool says(const Line& own, const Line* before, const Line& behind) const {
     const std::string_view text = sentence(own.first);
     const char32_t first = first_of(text);
@@ -321,7 +324,7 @@ class TieFinder {
     const bool stops = behind.ending == '.';
     if (own.ending == '.')
       return begins_with_negation(text) || (statements_ && stops && own.own.words >= kStatementWords);
-    // Where headings stop, or end with a colon.
+    // Such lines occur if the heading below ends with a stop, or introduces what follows, as a colon does.
     const bool close = before != nullptr && own.before == Break::kLine;
     return close && !own.stops() && (stops || behind.introduces());
   }
@@ -329,7 +332,7 @@ class TieFinder {
   bool is_heading(size_t i, Break after, const Following& next) const {
     const Line& own = lines_[i];
     if (own.own.looks == HeadingLooks::kMarked) return true;
-    // What stands closer to the line before than to the one behind belongs to that.
+    // A line that is closer to the previous line than to the next one belongs to the previous line.
     if (own.own.looks == HeadingLooks::kNone || next.line == nullptr || next.run >= kHeadingRun || after > own.before)
       return false;
     const Line* before = i > 0 && own.before < Break::kPage ? &lines_[i - 1] : nullptr;
@@ -340,15 +343,16 @@ class TieFinder {
     const bool introduced = before != nullptr && before->introduces();
     const bool ends = behind.stops() || behind.introduces();
     const bool prose = behind.bytes >= kProseBytes || (behind.bytes > own.bytes && ends);
-    // Numbered, and neither of its neighbours is: no item of a list.
+    // A numbered line whose neighbours are not numbered is no list item.
     const bool numbered = own.numbered && !behind.numbered && (before == nullptr || !before->numbered);
-    // Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
+    // A line that ends with a full stop is a short paragraph if blank lines separate lines.
     if (own.ending == '.' && after >= Break::kBlankLine && !(numbered && complete && prose)) return false;
-    // A longer one is text, unless far more text follows.
+    // A longer line is text, unless far more text follows it.
     if (own.ending == '.' && own.own.words > kSentenceWords &&
         !(complete && own.run == 1 && (next.run > 0 ? behind.ending != '.' : behind.bytes >= 2 * own.bytes)))
       return false;
-    // Where headings stop, a line with a quantity right above one is what the section before says: "2 tablets."
+    // A line with a quantity directly above a heading that ends with a stop is the content of the section before: "2
+    // tablets."
     if (own.ending == '.' && own.quantity && next.run > 0 && !blank && before != nullptr && before->is_complete())
       return false;
     if (own.own.looks == HeadingLooks::kLower)
@@ -359,11 +363,11 @@ class TieFinder {
       if (complete) return blank;
       return own.own.words <= kLabelWords && next.run == 0 && behind.bytes > own.bytes && before->single();
     }
-    // Behind a line that introduces it a line without a stop is an item.
+    // After a line that introduces it, a line without a stop is a list item.
     if (introduced && !own.stops() && (!prose || own.before == Break::kLine)) return false;
     if (next.marked) return apart && complete && !own.stops();
     if (next.run > 0 && says(own, before, behind)) return false;
-    // More short lines above a heading, which do not stop, are a list before it, as are two that name a value.
+    // Several short lines without a stop above a heading are a list before it, and so are two lines that name a value.
     if (next.run > 0)
       return own.ending == '.' ||
              (own.run <= kHeadingsAbove && !(own.run > 1 && own.names_value && before->names_value));
@@ -371,9 +375,9 @@ class TieFinder {
     if (complete && (behind.item || ends) && (blank || own.ending == '.')) return true;
     if (own.ending == '.' && complete && !behind.stops() && own.own.words <= kSentenceWords && !statements_)
       return true;
-    // Between lists of values what names none.
+    // A line that names no value between lists of values is a heading.
     if (blank && before != nullptr && before->names_value && behind.names_value && !own.names_value) return true;
-    // A title of short lines; where these follow without a blank line they may as well be a stanza.
+    // A line above short lines is a title. If these follow without a blank line, they could also be a stanza.
     if (blank && (numbered || (after_prose && own.run == 1 && behind.looks_plain()))) return true;
     return apart && complete;
   }

@@ -32,7 +32,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
   check_given();
 }
 
-// One for each sentence, or for each two neighbours.
+// Check that given values are one for each sentence, or one for each pair of neighbours.
 void Document::check_given() const {
   const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
     PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
@@ -51,7 +51,8 @@ void Document::check_given() const {
   const std::span<const int32_t> first = in.cuts.first[row_];
   bool good = first.empty() == (n == 0) && (first.empty() || (first.front() == 0 && first.back() < n));
   for (size_t g = 1; g < first.size(); ++g) good &= first[g] > first[g - 1];
-  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, rise, and be less than its ", n, " sentences");
+  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, increase, and be less than its ", n,
+                " sentences");
 }
 
 void Document::close() {
@@ -71,7 +72,7 @@ void Document::take_layout() {
     int64_t before = 0;
     for (size_t i = 0; i < from.size(); ++i) {
       PYCHUNK_CHECK(from[i] >= before && from[i] < to[i] && to[i] <= size && is_border(from[i]) && is_border(to[i]),
-                    what, " of document ", name(), " must rise, begin before they end and lie in its text, got ",
+                    what, " of document ", name(), " must increase, begin before they end and be inside its text, got ",
                     from[i], " to ", to[i]);
       before = to[i];
     }
@@ -97,12 +98,12 @@ void Document::take_sentences() {
     return;
   }
   sentences_.starts.assign(starts.begin(), starts.end());
-  sentences_.starts.front() = 0;  // what is before the first one belongs to it
+  sentences_.starts.front() = 0;  // text before the first sentence belongs to it
   for (size_t s = 0; s < starts.size(); ++s)
     PYCHUNK_CHECK(
         (s == 0 ? starts[s] >= 0 : starts[s] > sentences_.starts[s - 1]) && starts[s] <= size &&
             (starts[s] == size || !continues_character(static_cast<uint8_t>(text_[static_cast<size_t>(starts[s])]))),
-        "sentences of document ", name(), " must begin with a character and rise, got ", starts[s]);
+        "sentences of document ", name(), " must begin at a character and increase, got ", starts[s]);
   if (inputs_->flags.size() > 0) {
     const std::span<const uint8_t> flags = inputs_->flags[row_];
     PYCHUNK_CHECK(flags.size() == starts.size(), "document ", name(), " has ", starts.size(), " sentences but ",
@@ -160,7 +161,8 @@ int64_t Document::page_at(int64_t byte) {
   return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin();
 }
 
-// What stands in one block goes on over a page, unless pages are what the method cuts at.
+// Return whether a page begins inside a block. Text of one block continues across pages, unless the method cuts at
+// pages.
 bool Document::is_in_block(int64_t page_start) const {
   if (inputs_->plan->method->pages) return false;
   const auto block =
@@ -176,7 +178,7 @@ bool Document::turns_page(int64_t s) {
   return false;
 }
 
-// A given page may begin inside a sentence: there it becomes a sentence border.
+// Make each given page that begins inside a sentence a sentence boundary.
 void Document::cut_at_pages() {
   if (sentences() == 0) return;
   SentenceList cut;
@@ -274,7 +276,8 @@ LengthLimits Document::limits() {
   if (limits_.unit != Unit::kTokens || !plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) ||
       is_ascii())
     return limits_;
-  // Half of the characters are of several bytes, and a word has over three tokens.
+  // The tokenizer does not know the words if half of the characters have several bytes and words have over three
+  // tokens.
   const int64_t characters = count_characters(text_), bytes = static_cast<int64_t>(text_.size());
   if (2 * bytes < 3 * characters) return limits_;
   const std::span<const int64_t> counts = token_counts();
@@ -334,7 +337,7 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
 void Document::measure_characters(std::span<const int64_t> starts, Lengths& out) {
   const auto size = static_cast<int64_t>(text_.size());
   out.low.resize(starts.size()), out.high.resize(starts.size());
-  // A part of white space alone adds nothing to a run that it begins or ends.
+  // A part that is only white space adds nothing to a run that it begins or ends.
   for (size_t p = 0; p < starts.size(); ++p) {
     const Trimmed inside = trim(text_, starts[p], p + 1 < starts.size() ? starts[p + 1] : size);
     out.low[p] = inside.empty() ? -1 : characters_before(inside.begin);
@@ -392,7 +395,7 @@ int64_t Document::tokens_met() {
 }
 
 int64_t Document::fallback_tokens() {
-  if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not of another script
+  if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not in another script
   int64_t found = 0;
   for (const int32_t id : ids_) found += inputs_->fallback[static_cast<size_t>(id)];
   return found;

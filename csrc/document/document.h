@@ -1,5 +1,5 @@
-// What the methods and the budget know of one document: its sentences, their lengths and vectors, each
-// computed when first asked for and kept until the next document.
+// The properties of one document that the methods and the budget use: its sentences with their lengths and vectors.
+// Each is computed on first use and kept until the next document.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,9 +20,9 @@ namespace pychunk {
 
 class Document : private RowMaker {
  public:
-  // Begins document i of the inputs: its sentences are there afterwards. Close it (Closing) before the next.
+  // Begin document i of the inputs, and find its sentences. Close it (see Closing) before opening the next one.
   void open(const Inputs& inputs, int64_t i);
-  // Gives back what a huge document took, which would stay with the thread for good.
+  // Free the memory that a huge document took, which would otherwise stay with the thread.
   void close();
 
   int64_t row() const { return row_; }
@@ -33,60 +33,62 @@ class Document : private RowMaker {
   uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
   std::span<const int64_t> starts() const { return sentences_.starts; }
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
-  // The border before each sentence; without the plan's atoms none is tied.
+  // Return the boundaries before the sentences. Without the plan's `atoms`, no spans are kept together.
   const Borders& borders();
-  // From now on nothing crosses the border before sentence s; borders() were asked for.
+  // Let nothing cross the boundary before sentence s from now on. borders() must have been called.
   void wall_off(int64_t s) { borders_.ties[static_cast<size_t>(s)] = Tie::kWall; }
-  // Blocks that parsers saw, and of sentences the one that it lies in or behind (-1: none).
+  // Return the blocks that the parser found. block_of() returns the block that each sentence is in or after, -1 for
+  // none.
   const BlockSpans& blocks() const { return blocks_; }
   std::span<const int32_t> block_of() const { return block_of_; }
-  // What block a sentence lies in; a paragraph where none is known.
+  // Return the kind of the block that a sentence is in: a paragraph if no block is known.
   BlockKind kind_of(int64_t s) const;
   bool is_removed(int64_t s) const { return !removed_.empty() && removed_[static_cast<size_t>(s)] != 0; }
-  // Whether borders are heeded whatever the plan says.
+  // Return whether boundaries matter whatever the plan says.
   bool has_walls() const { return !removed_.empty(); }
-  // Sentence that holds byte `at`.
+  // Return the sentence that contains byte `at`.
   int64_t sentence_at(int64_t at) const;
 
-  // First bytes of its pages: the given ones, else after each form feed.
-  // Line that byte `at` lies on, from 1, by the line feeds before it; like characters_before() linear in the text.
+  // Return the line of byte `at`, from 1, by the line feeds before it. Like characters_before(), this is linear in the
+  // text. page_starts() returns the first bytes of the pages: the given ones, or else the bytes after each form feed.
   int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
   bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
-  bool turns_page(int64_t s);     // whether a given page begins between the sentence before and `s`, in no block
+  bool turns_page(int64_t s);     // whether a given page begins between sentence `s` - 1 and `s`, outside any block
 
-  // Characters before a byte, counted on from the byte that was asked for last: bytes that come nearly in order, as
-  // those of chunks do, take time linear in the text however long its sentences are.
+  // Return the number of characters before a byte, counted from the byte of the previous call. For bytes in nearly
+  // rising order, as those of chunks are, all calls take time linear in the text, however long its sentences are.
   int64_t characters_before(int64_t byte);
-  // Whether text [begin, end), without white space at its edges, has less than so many characters.
+  // Return whether text [begin, end), without white space at its edges, has fewer than `characters` characters.
   bool is_shorter(int64_t begin, int64_t end, int64_t characters) const;
 
   std::span<const int64_t> token_counts();  // of each sentence, as budgets count them
   const Lengths& lengths(Unit unit);
-  // The plan's max_tokens and min_tokens. Where they are automatic and the tokenizer does not know the words they count
-  // characters, four for a token: a Cyrillic word falls to its letters, and 200 tokens of English would be 21 words.
+  // Return the plan's max_tokens and min_tokens. Automatic limits count characters, four for a token, if the tokenizer
+  // does not know the text's words. It splits a Cyrillic word into its letters, for example, so the 200 tokens that
+  // suit English would hold only 21 words.
   LengthLimits limits();
-  // Of each sentence, with the white space around it, in the unit of limits().
+  // Return the length of each sentence, with the white space around it, in the unit of limits().
   std::span<const int64_t> limited_lengths();
-  // The same of parts [starts[i], starts[i + 1]), the last one to the text's end, of `counts` tokens each (which only
-  // tokens read); `shared` is kept where the lengths need it.
+  // Measure the parts [starts[i], starts[i + 1]), the last of which reaches the end of the text. Part i has counts[i]
+  // tokens; only the unit of tokens reads `counts`. The lengths keep a pointer to `shared` if they need it.
   void measure_parts(Unit unit, std::span<const int64_t> starts, std::span<const int64_t> counts, SharedWords& shared,
                      Lengths& out);
   void measure_characters(std::span<const int64_t> starts, Lengths& out);
-  Rows vectors();        // one row a sentence
-  Rows table_vectors();  // those that the table holds
-  // How much sentence s + 1 belongs to sentence s: probabilities (nsp, topic), else adjacent cosines; empty where the
-  // inputs give no vectors.
+  Rows vectors();        // one row for each sentence
+  Rows table_vectors();  // the vectors that the table holds
+  // Return how closely sentence s + 1 belongs to sentence s: probabilities (nsp, topic), or else adjacent cosines. It
+  // is empty if the inputs have no vectors.
   std::span<const float> affinities();
-  // pic: the vector of the given summary; null where it is made here.
+  // For pic: return the vector of the given summary, or null if the engine computes the summary.
   const float* given_summary();
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.given(); }
   bool table_encodes_text() const { return !inputs_->table_vectors.given() && inputs_->table.data != nullptr; }
 
-  // Tokens and vector of any piece of text, by the static encoder.
+  // Count the tokens of any piece of text. encode() computes its vector with the static encoder.
   int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
-  // Of sentence s, for an overlap of at most so much.
+  // Return the tail of sentence s for an overlap of at most `most`.
   Tail tail(int64_t s, Unit unit, int64_t most) const {
     return tail_of(text_, begin(s), end(s), most,
                    [&](std::string_view piece) { return measure(piece, unit, inputs_->tokenizer); });
@@ -95,12 +97,13 @@ class Document : private RowMaker {
     encode_static(piece, *inputs_->tokenizer, inputs_->table, out);
   }
 
-  // Those that were made here or given; of them, the ones flagged in the inputs, unless the document is all ASCII.
+  // Return the number of tokens that were computed or given. fallback_tokens() returns how many of them the inputs flag
+  // as fallback tokens, which is 0 for a document in ASCII.
   int64_t tokens_met();
   int64_t fallback_tokens();
 
  private:
-  int64_t name() const { return inputs_->first_row + row_; }  // as errors call it
+  int64_t name() const { return inputs_->first_row + row_; }  // the document's number in errors
   bool is_ascii();
   void tokenize();
   void take_tokens();
@@ -115,14 +118,14 @@ class Document : private RowMaker {
   int64_t row_ = 0;
   std::string_view text_;
   SentenceList sentences_;
-  bool cut_by_page_ = false;  // a given page, block or span that is left out begins inside a sentence
+  bool cut_by_page_ = false;  // a given page, block or removed span begins inside a sentence
   BlockSpans blocks_;
   std::vector<int32_t> block_of_;
   std::vector<uint8_t> removed_;
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
-  int64_t counted_byte_ = 0, counted_characters_ = 0;  // characters before a byte, the last that was asked for
-  int64_t line_byte_ = 0, lines_ = 0;                  // the same of line feeds
+  int64_t counted_byte_ = 0, counted_characters_ = 0;  // the characters before the byte of the last call
+  int64_t line_byte_ = 0, lines_ = 0;                  // the same for line feeds
   Lengths lengths_[3];
   SharedWords shared_words_;
   RowWindow vectors_;
@@ -135,7 +138,7 @@ class Document : private RowMaker {
   bool has_lengths_[3] = {};
 };
 
-// Closes a document at a scope's end, however it ends.
+// A guard that closes a document at the end of a scope, also after an exception.
 class Closing {
  public:
   explicit Closing(Document& document) : document_(document) {}

@@ -9,7 +9,7 @@
 namespace pychunk {
 namespace {
 
-// Where sentences must begin, rising.
+// Find the bytes, in rising order, at which sentences must begin.
 void find_marks(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                 std::vector<int64_t>& marks) {
   const auto size = static_cast<int64_t>(text.size());
@@ -43,12 +43,13 @@ void find_marks(std::string_view text, const BlockSpans& blocks, const RemovedSp
   marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
 }
 
-// Tags in the text of one block of source, asked for at rising bytes.
+// The tags in the text of one block of source. Bytes must be passed in rising order.
 class TagSpans {
  public:
   explicit TagSpans(std::string_view text) : text_(text) {}
   void open(int64_t start, int64_t end) { next_ = begin_ = stop_ = start, end_ = end; }
-  // Whether a byte is in a tag, behind its "<": "<" or "</", a letter, and no other "<" up to the ">".
+  // Return whether a byte is inside a tag, after its "<". A tag is "<" or "</", a letter, and no other "<" up to the
+  // ">".
   bool hold(int64_t at) {
     while (stop_ <= at && next_ < at) find();
     return begin_ < at && at < stop_;
@@ -72,7 +73,7 @@ class TagSpans {
   int64_t next_ = 0, end_ = 0, begin_ = 0, stop_ = 0;
 };
 
-// First byte of a sentence that is no white space.
+// Return the first byte of a sentence that is not white space.
 int64_t first_of_sentence(std::string_view text, std::span<const int64_t> starts, size_t s) {
   const int64_t end = s + 1 < starts.size() ? starts[s + 1] : static_cast<int64_t>(text.size());
   return trim_begin(text, starts[s], end);
@@ -91,10 +92,10 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
   int64_t block = 0;
   TagSpans tags(text);
   bool found = false, opened = false;
-  const auto mark_up_to = [&](int64_t limit) {  // marks before `limit`
+  const auto mark_up_to = [&](int64_t limit) {  // handles the marks before `limit`
     for (; next < marks.size() && marks[next] < limit; ++next) {
       const int64_t at = marks[next];
-      if (trim_begin(text, cut.starts.back(), at) == at) {  // nothing of the sentence is before it
+      if (trim_begin(text, cut.starts.back(), at) == at) {  // nothing of the sentence precedes the mark
         cut.flags.back() |= kParagraphStart;
         continue;
       }
@@ -103,7 +104,7 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
       cut.flags.push_back(kParagraphStart | flags_of_gap(slice(text, trim_end(text, 0, at), at)));
     }
   };
-  // Whether a sentence of the engine's own cannot begin there.
+  // Return whether none of the engine's own sentences can begin at a byte.
   const auto is_inside = [&](int64_t at) {
     for (; block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at; ++block) opened = false;
     if (!own || block == blocks.size() || at <= blocks.start[static_cast<size_t>(block)]) return false;

@@ -1,5 +1,5 @@
-// What parsers saw of a document beside its text: blocks (headings, lists, tables, code), and spans that are left out.
-// Their borders are borders of sentences; in a table sentences are rows, in code lines.
+// The layout that parsers found in a document: blocks (headings, lists, tables, code) and removed spans. Their
+// boundaries are sentence boundaries. Each row of a table and each line of code is a sentence.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace pychunk {
 
-// pychunk._engine.data.blocks names them in this order.
+// The kinds of blocks. pychunk._engine.data.blocks names them in this order.
 enum class BlockKind : int8_t {
   kParagraph,
   kHeading,
@@ -21,46 +21,46 @@ enum class BlockKind : int8_t {
   kCaption,
   kForm,
   kFrontMatter,
-  kTerm,  // of a definition list, a signature
+  kTerm,  // of a definition list, or a signature
 };
 constexpr int8_t kLastBlockKind = static_cast<int8_t>(BlockKind::kTerm);
 
-// Blocks of one document or of a batch: bytes [start, end) of it, rising.
+// The blocks of one document or of a batch: bytes [start, end) of it, in rising order.
 struct BlockSpans {
   std::span<const int8_t> kind;
   std::span<const int16_t> level;
   std::span<const int64_t> start, end;
-  std::span<const bool> markup;  // whether its text is source, with inline markup; empty: none is
+  std::span<const bool> markup;  // whether the block's text is source with inline markup; empty: no block's is
   int64_t size() const { return static_cast<int64_t>(start.size()); }
   bool has_markup(int64_t b) const { return !markup.empty() && markup[static_cast<size_t>(b)]; }
   BlockKind kind_of(int64_t b) const { return static_cast<BlockKind>(kind[static_cast<size_t>(b)]); }
 };
 
-// Spans of one document or of a batch that no chunk holds: bytes [start, end), rising.
+// The spans of one document or of a batch that are in no chunk: bytes [start, end), in rising order.
 struct RemovedSpans {
   std::span<const int64_t> start, end;
   int64_t size() const { return static_cast<int64_t>(start.size()); }
 };
 
-// Whether its sentences are its lines, which stay together.
+// Return whether a block's sentences are its lines, which are kept together.
 constexpr bool has_rows(BlockKind kind) {
   return kind == BlockKind::kTable || kind == BlockKind::kCode || kind == BlockKind::kFrontMatter;
 }
 
-// Whether it is one sentence, however many stops are inside.
+// Return whether a block is one sentence, however many stops are inside it.
 constexpr bool is_whole(BlockKind kind) { return kind == BlockKind::kHeading || kind == BlockKind::kTerm; }
 
-// Cuts sentences at the borders of blocks and of what is left out. With `own`, sentences that the engine split, those
-// in a heading or a term become one, those in a table or code its lines, and none begins in a tag of source. Returns
-// whether any border is new.
+// Cut sentences at the boundaries of blocks and removed spans, and return whether any boundary is new. Pass `own` for
+// sentences that the engine split. Headings and terms then become one sentence each, tables and code one for each line,
+// and no sentence begins inside a tag of source.
 bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                    SentenceList& sentences);
 
-// Of each sentence the block that it lies in or behind, -1: none; empty where there are no blocks.
+// Write the block that each sentence is in or after, -1 for none. `out` is empty if there are no blocks.
 void blocks_of_sentences(std::string_view text, std::span<const int64_t> starts, const BlockSpans& blocks,
                          std::vector<int32_t>& out);
 
-// Of each sentence whether it is left out; empty where nothing is.
+// Write whether each sentence is removed. `out` is empty if nothing is removed.
 void find_removed(std::string_view text, std::span<const int64_t> starts, const RemovedSpans& removed,
                   std::vector<uint8_t>& out);
 

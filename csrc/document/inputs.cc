@@ -4,7 +4,7 @@ namespace pychunk {
 
 namespace {
 
-// Whether vectors are asked for: by the method, or for the table.
+// Return whether vectors are needed, by the method or for the table.
 bool wants_vectors(const Plan& plan) { return plan.method->vectors || plan.chunk_vectors || plan.sentence_vectors; }
 
 bool needs_tokens(const Plan& plan) {
@@ -30,7 +30,7 @@ RemovedSpans GivenLayout::removed_of(int64_t i) const {
 }
 
 bool Inputs::counts_tokens() const {
-  // A table that encodes text is handed tokens anyway.
+  // A table that encodes text receives tokens anyway.
   const bool encodes = wants_vectors(*plan) && (table.data != nullptr || !vectors.given());
   return encodes || needs_tokens(*plan);
 }
@@ -40,7 +40,7 @@ bool Inputs::counts_pages() const { return plan->method->pages || page_starts.si
 bool Inputs::needs_vectors() const {
   if (plan->chunk_vectors || plan->sentence_vectors) return true;
   if (!plan->method->vectors || cuts.given()) return false;
-  // Adjacent cosines are all that `semantic` cuts by, unless it compares more than two sentences.
+  // `semantic` cuts by adjacent cosines alone, unless it compares more than two sentences.
   return !(plan->method->scores == Scores::kPairs && plan->window == 1 && pair_scores.size() > 0);
 }
 

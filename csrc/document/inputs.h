@@ -1,4 +1,4 @@
-// What a call works on: documents, what is known of them already, what to compute, and with what.
+// The inputs of a call: documents, known facts about them, what to compute, and what to compute it with.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace pychunk {
 
 struct TopicHead;
 
-// Rows of a matrix, ragged by document.
+// The rows of a matrix, grouped by document.
 struct RaggedRows {
   Matrix<const float> rows;
   std::span<const int64_t> offsets;
@@ -22,18 +22,18 @@ struct RaggedRows {
   Matrix<const float> operator[](int64_t i) const { return rows.slice(offsets[i], offsets[i + 1]); }
 };
 
-// What a method decided elsewhere (pychunk._engine.data.cuts.Cuts).
+// The cuts that a method outside the engine chose (pychunk._engine.data.cuts.Cuts).
 struct GivenCuts {
-  Ragged<int32_t> first;           // first sentence of each chunk, counted from its document's
-  std::span<const int8_t> reason;  // why each cut is there (CutReason), as `kind`
-  std::span<const int8_t> kind;    // one a chunk, at the offsets of `first`; empty: none has a kind
-  Ragged<float> score;             // one a sentence, or with `pairs` one for each two neighbours
+  Ragged<int32_t> first;           // the first sentence of each chunk, counted from the start of its document
+  std::span<const int8_t> reason;  // the reason for each cut (CutReason), laid out like `kind`
+  std::span<const int8_t> kind;    // one for each chunk, at the offsets of `first`; empty: no chunk has a kind
+  Ragged<float> score;             // one for each sentence, or with `pairs` one for each pair of neighbours
   bool pairs = false;
   bool given() const { return first.size() > 0; }
   bool scored_pairs() const { return pairs && score.size() > 0; }
 };
 
-// What parsers saw (document_blocks.h): of document i the entries from offsets[i] to offsets[i + 1].
+// The layout that parsers found (document_blocks.h). Document i has the entries from offsets[i] to offsets[i + 1].
 struct GivenLayout {
   BlockSpans blocks;
   RemovedSpans removed;
@@ -42,48 +42,49 @@ struct GivenLayout {
   RemovedSpans removed_of(int64_t i) const;
 };
 
-// Everything but `texts` and `plan` may be left out where the plan does not need it. All positions are bytes.
+// The inputs of one call. Everything except `texts` and `plan` may be missing if the plan does not need it. All
+// positions are bytes.
 struct Inputs {
   Texts texts;  // valid UTF-8
   const Plan* plan = nullptr;
   const WordPiece* tokenizer = nullptr;
-  Matrix<const int8_t> table;         // static encoder: one row a token id
-  std::span<const uint8_t> fallback;  // 1 for each token id that says little of a text: [UNK], single letters
-  Texts ids;                          // the caller's document ids; without them the text's hash stands in
+  Matrix<const int8_t> table;         // the static encoder: one row for each token id
+  std::span<const uint8_t> fallback;  // 1 for each token id that says little about a text: [UNK] and single letters
+  Texts ids;                          // the caller's document ids; without them the hash of the text is used
 
-  Ragged<int64_t> sentences;     // first bytes of sentences; without them the engine splits
-  Ragged<uint8_t> flags;         // their SentenceFlags; without them the white space before each says what it can
+  Ragged<int64_t> sentences;     // the first bytes of sentences; without them the engine splits
+  Ragged<uint8_t> flags;         // their SentenceFlags; without them the engine infers them from white space if it can
   Ragged<int64_t> token_counts;  // of each sentence, as budgets count them
-  // Ids of the sentences that token_counts are of, by the table's tokenizer: [token_offsets[i], token_offsets[i + 1])
-  // are those of the one whose count is token_counts.values[i].
+  // The token ids, from the table's tokenizer, of the sentences that token_counts describes. The sentence whose count
+  // is token_counts.values[i] has the ids [token_offsets[i], token_offsets[i + 1]).
   std::span<const int32_t> token_ids;
   std::span<const int64_t> token_offsets;
-  RaggedRows vectors;        // of each sentence, of unit length; beside a table they are that table's own
-  RaggedRows table_vectors;  // of the same sentences by another encoder, for the table alone
-  // How much each sentence belongs to the one before: nsp's probabilities, or adjacent cosines that a GPU computed. Or
-  // what makes the probabilities from the sentence vectors.
+  RaggedRows vectors;        // of each sentence, of unit length; if a table is given too, they are that table's
+  RaggedRows table_vectors;  // of the same sentences by another encoder, only for the table
+  // The cohesion of each sentence with the one before: nsp's probabilities, or adjacent cosines that a GPU computed.
+  // The heads compute the probabilities from sentence vectors instead.
   Ragged<float> pair_scores;
   const PairHead* pair_head = nullptr;
-  const TopicHead* topic_head = nullptr;  // of topic: from the vectors and the text
-  Texts summaries;                        // of pic, as text for the static encoder
-  Matrix<const float> summary_vectors;    // or as vectors, one row a document
-  Ragged<int64_t> page_starts;            // first bytes of pages
+  const TopicHead* topic_head = nullptr;  // for topic: from the vectors and the text
+  Texts summaries;                        // for pic, as text for the static encoder
+  Matrix<const float> summary_vectors;    // or as vectors, one row for each document
+  Ragged<int64_t> page_starts;            // the first bytes of pages
   GivenLayout layout;
   GivenCuts cuts;
 
-  int64_t first_row = 0;  // number of the batch's first document in errors and in the table
+  int64_t first_row = 0;  // the number of the batch's first document, in errors and in the table
   int threads = 1;
 
-  // Whether the table's `tokens` and `page` columns are filled.
+  // Return whether the table's `tokens` column is filled. counts_pages() says the same about its `page` columns.
   bool counts_tokens() const;
   bool counts_pages() const;
-  // Whether the table holds the tree of headings.
+  // Return whether the table holds the tree of headings.
   bool outlines() const { return plan->method->outline; }
-  // Whether sentence vectors must be there, given or by the table.
+  // Return whether sentence vectors are needed, whether they are given or come from the table.
   bool needs_vectors() const;
-  // Width of the vectors that the method sees.
+  // Return the dimension of the vectors that the method reads.
   int64_t dim() const { return vectors.given() ? vectors.rows.cols : table.cols; }
-  // What a chunk's score is the mean of.
+  // Return the kind of scores whose mean is a chunk's score.
   Scores scores() const;
 };
 

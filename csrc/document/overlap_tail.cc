@@ -10,7 +10,7 @@ namespace {
 
 constexpr bool is_wide_comma(char32_t c) { return c == 0x3001 || c == 0xFF0C || c == 0xFF1B || c == 0xFF1A; }
 
-// Whether a clause ends with the character: a comma, semicolon, colon or dash of any script.
+// Return whether a character ends a clause: a comma, semicolon, colon or dash of any script.
 constexpr bool ends_clause(char32_t c) {
   return c == ',' || c == ';' || c == ':' || c == 0x2013 || c == 0x2014 || c == 0x60C || c == 0x61B || is_wide_comma(c);
 }
@@ -20,7 +20,7 @@ constexpr bool ends_clause(char32_t c) {
 Tail tail_of(std::string_view text, int64_t begin, int64_t end, int64_t most,
              const std::function<int64_t(std::string_view)>& measure) {
   const Trimmed inside = trim(text, begin, end);
-  std::vector<int64_t> starts;  // of words, last first; each word measures 1 at least, nearly
+  std::vector<int64_t> starts;  // of words, the last one first; nearly every word measures at least 1
   const Utf8Text utf8(text);
   for (int64_t at = inside.end; at > inside.begin && static_cast<int64_t>(starts.size()) < most;) {
     const int64_t before = utf8.before(at);

@@ -1,4 +1,4 @@
-// The end of a sentence that the chunk after it repeats, where the whole sentence is more than the overlap.
+// The end of a sentence that the next chunk repeats if the whole sentence is longer than the overlap.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -6,13 +6,14 @@
 
 namespace pychunk {
 
-// Bytes [begin, the sentence's end), which measure `length`; begin < 0: none.
+// Bytes from `begin` to the end of the sentence, which measure `length`. `begin` < 0 means none.
 struct Tail {
   int64_t begin = -1, length = 0;
 };
 
-// The longest run of whole words at the end of text [begin, end) that measures at most `most`, and is not all of it; if
-// a clause begins in its first half, from there on. A word begins after white space or a comma of Chinese or Japanese.
+// Return the longest run of whole words at the end of text [begin, end) that measures at most `most`, and is not the
+// whole text. If a clause begins in the first half of that run, the tail begins with the clause. A word begins after
+// white space, or after a comma of Chinese or Japanese.
 Tail tail_of(std::string_view text, int64_t begin, int64_t end, int64_t most,
              const std::function<int64_t(std::string_view)>& measure);
 

@@ -9,21 +9,21 @@
 namespace pychunk {
 namespace {
 
-// End of the character `count` characters after `begin`, at most `end`.
+// Return the end of the character that is `count` characters after `begin`, at most `end`.
 int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count) {
   int64_t i = begin;
   for (; count > 0 && i < end; --count) i = next_border(text, i + 1, end);
   return i;
 }
 
-// Pieces of a word [begin, end) that alone is longer than the limit; the last piece begins at starts.back().
+// Split a word [begin, end) that is longer than the limit into pieces. The last piece begins at starts.back().
 void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit, const WordPiece* tokenizer,
                 std::vector<int64_t>& starts) {
-  // In tokens a first guess is the most that fits if the whole piece were one long word.
+  // In tokens, the first guess is the most that would fit if the whole piece were one long word.
   const int64_t guess = unit == Unit::kTokens ? std::max(kLongWord, limit * kCharactersPerToken) : limit;
   while (begin < end) {
     starts.push_back(begin);
-    // To the end of a cluster, unless one alone is too long.
+    // Reach to the end of a grapheme cluster, unless one cluster alone is too long.
     const auto reach = [&](int64_t count) {
       const int64_t at = advance(text, begin, end, count);
       return at < end ? cluster_border(text, begin, at) : at;

@@ -1,4 +1,4 @@
-// One sentence that is longer than a budget, in pieces that are not.
+// Splitting of one sentence that is longer than a budget into pieces that fit.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,9 @@ namespace pychunk {
 
 class WordPiece;
 
-// Cuts text [begin, end), which is longer than `limit`, into consecutive pieces that are not: at word borders
-// where a word fits, else at character borders; a single character is never cut. Appends where pieces begin.
+// Cut text [begin, end), which is longer than `limit`, into consecutive pieces that are not, and append the starts of
+// the pieces. Cuts are at word boundaries if a word fits, or else at character boundaries. A single character is never
+// cut.
 void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
                     const WordPiece* tokenizer, std::vector<int64_t>& starts);
 

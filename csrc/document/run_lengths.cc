@@ -7,8 +7,8 @@
 namespace pychunk {
 namespace {
 
-// Extent [begin, end) of the word that byte `at` lies in, both neighbours of which are looked at no further than `from`
-// and `to`; empty if none does.
+// Return the extent [begin, end) of the word that contains byte `at`, empty if no word does. Its search for neighbours
+// goes no further than `from` and `to`.
 Trimmed word_over(const WordPiece& tokenizer, std::string_view text, int64_t from, int64_t at, int64_t to) {
   bool before = false, after = false;
   int64_t begin = at, end = at;
@@ -42,7 +42,7 @@ bool SharedWords::build(const WordPiece& tokenizer, std::string_view text, std::
   const auto start = [&](int64_t s) { return s < n ? starts[static_cast<size_t>(s)] : end; };
   const auto tokens = [&](int64_t a, int64_t b) { return measure(slice(text, a, b), Unit::kTokens, &tokenizer); };
   int64_t total = 0, surplus = 0;
-  int64_t covered = 0;  // no word is looked for at the borders of parts up to here
+  int64_t covered = 0;  // boundaries of parts up to this one need no search for a word
   for (int64_t s = 0; s < n; ++s) {
     if (s == covered) total += surplus, surplus = 0;
     low[static_cast<size_t>(s)] = total;

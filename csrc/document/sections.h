@@ -1,4 +1,4 @@
-// Where headings begin sections, and how deep each lies: what chunks by headings and levels of a document both go by.
+// The sections that headings begin, with their levels. Chunking by headings and the levels of a document both use them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,27 +10,28 @@ namespace pychunk {
 
 class Document;
 
-// A section: from its heading to the next one. Its subsections are sections of their own.
+// A section, from its heading to the next one. Its subsections are sections of their own.
 struct Section {
-  int32_t first;                       // sentence
+  int32_t first;                       // the first sentence
   int32_t parent;                      // the section that it is part of; -1: none
-  int64_t heading_begin, heading_end;  // bytes
+  int64_t heading_begin, heading_end;  // in bytes
   uint8_t level;
 };
 
-// Appends the sections of a document in reading order. Among lines that only look like headings a run of them is one,
-// which begins with what leads it. Of headings that are left out, the document's title, which stands above all that is
-// kept, is one too.
+// Append the sections of a document in reading order. A run of lines that only look like headings is one section, which
+// begins with the lines that lead to it. Removed headings make no section, except the document's title if it precedes
+// all text that is kept.
 void find_sections(Document& document, std::vector<Section>& out);
 
-// Sections of k documents, and of their n sentences which ones are tied to the one before.
+// The sections of k documents, and for each of their n sentences whether it is kept together with the one before.
 struct Headings {
-  std::vector<int64_t> first, offsets;  // sentence in its document; int64[k + 1]
+  std::vector<int64_t> first, offsets;  // the sentence, counted from the start of its document; int64[k + 1]
   std::vector<uint8_t> level;
   Buffer<uint8_t> tied;
 };
 
-// The plan's method is one by headings, so that borders are known.
+// Return the sections of the documents. The plan's method must be one that cuts by headings, so that boundaries are
+// known.
 Headings headings(const Inputs& inputs);
 
 }  // namespace pychunk

@@ -57,11 +57,11 @@ Buffer<int64_t> bytes_of_characters(const Texts& texts, const Ragged<int64_t>& c
     for (const int64_t wanted : characters[i]) {
       PYCHUNK_CHECK(wanted >= character && wanted > last, what, " of document ", first_row + i,
                     " must increase and not be negative, got ", wanted, " after ", character);
-      // As many bytes as characters are missing hold at most that many; the rest is near.
+      // The next k bytes hold at most k characters, and usually nearly as many, so few steps are needed.
       while (character < wanted && byte < size) {
         const int64_t step = std::min(wanted - character, size - byte);
         character += count_characters(slice(text, byte, byte + step));
-        // A step may end inside a character, whose first byte it counted: its other bytes belong to it.
+        // A step may end inside a character whose first byte it counted. The character's other bytes belong to it.
         byte = next_border(text, byte + step, size);
       }
       PYCHUNK_CHECK(character == wanted, what, " of document ", first_row + i, " must lie in its ", character,

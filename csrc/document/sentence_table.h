@@ -1,4 +1,4 @@
-// Sentences of a batch, for what looks at them from outside the engine.
+// The sentences of a batch, for callers outside the engine.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,9 @@
 
 namespace pychunk {
 
-// Sentences of all documents, given ones and borders of given pages respected: where they begin in their document
-// (they tile it), their SentenceFlags, and doc_offsets, one more than documents.
+// The sentences of all documents, which tile them. Given sentences and boundaries of given pages are kept. `starts`
+// counts from the start of each document, `flags` holds SentenceFlags, and `doc_offsets` has one entry more than there
+// are documents.
 struct SentenceTable {
   Buffer<int64_t> starts;
   Buffer<int64_t> doc_offsets;
@@ -16,8 +17,8 @@ struct SentenceTable {
 };
 SentenceTable split(const Inputs& inputs);
 
-// Positions in characters, rising in each document, as bytes of the document. Throws std::invalid_argument, naming
-// `what` and the document, for one that is negative, no more than the one before it, or beyond the text.
+// Convert positions in characters, rising in each document, to bytes of the document. Throw std::invalid_argument,
+// which names `what` and the document, for a position that is negative, not above the previous one, or beyond the text.
 Buffer<int64_t> bytes_of_characters(const Texts& texts, const Ragged<int64_t>& characters, const char* what,
                                     int64_t first_row, int threads);
 

@@ -9,7 +9,7 @@
 namespace pychunk {
 namespace {
 
-// Up to this many pair scores are kept between the two passes; beyond, they are computed again.
+// The largest number of pair scores that are kept between the two passes. If there are more, they are computed again.
 constexpr int64_t kKeptPairs = int64_t{1} << 24;  // 64 MiB of float32
 
 }  // namespace
@@ -22,7 +22,7 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int
   first.clear();
   if (n == 0) return;
 
-  // earliest[j]: first sentence that fits into one chunk together with sentence j.
+  // earliest[j] is the first sentence that fits into one chunk together with sentence j.
   std::vector<int64_t> earliest(static_cast<size_t>(n));
   std::vector<int64_t> row(static_cast<size_t>(n) + 1);  // where the scores of pairs (., j) begin
   for (int64_t j = 0, i = 0; j < n; ++j) {
@@ -49,7 +49,7 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int
     for (int64_t i = 0; i < j - earliest[j]; ++i) total += fixed_point(s[i]);
   }
 
-  // inside[i]: `pairs` times the reward of chunk [i, j], an integer: pairs * sum(s) - count * total.
+  // inside[i] is `pairs` times the reward of chunk [i, j], an integer: pairs * sum(s) - count * total.
   std::vector<__int128> inside(static_cast<size_t>(n), 0), best(static_cast<size_t>(n) + 1, 0);
   std::vector<int64_t> from(static_cast<size_t>(n));
   for (int64_t j = 0; j < n; ++j) {

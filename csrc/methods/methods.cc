@@ -10,7 +10,7 @@
 namespace pychunk {
 namespace {
 
-// Groups that begin at sentence 0 and wherever begins(s) says so.
+// Builds groups that begin at sentence 0 and at each sentence for which begins(s) is true.
 template <typename Begins>
 void groups_where(int64_t sentences, Begins begins, std::vector<Group>& groups) {
   groups.clear();
@@ -36,11 +36,12 @@ void page(const Plan&, Document& document, Grouping& out) {
       out.groups);
 }
 
-// Of known borders where atoms stay whole, or structure counts.
+// Fills chunks up to a size. It uses the known boundaries if spans are kept together or structure counts.
 void filled(const Plan& plan, Document& document, bool by_structure, Grouping& out) {
   Filling filling{.by_structure = by_structure, .even = plan.balance, .sections = false};
   if (plan.atoms || by_structure) filling.borders = &document.borders();
-  // Every group of a section asks for what would be left of it: the white space at its end is looked through once.
+  // Every group of a section checks the size of the rest, so the white space at the end of the section is measured only
+  // once.
   int64_t last = -1, end = 0;
   if (plan.min_characters > 0)
     filling.is_scrap = [&](int64_t i, int64_t j) {
@@ -55,7 +56,7 @@ void fixed(const Plan& plan, Document& document, Grouping& out) { filled(plan, d
 
 void recursive(const Plan& plan, Document& document, Grouping& out) { filled(plan, document, true, out); }
 
-// Maximal runs of equal label.
+// Groups maximal runs of sentences with the same label.
 void pic(const Plan& plan, Document& document, Grouping& out) {
   const Rows vectors = document.vectors();
   const float* summary = document.given_summary();
@@ -80,7 +81,7 @@ void pic(const Plan& plan, Document& document, Grouping& out) {
       [&](int64_t s) { return labels[static_cast<size_t>(s)] != labels[static_cast<size_t>(s - 1)]; }, out.groups);
 }
 
-// nsp, too: the affinities are then probabilities.
+// Serves nsp, too; the affinities are then probabilities.
 void semantic(const Plan& plan, Document& document, Grouping& out) {
   thread_local std::vector<float> windowed;
   thread_local std::vector<int8_t> cut;
@@ -95,7 +96,7 @@ void semantic(const Plan& plan, Document& document, Grouping& out) {
   groups_where(document.sentences(), [&](int64_t s) { return cut[static_cast<size_t>(s - 1)] != 0; }, out.groups);
 }
 
-// Groups that begin at the rising `first`.
+// Builds groups that begin at the increasing sentences `first`.
 void groups_from(int64_t sentences, std::span<const int32_t> first, std::vector<Group>& groups) {
   size_t next = 0;
   groups_where(
@@ -135,7 +136,7 @@ constexpr Method structure_by(bool vectors, bool pairs, bool topics) {
           .sized = true,
           .outline = true};
 }
-// In the order of Within.
+// The entries are in the order of Within.
 constexpr Method kStructures[] = {structure_by(false, false, false), structure_by(true, false, true),
                                   structure_by(true, false, false), structure_by(false, true, false)};
 
@@ -154,7 +155,7 @@ constexpr Method kMethods[] = {
     {.name = "topic", .group = topic, .tokens = true, .vectors = true, .topics = true, .scores = Scores::kPairs},
 };
 
-// Groups, labels and scores that were made elsewhere, checked before.
+// Takes groups, labels and scores that the caller computed and has checked.
 void take(const GivenCuts& cuts, int64_t row, Document& document, Grouping& out) {
   const std::span<const int32_t> first = cuts.first[row];
   for (size_t g = 0; g < first.size(); ++g) {

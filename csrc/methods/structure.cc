@@ -10,7 +10,8 @@
 namespace pychunk {
 namespace {
 
-// Cuts by topics make as few chunks of less than this share of one as can be: some 64 of 200 tokens, as `topic` has it.
+// Cuts by topics avoid chunks shorter than this fraction of the size (1 / kShortPart). `topic` likewise has 64 of 200
+// tokens.
 constexpr int64_t kShortPart = 3;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 
@@ -68,7 +69,8 @@ class Structurer {
     out_.groups.push_back({from, static_cast<int32_t>(last), from});
   }
 
-  // A heading parts its section from what is before it, unless it is a subsection's and follows its section's heading.
+  // A heading separates its section from the text before. The heading of a subsection that directly follows its
+  // section's heading does not.
   void part_sections() {
     begins_section_.assign(static_cast<size_t>(sentences_), 0);
     const std::vector<Section>& sections = out_.outline.sections;
@@ -79,9 +81,9 @@ class Structurer {
   }
   bool begins_section(int64_t s) const { return begins_section_[static_cast<size_t>(s)] != 0; }
 
-  // Sections that fit into one chunk share it. One that does not, or leaves the parent of what the chunk begins with,
-  // begins the next if the chunk is half full; else it is cut together with what is there. The last part of a section
-  // that was cut is shared like a section.
+  // Sections that fit into one chunk share it. One that does not fit, or is outside the parent of the chunk's first
+  // section, begins the next chunk if this chunk is half full. Otherwise both are cut as one. The last part of a
+  // section that was cut is shared like a section.
   void share(int64_t first, int64_t last) {
     int64_t begin = first;
     for (int64_t section = first, end = first + 1; section < last; section = end++) {
@@ -98,7 +100,7 @@ class Structurer {
     }
     pack(begin, last, plan_.balance);
   }
-  // Whether the section that begins with a sentence is in none that the section of an earlier sentence is in.
+  // Returns whether sentence s begins a section that is outside the parent of the section of sentence `from`.
   bool leaves(int64_t from, int64_t s) const {
     const int64_t before = out_.outline.section_at(from);
     return before >= 0 && section(out_.outline.section_at(s)).parent < section(before).parent;
@@ -115,8 +117,8 @@ class Structurer {
     }
   }
 
-  // Units: what is tied, and the items of a list. Where one is too long, coarse borders are cut first: of items, terms,
-  // rows and lines.
+  // Builds units: spans that are kept together, and whole lists. In a unit that is too long, coarse boundaries are cut
+  // first: those of items, terms, rows and lines.
   void glue() {
     borders_.breaks = known_.breaks;
     borders_.ties.assign(static_cast<size_t>(sentences_), Tie::kOpen);
@@ -141,9 +143,9 @@ class Structurer {
     }
   }
 
-  // Units of one section, or of the part of it that walls leave.
+  // Packs the units of one section, or of the part of it between walls.
   void pack(int64_t first, int64_t last, bool even) {
-    int64_t begin = first;  // of what was not packed yet
+    int64_t begin = first;  // start of what is not yet packed
     for (int64_t unit = first, end = first + 1; unit < last; unit = end++) {
       while (end < last && is_glued(end)) ++end;
       if (end - unit == 1 || size_.allows(unit, end)) continue;
@@ -156,7 +158,7 @@ class Structurer {
     }
     if (begin < last) put_together(begin, last, even);
   }
-  // Whole units [first, last), of which only single sentences may be too long.
+  // Packs whole units [first, last), of which only single sentences may be too long.
   void put_together(int64_t first, int64_t last, bool even) {
     if (plan_.within == Within::kSize || size_.allows(first, last)) {
       fill(first, last, true, even);
@@ -168,8 +170,8 @@ class Structurer {
       out_.groups.insert(out_.groups.end(), parts.begin(), parts.end());
     }
   }
-  // As few short chunks as can be, and of these the least sum of affinities that are cut. What is measured are sums
-  // over units, so that a chunk may be too long where a word lies across their border.
+  // Cuts into as few short chunks as possible, and among these cuts takes the lowest sum of affinities. Lengths are
+  // sums over units, so a chunk may be too long if a word crosses their boundary.
   void part_by_topics(int64_t first, int64_t last, bool even) {
     std::vector<int32_t> units, parts;
     std::vector<int64_t> lengths;
@@ -194,7 +196,8 @@ class Structurer {
       }
     }
   }
-  // Those of the document; sentences of one unit belong together more than any two others do.
+  // Returns the affinities of the document. Sentences of one unit have infinite affinity, so that they are separated
+  // last.
   std::span<const float> affinities() {
     if (affinities_.empty()) {
       const std::span<const float> own = document_.affinities();
@@ -204,7 +207,8 @@ class Structurer {
     }
     return affinities_;
   }
-  // A table whose first rows do not fit together with what is above them is cut behind its head, not inside it.
+  // Cuts a table after its header rows, not inside them, if its first rows do not fit into one chunk with the text
+  // above.
   void open_heads(int64_t first, int64_t last) {
     for (int64_t begin = first, end = first + 1; begin < last; begin = end++) {
       while (end < last && is_glued(end)) ++end;
@@ -213,7 +217,7 @@ class Structurer {
         borders_.ties[static_cast<size_t>(row)] = Tie::kOpen;
     }
   }
-  // Lines of code are cut at the strongest borders.
+  // Returns whether [first, last) has a block of code. Code is cut at the strongest boundaries.
   bool holds_code(int64_t first, int64_t last) const {
     while (first < last && document_.kind_of(first) != BlockKind::kCode) ++first;
     return first < last;
@@ -237,7 +241,8 @@ class Structurer {
   Limit size_;
   int64_t sentences_;
   Borders borders_;
-  std::vector<CutReason> walls_;  // of each sentence, why nothing crosses the border before it; kEnd: something may
+  // For each sentence, the reason why no chunk crosses the boundary before it. The value kEnd means that one may.
+  std::vector<CutReason> walls_;
   std::vector<uint8_t> begins_section_, coarse_;
   std::vector<float> affinities_;
 };

@@ -1,4 +1,5 @@
-// Chunks by headings: sections, in them units that belong together, packed up to a size. And the tree that they make.
+// Chunks by headings, and the tree that they form. Each section consists of units that belong together, which are
+// packed up to a size.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,13 +12,15 @@ struct Plan;
 class Document;
 struct Grouping;
 
-// Of one document: its sections in reading order, and the first sentence of each unit.
+// The structure of one document: its sections in reading order, and the first sentence of each unit.
 struct Outline {
   std::vector<Section> sections;
   std::vector<int32_t> units;
-  // The section that a sentence is in, not in one of its subsections; -1: it is before all of them.
+  // Returns the section that contains a sentence directly, not in a subsection, or -1 if the sentence precedes all
+  // sections.
   int64_t section_at(int64_t sentence) const;
-  // The innermost section that sentences [first, last) are all in, or in a subsection of; -1: there is none.
+  // Returns the innermost section that contains all sentences [first, last), directly or in subsections, or -1 if there
+  // is none.
   int64_t common_section(int64_t first, int64_t last) const;
   void clear() { sections.clear(), units.clear(); }
 };

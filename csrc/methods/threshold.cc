@@ -16,7 +16,7 @@ double percentile(std::vector<double>& values, double percent) {
   if (below + 1 == values.size()) return low;
   const double high = *std::min_element(values.begin() + below + 1, values.end());
   const double t = position - static_cast<double>(below), gap = high - low;
-  return t >= 0.5 ? high - gap * (1.0 - t) : low + gap * t;  // as NumPy does, so that both ends are exact
+  return t >= 0.5 ? high - gap * (1.0 - t) : low + gap * t;  // as in NumPy, so that both ends are exact
 }
 
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels) {
@@ -50,7 +50,7 @@ void cut_below(std::span<const float> scores, ThresholdKind kind, double paramet
   for (size_t i = 0; i < n; ++i) wide[i] = static_cast<double>(fixed_point(scores[i])) * kFixedPointUnit;
   std::vector<double> values = wide;
   if (kind == ThresholdKind::kGradient) {
-    if (n < 2) {  // two sentences have no gradient; LangChain keeps them apart
+    if (n < 2) {  // two sentences have no gradient; LangChain separates them
       cut[0] = 1;
       return;
     }

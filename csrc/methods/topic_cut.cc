@@ -9,7 +9,7 @@
 namespace pychunk {
 namespace {
 
-// What a partition is worth: fewer short chunks come first, then a greater sum.
+// The value of a partition: fewer short chunks come first, then a larger sum.
 struct Worth {
   int64_t short_chunks = 0, sum = 0;
   bool operator>(const Worth& other) const {
@@ -17,7 +17,7 @@ struct Worth {
   }
 };
 
-// The best of a window of rising numbers, of equals the first, as the window moves on; `worth` is by number.
+// The best element of a sliding window of increasing indices, and the first of equal ones. `worth` is indexed by them.
 class WindowBest {
  public:
   explicit WindowBest(const std::vector<Worth>& worth) : worth_(worth) {}
@@ -48,11 +48,11 @@ void cut_within(std::span<const float> affinities, double threshold, std::span<c
   const auto limit = static_cast<int64_t>(std::nearbyint(threshold / kFixedPointUnit));
   std::vector<int64_t> before(n + 1, 0);
   for (size_t s = 0; s < n; ++s) before[s + 1] = before[s] + tokens[s];
-  // opened[s]: of the best partition of the sentences before s, and the cut at s.
+  // opened[s] is the value of the best partition of the sentences before s, including the cut at s.
   std::vector<Worth> opened(n);
   std::vector<int32_t> from(n + 1, 0);
   WindowBest enough(opened), few(opened);  // chunks [i, j) of at least `least` tokens, and of fewer
-  int32_t longest = 0, next = 0;           // the first i that `most` allows; the first that is not in `enough`
+  int32_t longest = 0, next = 0;           // the first i that `most` allows; the first i that is not in `enough`
   Worth best;
   for (size_t j = 1; j <= n; ++j) {
     checkpoint_each(static_cast<int64_t>(j), 1024);

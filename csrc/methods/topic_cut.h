@@ -1,4 +1,5 @@
-// Where to cut by scores of gaps, where chunks have least and most lengths: a dynamic programme over whole documents.
+// The cuts at the best gap scores, within limits on the lengths of chunks. A dynamic programme over the whole document
+// finds them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,11 +7,14 @@
 
 namespace pychunk {
 
-// First sentences of the chunks of n sentences: of all partitions into chunks of at most `most` tokens (0: any; a
-// longer sentence stands alone) those with the fewest chunks under `least`, and of these the one with the greatest sum
-// over its cuts of threshold - affinities[s - 1], where s is the first sentence after the cut. Without limits that is a
-// cut wherever the affinity is under the threshold. On a tie the last chunk is the longest one, and so on forwards.
-// Scores are fixed point, so that sums are exact. tokens[s] are those of sentence s. Time and memory are linear.
+// Writes the first sentences of the chunks of n sentences. It considers all partitions into chunks of at most `most`
+// tokens (0: no limit). A longer sentence is a chunk of its own. First it minimizes the number of chunks shorter than
+// `least`. Then it maximizes the sum over cuts of threshold - affinities[s - 1], where s is the first sentence after
+// the cut. Without limits, this cuts wherever the affinity is below the threshold.
+//
+// Of equal partitions it takes the one with the longest last chunk, then the longest one before that, and so on. Scores
+// are fixed-point numbers, so sums are exact. tokens[s] is the number of tokens of sentence s. Time and memory are
+// linear in n.
 void cut_within(std::span<const float> affinities, double threshold, std::span<const int64_t> tokens, int64_t least,
                 int64_t most, std::vector<int32_t>& first);
 

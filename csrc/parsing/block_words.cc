@@ -14,7 +14,7 @@
 namespace pychunk {
 namespace {
 
-// Runs of digits beyond ASCII, first and how many: Python's str.isdigit with Unicode 14.
+// Runs of digits beyond ASCII, as (first, count), of Python's str.isdigit with Unicode 14.
 struct DigitRun {
   uint32_t first, count;
 };
@@ -50,7 +50,7 @@ class Marks {
     }
   }
   bool has(char32_t c) const { return c < 0x80 ? ascii_[c] : std::ranges::find(others_, c) != others_.end(); }
-  // A word without those at its edges.
+  // Return a word without these characters at its edges.
   std::string_view strip(std::string_view word) const {
     auto begin = int64_t{0}, end = static_cast<int64_t>(word.size());
     while (begin < end) {
@@ -71,7 +71,7 @@ class Marks {
   std::vector<char32_t> others_;
 };
 
-// How many characters a word of nothing but digits has; 0 of others.
+// Return the number of characters of a word that has only digits, or 0 for other words.
 int64_t digits_of(std::string_view word) {
   int64_t count = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(word.size()); ++count) {
@@ -92,7 +92,8 @@ void split_words(std::string_view text, std::vector<std::string_view>& out) {
   }
 }
 
-// How many words are written without a space: 1, but in scripts that have none, whose letters take three bytes or more.
+// Return the number of words in a run without spaces. It is 1 except in scripts without spaces, whose letters take
+// three bytes or more.
 int64_t words_in(std::string_view run) {
   const bool spaced = std::ranges::none_of(run, [](char c) { return static_cast<uint8_t>(c) >= 0xE0; });
   return spaced ? 1 : words_of_run(run);
@@ -129,7 +130,7 @@ BlockWords block_words(const Texts& texts, const BlockWordOptions& options) {
       const std::string_view bare = marks.strip(words[static_cast<size_t>(i)]);
       const int64_t digits = digits_of(bare);
       const uint32_t hash = digits > 0 ? crc32_of(std::string(static_cast<size_t>(digits), '0')) : crc32_of(bare);
-      if (hash != 0) out.hashes.push_back(hash);  // 0 is that of nothing
+      if (hash != 0) out.hashes.push_back(hash);  // 0 is the hash of an empty word
     }
     out.hashed.push_back(static_cast<int64_t>(out.hashes.size() - before));
   }

@@ -1,5 +1,5 @@
-// The words of blocks, as a model of noise sees them: pychunk/_engine/reference/parsing/block_words.py
-// has the same in Python.
+// The words of blocks, as the model of noise reads them. pychunk/_engine/reference/parsing/block_words.py does the same
+// in Python.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,19 +10,19 @@
 namespace pychunk {
 
 struct BlockWordOptions {
-  std::string_view stop_words;  // one a line
-  std::string_view marks;       // characters that are no part of a word at its edges
+  std::string_view stop_words;  // one per line
+  std::string_view marks;       // characters that are stripped from the edges of words
   int64_t first, last;          // words of a longer block that are hashed
 };
 
-// Of each block; hashes[i] is one of the words that `hashed` counts, block by block.
+// The words of each block. hashes[i] is one of the words that `hashed` counts, block by block.
 struct BlockWords {
   std::vector<int64_t> words, stops, hashed;
-  std::vector<uint8_t> ends_sentence;  // whether its last character does
-  std::vector<uint32_t> hashes;        // CRC-32 of words without marks; numbers as so many zeros
+  std::vector<uint8_t> ends_sentence;  // whether its last character ends a sentence
+  std::vector<uint32_t> hashes;        // CRC-32 of words without marks; each digit of a number is a zero
 };
 
-// Of texts in lower case, valid UTF-8.
+// Return the words of texts in lower case and valid UTF-8.
 BlockWords block_words(const Texts& texts, const BlockWordOptions& options);
 
 }  // namespace pychunk

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
 
-// Top bits of the bytes at p that a string may not just contain: quotes, backslashes, control characters. The lowest
-// set bit is exact; those above it may be false alarms.
+// Return the top bits of the bytes at p that end a plain run of a string: quotes, backslashes, control characters. The
+// lowest set bit is exact. Those above it may be false alarms.
 uint64_t specials(const char* p) {
   uint64_t x;
   std::memcpy(&x, p, 8);
@@ -22,7 +22,7 @@ uint64_t specials(const char* p) {
   return (((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | ((x - kOnes * 0x20) & ~x)) & kTops;
 }
 
-// Little-endian, as everywhere that pychunk runs: the lowest set bit is the first byte.
+// The byte order is little-endian on all machines that pychunk supports, so the lowest set bit is the first byte.
 int first_byte(uint64_t bits) { return __builtin_ctzll(bits) / 8; }
 
 struct Failure {
@@ -30,15 +30,15 @@ struct Failure {
   const char* at;
 };
 
-// Reads the object of one line. Every function that returns a bool says whether all is well; where it is not, `failure`
-// holds the reason: an exception would cost more than the line.
+// The reader of one line's object. Functions that return a bool return whether they succeeded. If not, `failure` holds
+// the reason, because an exception would cost more than the line.
 class Line {
  public:
-  // `limit`: end of the bytes that may be read; those behind the line are not looked at.
+  // `limit` is the end of the bytes that may be read. Bytes after the line are read but not used.
   Line(const char* begin, const char* end, const char* limit) : at_(begin), end_(end), limit_(limit) {}
 
-  // entry(key, surrogate, column) sets the column that the value is appended to, if any, or returns what is wrong.
-  // done(column, kind, begin, end) is told of each value after it was read; begin is null for strings.
+  // entry(key, surrogate, column) sets the column to which the value is appended, if any, or returns an error. After
+  // each value, read() calls done(column, kind, begin, end), in which begin is null for strings.
   template <typename Entry, typename Done>
   bool read(Entry&& entry, Done&& done) {
     skip_space();
@@ -71,12 +71,12 @@ class Line {
     return false;
   }
 
-  // A key, its value and the white space behind it.
+  // Read a key, its value and the white space after it.
   template <typename Entry, typename Done>
   bool member(Entry& entry, Done& done) {
     if (at_ == end_ || *at_ != '"') return fail("expected a key", at_);
     key_.clear();
-    // Most keys have no escape: they are compared where they are.
+    // Most keys have no escape. These are compared in place.
     const char* begin = ++at_;
     bool surrogate = false;
     std::string_view key;
@@ -115,7 +115,7 @@ class Line {
     return true;
   }
 
-  // Past a string without escapes: where it closes; null where it has some, or ends never.
+  // Skip a string without escapes and return its closing quote, or null if it has escapes or does not end.
   const char* plain_string() {
     for (const char* p = at_;; p += 8) {
       if (p + 8 > limit_) return nullptr;
@@ -128,7 +128,8 @@ class Line {
     }
   }
 
-  // Past the string whose opening quote was read; `out` gets it unescaped, `lone` whether it holds a lone surrogate.
+  // Skip the string whose opening quote was read. `out` receives it unescaped, `lone` whether it contains a lone
+  // surrogate.
   bool string(Values<uint8_t>* out, bool& lone) {
     for (;;) {
       const char* run = at_;
@@ -198,12 +199,13 @@ class Line {
     out.insert(out.end(), bytes, bytes + length);
   }
 
-  // Past a value that is no string, arrays and objects with all they hold: their kinds are on a stack of bits.
+  // Skip a value that is no string. Arrays and objects are skipped with their contents, and their kinds are on a stack
+  // of bits.
   bool other(JsonKind& kind) {
     if (*at_ != '{' && *at_ != '[') return scalar(kind);
     kind = *at_ == '{' ? JsonKind::kObject : JsonKind::kArray;
     int depth = 1;  // the line's own object is a level
-    // An element is due at the beginning of each turn, or, where `first`, the end of what is empty.
+    // Each turn begins at an element, or with `first`, possibly at the end of an empty array or object.
     bool first = false;
     for (;;) {
       const bool object = depth > 1 && objects_[static_cast<size_t>(depth)];
@@ -242,7 +244,7 @@ class Line {
         if (!take(next, kEndsInObject)) return false;
         closed = next == (objects_[static_cast<size_t>(depth)] ? '}' : ']');
         if (closed) continue;
-        if (next != ',') return fail("expected , or an end", at_ - 1);
+        if (next != ',') return fail("expected , or the end of an array or object", at_ - 1);
         break;
       }
       skip_space();
@@ -277,7 +279,7 @@ class Line {
       if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
       fine &= digits();
     }
-    return fine || fail("this is no JSON value", begin);
+    return fine || fail("this is not a JSON value", begin);
   }
 
   bool digits() {
@@ -305,8 +307,8 @@ bool is_blank(const char* begin, const char* end) {
   return std::all_of(begin, end, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
 }
 
-// Calls line(number, begin, end) for each line that is not blank and of valid UTF-8, fault(number, begin, end, byte)
-// for each that is not.
+// Call line(number, begin, end) for each line of valid UTF-8 that is not blank, and fault(number, begin, end, byte) for
+// each line of invalid UTF-8.
 template <typename OnLine, typename OnFault>
 void each_line(std::string_view data, OnLine&& line, OnFault&& fault) {
   const char *at = data.data(), *const end = at + data.size();
@@ -358,7 +360,7 @@ JsonRows read_json_lines(std::string_view data, const std::vector<std::string>& 
               if (surrogate) return nullptr;
               for (size_t i = 0; i < wanted.size(); ++i) {
                 if (wanted[i] != key) continue;
-                if (kinds[i] != 0) return "a key that is read is there twice";
+                if (kinds[i] != 0) return "a key that is read occurs twice";
                 column = &out.columns[i];
               }
               return nullptr;

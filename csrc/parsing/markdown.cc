@@ -19,59 +19,59 @@ namespace {
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 constexpr bool is_digit_of_number(char c) { return c >= '0' && c <= '9'; }
 
-// What labels and cells of tables are stripped of.
+// The characters that are stripped from labels and table cells.
 constexpr bool is_trimmed(char32_t c) {
   return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-// The column behind a space or tab at one.
+// Return the column after a space or tab at a column.
 constexpr int64_t next_column(char c, int64_t column) { return column + (c == '\t' ? 4 - column % 4 : 1); }
 
-// A line as the innermost container sees it that has looked at it.
+// A line as seen by the innermost container that has examined it.
 struct MarkdownLine {
-  int64_t start;   // first byte that is no space or tab, marks of containers included
-  int64_t text;    // first such byte behind these marks; `end` where there is none
-  int64_t end;     // where the line ends, without its break
-  int64_t indent;  // columns before `text` from the container's left edge; -1: it goes on with a quote's paragraph
-  int64_t column;  // columns left of that edge, by which tabs are told
+  int64_t start;   // first byte other than spaces and tabs, including the marks of containers
+  int64_t text;    // first such byte after these marks; `end` if there is none
+  int64_t end;     // the end of the line without its line break
+  int64_t indent;  // columns before `text` from the container's left edge; -1: it continues a quote's paragraph
+  int64_t column;  // columns to the left of that edge, which determine the width of tabs
   bool blank() const { return text >= end; }
 };
 
-// Where blocks are looked for.
+// The place in which blocks are searched.
 struct MarkdownPlace {
-  int64_t indent = 0;        // columns that a line must be indented by to belong there
-  int64_t list_indent = -1;  // the same of the list around it; -1 outside lists
+  int64_t indent = 0;        // columns by which a line must be indented to belong to it
+  int64_t list_indent = -1;  // the same of the list around it; -1 outside of lists
   int quotes = 0, lists = 0;
-  int64_t item_blocks = -1;  // blocks before the innermost list item; -1 where a quote is inside it
-  bool is_note = false;      // whether a footnote or a definition is around it, which hold none of them
+  int64_t item_blocks = -1;  // blocks before the innermost list item; -1 if a quote is inside the item
+  bool is_note = false;      // whether it is in a footnote or a definition, which cannot contain another one
   bool full() const { return quotes + lists >= kDeepest; }
   bool holds_code(const MarkdownLine& line) const { return line.indent - indent >= 4; }
 };
 
-// What a line might end, by which others begin there.
+// The kinds of open text that a line may end. The kind decides which blocks may begin there.
 enum class OpenText { kParagraph, kDefinition, kQuote, kTable, kItem };
 
 // The mark of a list item.
 struct ItemMark {
-  int64_t end = 0;  // the byte behind it; 0: there is none
+  int64_t end = 0;  // the byte after it; 0: there is none
   char sign = 0;    // its last byte
   bool first = true;
 };
 
-// A quote that is open. Its lines are told as they are asked for.
+// A quote that is open. Its lines are determined when they are needed.
 struct OpenQuote {
   MarkdownPlace outside;
   int64_t first = 0, seen = 0;  // lines [first, seen) are inside it
   bool blank = false;           // whether the last of them is blank
   bool ended = false;           // whether line `seen` is outside
   int64_t saved_from = 0;
-  std::vector<MarkdownLine> saved;  // lines [saved_from, seen) as they are outside it
+  std::vector<MarkdownLine> saved;  // lines [saved_from, seen) as seen from outside
 };
 
 class MarkdownScanner {
  public:
-  // Forgets what was before; the memory is used again.
+  // Reset the scanner for a text. The memory is reused.
   void open(std::string_view text, std::vector<MarkdownBlock>& out) {
     text_ = text, out_ = &out;
     size_ = static_cast<int64_t>(text.size());
@@ -91,12 +91,12 @@ class MarkdownScanner {
       add(BlockKind::kFrontMatter, 0, begin == mark ? 0 : begin, trimmed_end(begin, end));
       next_ = behind_break(end);
     } else {
-      feed_at_ = return_at_ = -1;  // lines are looked through again
+      feed_at_ = return_at_ = -1;  // lines are searched again
       if (mark > 0 && exists(0) && !at(0).blank()) at(0).start = 0;
     }
     blocks({});
   }
-  // Gives back what a huge document took.
+  // Release the memory that a huge document needed.
   void close() {
     forget_if_huge(ring_);
     for (OpenQuote& quote : quotes_) forget_if_huge(quote.saved);
@@ -108,7 +108,7 @@ class MarkdownScanner {
   // ---- lines ----
 
   char byte(int64_t i) const { return text_[static_cast<size_t>(i)]; }
-  // The first byte of a line that is not blank.
+  // Return the first byte of a line that is not blank.
   char head(const MarkdownLine& line) const { return byte(line.text); }
   MarkdownLine& at(int64_t i) { return ring_[static_cast<size_t>(i) & (ring_.size() - 1)]; }
 
@@ -116,7 +116,7 @@ class MarkdownScanner {
     const void* found = std::memchr(text_.data() + from, c, static_cast<size_t>(size_ - from));
     return found == nullptr ? size_ : static_cast<const char*>(found) - text_.data();
   }
-  // Where the line ends that begins at a byte, without its break.
+  // Return the end of the line that begins at a byte, without its line break.
   int64_t line_end(int64_t begin) {
     if (feed_at_ < begin) feed_at_ = find('\n', begin);
     if (return_at_ < begin) return_at_ = find('\r', begin);
@@ -131,7 +131,7 @@ class MarkdownScanner {
     return end;
   }
 
-  // Whether the document has a line i, not long before those that are read.
+  // Return whether the document has a line i, which must not be long before the lines that are read.
   bool exists(int64_t i) {
     while (made_ <= i) {
       if (next_ >= size_) return false;
@@ -151,7 +151,7 @@ class MarkdownScanner {
     ring_.swap(wider);
   }
 
-  // Whether line i is inside all open quotes.
+  // Return whether line i is inside all open quotes.
   bool has(int64_t i) { return has(i, depth_); }
   bool has(int64_t i, int depth) {
     if (depth == 0) return exists(i);
@@ -160,7 +160,7 @@ class MarkdownScanner {
       if (!has(quote.seen, depth - 1) || !take(quote)) quote.ended = true;
     return i < quote.seen;
   }
-  // Whether the next line is inside a quote; it is seen from there then.
+  // Return whether the next line is inside a quote. If so, it is changed to how the quote sees it.
   bool take(OpenQuote& quote) {
     MarkdownLine& line = at(quote.seen);
     if (line.blank()) return false;
@@ -184,11 +184,11 @@ class MarkdownScanner {
     }
     quote.saved.push_back(at(quote.seen));
   }
-  // A line without a quote's mark, and the space behind it.
+  // Remove the mark of a quote from a line, and the space after it.
   void unquote(MarkdownLine& line) const {
     int64_t first = line.text + 1, column = line.indent + 1;
     const bool spaced = first < line.end && is_blank(byte(first));
-    const bool partial = spaced && byte(first) == '\t' && (line.column + column) % 4 != 3;  // a part of the tab is left
+    const bool partial = spaced && byte(first) == '\t' && (line.column + column) % 4 != 3;  // part of the tab remains
     if (spaced && !partial) ++first, ++column;
     const int64_t edge = line.column + column + (partial ? 1 : 0);
     int64_t to = edge;
@@ -207,25 +207,25 @@ class MarkdownScanner {
   void add(BlockKind kind, int64_t level, int64_t start, int64_t end) {
     out_->push_back({start, end, kind, static_cast<int16_t>(level)});
   }
-  // Adds a block from a byte up to the last line that was passed.
+  // Add a block from a byte up to the last line that was passed.
   void leaf(BlockKind kind, int64_t level, int64_t start) {
     add(kind, level, start, trimmed_end(last_start_, last_end_));
   }
-  // The same of text, whose kind is told by what is around it.
+  // Add a block of text, whose kind depends on the containers around it.
   void text_leaf(const MarkdownPlace& place, int64_t start) {
     if (place.item_blocks == static_cast<int64_t>(out_->size())) return leaf(BlockKind::kItem, place.lists, start);
     if (place.quotes > 0) return leaf(BlockKind::kQuote, place.quotes, start);
     leaf(BlockKind::kParagraph, 0, start);
   }
 
-  // The same of a heading or a term. One in a quote or a list item ends with it, so it heads nothing after it: it is
-  // text there.
+  // Add a heading or a term. In a quote or a list item it is text, because the container ends with it or after it, so
+  // it heads no later text.
   void heading_leaf(const MarkdownPlace& place, BlockKind kind, int level, int64_t start) {
     if (place.quotes + place.lists > 0) return text_leaf(place, start);
     leaf(kind, level, start);
   }
 
-  // The blocks from line here_ on that belong to a place.
+  // Find the blocks from line here_ on that belong to a place.
   void blocks(const MarkdownPlace& place) {
     for (;;) {
       while (has(here_) && at(here_).blank()) ++here_;
@@ -262,7 +262,7 @@ class MarkdownScanner {
   }
   std::string_view rest(const MarkdownLine& line) const { return slice(text_, line.text, line.end); }
 
-  // Whether line i begins a block that ends the text before it.
+  // Return whether line i begins a block that ends the text before it.
   bool ends_text(int64_t i, const MarkdownPlace& place, OpenText open) {
     if ((open == OpenText::kParagraph || open == OpenText::kDefinition) && table_heads(i, place) > 0) return true;
     const MarkdownLine line = at(i);
@@ -297,21 +297,21 @@ class MarkdownScanner {
     if (open == OpenText::kItem) return false;
     const ItemMark mark = list_mark(line, place);
     if (mark.end == 0) return false;
-    // A list does not end a paragraph unless it begins with 1 and text.
+    // A list interrupts a paragraph only if it begins with 1 and text.
     return open != OpenText::kParagraph || line.indent < place.indent ||
            (mark.first && trimmed_end(mark.end, line.end) > mark.end);
   }
 
   // ---- leaves ----
 
-  // The level of a heading's marks, 0: it is none.
+  // Return the level of a heading's marks, or 0 if the line is no heading.
   int heading(const MarkdownLine& line) const {
     int64_t i = line.text;
     while (i < line.end && i - line.text < 7 && byte(i) == '#') ++i;
     const auto level = static_cast<int>(i - line.text);
     return level <= 6 && (i == line.end || is_blank(byte(i))) ? level : 0;
   }
-  // *, - or _, three times at least.
+  // Return whether a line consists of *, - or _, at least three times.
   bool is_thematic_break(const MarkdownLine& line) const {
     const char c = head(line);
     if (c != '*' && c != '-' && c != '_') return false;
@@ -330,7 +330,7 @@ class MarkdownScanner {
     while (i < line.end && byte(i) == c) ++i;
     return i - line.text;
   }
-  // How many marks open fenced code, 0: it is none.
+  // Return the number of marks that open fenced code, or 0 if the line opens none.
   int64_t fence(const MarkdownLine& line) const {
     const char c = head(line);
     if (c != '`' && c != '~') return 0;
@@ -355,7 +355,7 @@ class MarkdownScanner {
   void indented(const MarkdownPlace& place) {
     const MarkdownLine first = at(here_);
     int64_t start = first.start;
-    if (start == first.text)  // the indentation is a part of it
+    if (start == first.text)  // the indentation is part of it
       while (start > 0 && is_blank(byte(start - 1))) --start;
     pass();
     int64_t last_start = last_start_, last_end = last_end_;
@@ -369,7 +369,7 @@ class MarkdownScanner {
   void html(const MarkdownPlace& place, const HtmlStart& html) {
     const bool until_blank = html.rule == HtmlRule::kBlockTag || html.rule == HtmlRule::kAnyTag;
     const bool has_headings = until_blank && !html.is_table && place.quotes + place.lists == 0 && !place.is_note;
-    int64_t start = at(here_).start;  // of what is in no block yet; -1: nothing is
+    int64_t start = at(here_).start;  // the start of the text that is in no block yet; -1: there is none
     for (bool ended = false; !ended;) {
       if (start < 0) start = at(here_).start;
       const bool heads = has_headings && html_heading(start);
@@ -390,8 +390,8 @@ class MarkdownScanner {
     if (html.is_table) return leaf(BlockKind::kTable, 0, start);
     text_leaf(place, start);
   }
-  // Adds the heading that begins in line here_, if its end tag comes before a blank line, and before it what is in no
-  // block since `start`. What is behind the end tag stays to be read.
+  // Add the heading that begins in line here_, if its end tag comes before a blank line. Before it, add the text from
+  // `start` on, which is in no block yet. The text after the end tag remains to be read.
   bool html_heading(int64_t start) {
     const HeadingTag tag = heading_tag(text_, at(here_).text, at(here_).end);
     if (tag.begin < 0) return false;
@@ -421,7 +421,7 @@ class MarkdownScanner {
     line.start = line.text = end;
     return true;
   }
-  // The level that a line below a heading says, 0: it is none.
+  // Return the level of a heading with this underline, or 0 if the line is none.
   int underline(const MarkdownLine& line) const {
     const char c = head(line);
     if (c != '=' && c != '-') return 0;
@@ -446,13 +446,14 @@ class MarkdownScanner {
     text_leaf(place, start);
   }
 
-  // Adds a block of the next lines.
+  // Add a block of the next lines.
   void lines_leaf(BlockKind kind, int64_t lines) {
     const int64_t start = at(here_).start;
     for (int64_t i = 0; i < lines; ++i) pass();
     leaf(kind, 0, start);
   }
-  // How many lines the formula has that begins with line i, 0: it has no end before a blank line, or there is none.
+  // Return the number of lines of the formula that begins with line i. It is 0 if there is none, or if it does not end
+  // before a blank line.
   int64_t formula_lines(int64_t i, const MarkdownPlace& place) {
     const MarkdownLine first = at(i);
     if (head(first) != '$' && head(first) != '\\') return 0;
@@ -468,7 +469,7 @@ class MarkdownScanner {
     open = j;
     return 0;
   }
-  // How many lines of JavaScript begin here, 0: none does.
+  // Return the number of lines of JavaScript that begin here, or 0 if none do.
   int64_t module_lines(const MarkdownPlace& place) {
     const char c = head(at(here_));
     if ((c != 'i' && c != 'e') || place.quotes + place.lists > 0 || !begins_module(rest(at(here_)))) return 0;
@@ -476,7 +477,7 @@ class MarkdownScanner {
     while (has(i) && !at(i).blank()) ++i;
     return i - here_;
   }
-  // Whether the next line is a term: a line of its own, then, perhaps after a blank line, its definition.
+  // Return whether the next line is a term: a line of its own, followed by its definition, perhaps after a blank line.
   bool is_term(const MarkdownPlace& place) {
     if (place.is_note || !has(here_ + 1)) return false;
     int64_t i = here_ + 1;
@@ -502,7 +503,7 @@ class MarkdownScanner {
       note(place, line.text + 1, std::min(to - line.column, line.indent + 5));
     }
   }
-  // Passes a footnote or a definition: what is behind its mark, and all that is indented by so many columns.
+  // Read a footnote or a definition: the text after its mark, and all lines indented by at least `indent` columns.
   void note(const MarkdownPlace& place, int64_t mark_end, int64_t indent) {
     MarkdownLine& line = at(here_);
     line.text = mark_end;
@@ -513,8 +514,8 @@ class MarkdownScanner {
     blocks(inside);
   }
 
-  // How many rows of heads a table has that begins with line i, one or two; 0: none begins. The rows below a first one
-  // with bars at its beginning: of as many cells, and dashes.
+  // Return the number of head rows of the table that begins with line i, one or two, or 0 if none begins. Two head rows
+  // must begin with bars and have equally many cells. A row of dashes follows them.
   int table_heads(int64_t i, const MarkdownPlace& place) {
     if (is_table(i, place)) return 1;
     const MarkdownLine first = at(i);
@@ -523,7 +524,7 @@ class MarkdownScanner {
     if (second.blank() || head(second) != '|' || second.indent < place.indent || !is_table(i + 1, place)) return 0;
     return cells_of_header(first) == cells_of_header(second) ? 2 : 0;
   }
-  // Whether line i is a table's header: the next one has a cell of dashes for each of its cells.
+  // Return whether line i is a table's header. Then the next line has a cell of dashes for each of its cells.
   bool is_table(int64_t i, const MarkdownPlace& place) {
     if (!has(i + 1)) return false;
     const MarkdownLine& next = at(i + 1);
@@ -534,7 +535,7 @@ class MarkdownScanner {
     const int64_t cells = cells_of_dashes(next);
     return cells > 0 && cells == cells_of_header(at(i));
   }
-  // How many cells of dashes a line has and nothing else, else 0.
+  // Return the number of cells of dashes in a line, or 0 if it contains anything else.
   int64_t cells_of_dashes(const MarkdownLine& line) const {
     if (line.end - line.text < 2 || (head(line) == '-' && is_blank(byte(line.text + 1)))) return 0;
     int64_t cells = 0;
@@ -558,13 +559,13 @@ class MarkdownScanner {
       ++i;
     }
   }
-  // Whether an empty cell that ends at a bar is not the first.
+  // Return whether an empty cell that ends at a bar is not the first.
   bool begin_of_cells(const MarkdownLine& line, int64_t bar) const {
     for (int64_t i = line.text; i < bar; ++i)
       if (byte(i) == '|') return true;
     return false;
   }
-  // How many cells a row has, 0 without a bar.
+  // Return the number of cells of a row, or 0 if it has no bar.
   int64_t cells_of_header(const MarkdownLine& line) const {
     const int64_t begin = cell_begin(line), end = cell_end(begin, line.end);
     int64_t bars = 0, split = 0;
@@ -608,7 +609,7 @@ class MarkdownScanner {
     leaf(BlockKind::kTable, 0, start);
   }
 
-  // Passes a link reference definition, if there is one.
+  // Skip a link reference definition, if there is one.
   bool definition(const MarkdownPlace& place);
 
   // ---- containers ----
@@ -628,11 +629,11 @@ class MarkdownScanner {
     inside.indent = 0, inside.item_blocks = -1, ++inside.quotes;
     blocks(inside);
     --depth_;
-    // What its blocks did not want is seen from outside again.
+    // Lines that its blocks did not take are seen from outside again.
     for (int64_t i = here_; i < quote.seen; ++i) at(i) = quote.saved[static_cast<size_t>(i - quote.saved_from)];
   }
 
-  // The mark of a list item at the beginning of a line.
+  // Return the mark of a list item at the beginning of a line.
   ItemMark mark_of(const MarkdownLine& line) const {
     if (line.blank()) return {};
     int64_t i = line.text;
@@ -651,7 +652,7 @@ class MarkdownScanner {
     mark.end = i;
     return mark;
   }
-  // One that begins a list.
+  // Return the mark of a list item that begins a list.
   ItemMark list_mark(const MarkdownLine& line, const MarkdownPlace& place) const {
     const bool outside = place.list_indent >= 0 && line.indent - place.list_indent >= 4 && line.indent < place.indent;
     return outside || place.full() || place.holds_code(line) ? ItemMark{} : mark_of(line);
@@ -690,8 +691,8 @@ class MarkdownScanner {
       add(BlockKind::kItem, place.lists + 1, whole.start, trimmed_end(whole.start, whole.end));
   }
 
-  // Where the line ends that closes the front matter a document begins with; 0 without any. Blank lines may be before
-  // it if it begins with a key; `begin` is moved behind them.
+  // Return the end of the line that closes the front matter at the beginning of a document, or 0 if there is none.
+  // Blank lines may precede it if it begins with a key. Then `begin` is moved after them.
   int64_t front_matter_end(int64_t& begin) {
     const int64_t mark = begin;
     int64_t end = line_end(begin);
@@ -717,26 +718,27 @@ class MarkdownScanner {
   std::vector<MarkdownBlock>* out_ = nullptr;
   int64_t size_ = 0;
   int64_t next_ = 0;                       // first byte of the next line to be made
-  int64_t feed_at_ = -1, return_at_ = -1;  // the next of each behind the lines made, found when needed; size_: none
-  int64_t here_ = 0;                       // the line that is next to be passed
+  int64_t feed_at_ = -1, return_at_ = -1;  // the next of each after the lines made, found when needed; size_: none
+  int64_t here_ = 0;                       // the next line to be passed
   int64_t made_ = 0;                       // lines made; [here_, made_) are in the ring
   std::vector<MarkdownLine> ring_;
   int64_t last_start_ = 0, last_end_ = 0;  // the last line passed that is not empty
-  // Of each kind of formula, and each level of heading in HTML, the line before which one that begins has no end.
+  // For each kind of formula, and each level of HTML heading: a line such that none that begins before it has an end.
   std::array<int64_t, kFormulas> open_formulas_{};
   std::array<int64_t, 7> open_headings_{};
   std::array<OpenQuote, kDeepest> quotes_;
-  int depth_ = 0;  // quotes that are open
+  int depth_ = 0;  // the number of open quotes
 };
 
-// What may be a link reference definition: lines without their indentation, as one text, the next one read when it is
-// needed. Positions are bytes of the document; one behind a line's end is that of the line break, or nothing.
+// A possible link reference definition: lines without their indentation as one text. The next line is read only when it
+// is needed. Positions are bytes of the document. The position at a line's end is that of the line break, or of
+// nothing.
 class Definition {
  public:
   Definition(MarkdownScanner& scanner, const MarkdownPlace& place)
       : scanner_(scanner), place_(place), read_(scanner.here_), line_(scanner.at(read_++)) {}
 
-  // How many lines it has, 0: it is none.
+  // Return the number of its lines, or 0 if there is no definition.
   int64_t lines() {
     int64_t at = label();
     if (at >= 0) at = destination(skip(at));
@@ -746,7 +748,7 @@ class Definition {
     if (const int64_t begin = skip(at); begin > at) {
       const int64_t close = title(begin);
       if (close >= 0 && rest_is_blank(close)) return read_ - scanner_.here_;
-      if (close >= 0 && close - begin == 2) return 0;  // behind an empty title nothing else may be
+      if (close >= 0 && close - begin == 2) return 0;  // no text may follow an empty title
     }
     return plain ? read : 0;
   }
@@ -754,12 +756,12 @@ class Definition {
  private:
   static constexpr int kNone = -1;
 
-  // The byte at a position: a line feed for any break, kNone behind all that was read.
+  // Return the byte at a position: a line feed for any line break, kNone after the text that was read.
   int byte(int64_t at) const {
     if (at < line_.end) return static_cast<unsigned char>(scanner_.byte(at));
     return at == line_.end && at < scanner_.size_ ? '\n' : kNone;
   }
-  // Reads the next line, if it goes on with the definition.
+  // Read the next line, if it continues the definition.
   bool next() {
     if (!scanner_.has(read_)) return false;
     const MarkdownLine line = scanner_.at(read_);
@@ -769,7 +771,7 @@ class Definition {
     line_ = line, ++read_;
     return true;
   }
-  // The position behind a line break.
+  // Return the position after a line break.
   int64_t behind_break(int64_t at) { return next() ? line_.text : at + 1; }
 
   bool rest_is_blank(int64_t at) const { return at >= line_.end || scanner_.trimmed_end(at, line_.end) == at; }
@@ -777,7 +779,7 @@ class Definition {
     for (int c; (c = byte(at)) == ' ' || c == '\t' || c == '\n';) at = c == '\n' ? behind_break(at) : at + 1;
     return at;
   }
-  // Where the text behind "[label]:" begins, or -1.
+  // Return the beginning of the text after "[label]:", or -1.
   int64_t label() {
     bool any = false;
     int64_t at = line_.text + 1;
@@ -798,7 +800,7 @@ class Definition {
     }
     return any && byte(at) == ']' && byte(at + 1) == ':' ? at + 2 : -1;
   }
-  // Where a link's destination ends, or -1.
+  // Return the end of a link's destination, or -1.
   int64_t destination(int64_t at) const {
     if (byte(at) == '<') {
       for (++at;; ++at) {
@@ -823,7 +825,7 @@ class Definition {
     }
     return at > begin && open == 0 ? at : -1;
   }
-  // Where a title ends, or -1.
+  // Return the end of a title, or -1.
   int64_t title(int64_t at) {
     const int c = byte(at);
     if (c != '"' && c != '\'' && c != '(') return -1;
@@ -843,7 +845,7 @@ class Definition {
   MarkdownScanner& scanner_;
   const MarkdownPlace& place_;
   int64_t read_;
-  MarkdownLine line_;  // the last one read
+  MarkdownLine line_;  // the last line read
 };
 
 bool MarkdownScanner::definition(const MarkdownPlace& place) {
@@ -852,14 +854,15 @@ bool MarkdownScanner::definition(const MarkdownPlace& place) {
   return lines > 0;
 }
 
-// Not inlined: where a scanner of the thread is known to be one, its address is asked for again and again.
+// Not inlined: if the compiler knew that the scanner is a thread's own, the code would look up its address again and
+// again.
 [[gnu::noinline]] void scan(MarkdownScanner& scanner, std::string_view text, std::vector<MarkdownBlock>& out) {
   scanner.open(text, out);
   scanner.scan();
   scanner.close();
 }
 
-// Blocks in characters of their document.
+// Convert blocks from bytes to characters of their document.
 void to_characters(std::string_view text, MarkdownBlock* blocks, size_t count) {
   const uint8_t* data = as_bytes(text);
   int64_t byte = 0, character = 0;

@@ -1,16 +1,17 @@
-// Markdown to blocks: CommonMark 0.31 with GFM's tables and front matter, by lines, without the inline syntax.
+// The conversion of Markdown to blocks: CommonMark 0.31 with GFM's tables and front matter, by lines, without the
+// inline syntax.
 //
-// One pass, which makes lines as they are asked for and keeps those alone that may be read again. Every line is looked
-// at once for each container that is open around it, at most kDeepest of them; nothing is searched for backwards. The
-// rules read the same line at most twice, as the second line of a table and for themselves; only a link reference
-// definition reads ahead further, and what opens one of its three kinds of titles in vain is opened again by no line
-// that was read for it. So time is linear whatever the text, and memory does not grow with the document but with its
-// blocks and the longest definition.
+// The parser makes one pass. It makes lines when they are needed, and keeps only those that may be read again. It
+// examines each line once for each open container around it, of which there are at most kDeepest. It never searches
+// backwards. The rules read a line at most twice, as the second line of a table and for itself. Only a link reference
+// definition reads further ahead. If one of the three kinds of titles is opened in vain, no line read for it opens that
+// kind again. Therefore the time is linear for every text. Memory grows with the blocks and the longest definition, not
+// with the document.
 //
-// Floor: each byte is read once to find the end of its line and once to count characters, 2 bytes moved for each byte
-// of text. Beside that each line takes some 60 ns: one core reads 0.34 GB/s of lines of 20 bytes with all kinds of
-// blocks (bench/stages/test_bench_markdown.py), 0.45 GB/s of the Markdown of installed packages (40 bytes a line)
-// and 1.1 GB/s of wrapped prose; markdown-it-py 0.001.
+// Floor: each byte is read once to find the end of its line and once to count characters, which moves 2 bytes for each
+// byte of text. In addition, each line takes some 60 ns. One core reads 0.34 GB/s of lines of 20 bytes with all kinds
+// of blocks (bench/stages/test_bench_markdown.py). It reads 0.45 GB/s of the Markdown of installed packages (40 bytes a
+// line), and 1.1 GB/s of wrapped prose. The package markdown-it-py reads 0.001 GB/s.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -22,21 +23,23 @@
 
 namespace pychunk {
 
-// Quotes and list items inside one another; what is deeper is text.
+// The most nested quotes and list items. Deeper ones are text.
 constexpr int kDeepest = 32;
 
-// A leaf (pychunk._engine.data.blocks.Blocks): a heading, paragraph, item, table or code, with its marks and those of
-// the containers before it; without white space at its end. Thematic breaks and link reference definitions are in none.
+// A leaf (pychunk._engine.data.blocks.Blocks): a heading, paragraph, item, table or code. It includes its marks and
+// those of the containers before it, but no white space at its end. Thematic breaks and link reference definitions are
+// in no leaf.
 struct MarkdownBlock {
   int64_t start, end;
   BlockKind kind;
   int16_t level;
 };
 
-// The blocks of valid UTF-8 in bytes, appended to `out`.
+// Append the blocks of valid UTF-8, in bytes, to `out`.
 void markdown_blocks(std::string_view text, std::vector<MarkdownBlock>& out);
 
-// Of all documents, in characters of each, as arrays; document i has the blocks offsets[i] up to offsets[i + 1].
+// The blocks of all documents as arrays, in characters of each document. Document i has the blocks offsets[i] up to
+// offsets[i + 1].
 struct BlockTable {
   Buffer<int64_t> offsets;
   Buffer<int8_t> kind;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kAbsent = std::string_view::npos;
 
-// In the order of their kinds; those of TeX from the third, rising.
+// In the order of their kinds. The names of TeX's environments begin with the third, in increasing order.
 constexpr std::array<std::string_view, kFormulas> kNames{
     "$$",      "\\[",       "CD",       "Vmatrix",     "align",  "alignat",      "aligned",   "alignedat",
     "array",   "bmatrix",   "cases",    "displaymath", "dcases", "empheq",       "eqnarray",  "equation",
@@ -25,7 +25,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-// The length of "name}" or "name*}" at the beginning, 0: another stands there.
+// Return the length of "name}" or "name*}" at the beginning, or 0 for another name.
 size_t name_length(std::string_view text, std::string_view name) {
   if (!text.starts_with(name)) return 0;
   const size_t star = text.substr(name.size()).starts_with('*') ? 1 : 0;

@@ -29,22 +29,22 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
   return std::ranges::binary_search(names, name);
 }
 
-// Where a tag's reader may be. What has been read can often be read in two ways, so it is in several places at once,
-// one bit each: no way is tried after another, and each character is looked at once.
+// The states of a tag's reader. A text can often be read in two ways, so the reader is in several states at once, with
+// one bit each. It therefore tries no way after another, and examines each character once.
 enum TagState : unsigned {
-  kName = 1,             // in the name of a tag that opens
+  kName = 1,             // in the name of a start tag
   kSpace = 2,            // in white space, where an attribute may begin
   kAttribute = 4,        // in an attribute's name
-  kBehindAttribute = 8,  // in white space behind it
-  kEquals = 16,          // behind its "="
-  kBare = 32,            // in a value without quotes
+  kBehindAttribute = 8,  // in white space after it
+  kEquals = 16,          // after its "="
+  kBare = 32,            // in a value without quotation marks
   kSingle = 64,
   kDouble = 128,
-  kValue = 256,     // behind a value in quotes
-  kSlash = 512,     // behind the "/" at the end
-  kEndName = 1024,  // in the name of a tag that closes
+  kValue = 256,     // after a value in quotation marks
+  kSlash = 512,     // after the "/" at the end
+  kEndName = 1024,  // in the name of an end tag
   kEndSpace = 2048,
-  kDone = 4096,  // behind the ">"
+  kDone = 4096,  // after the ">"
 };
 
 unsigned after(unsigned state, char32_t c) {
@@ -73,7 +73,7 @@ unsigned after(unsigned state, char32_t c) {
   return next;
 }
 
-// Whether a line is one tag and white space; i is where its name begins.
+// Return whether a line is one tag and white space. i is the beginning of its name.
 bool is_tag(std::string_view text, int64_t i, int64_t end, bool closing) {
   if (i >= end || !is_ascii_letter(static_cast<unsigned char>(text[static_cast<size_t>(i)]))) return false;
   unsigned state = closing ? kEndName : kName;

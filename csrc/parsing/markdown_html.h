@@ -1,34 +1,34 @@
-// How blocks of HTML begin and end in Markdown (CommonMark 0.31, section 4.6).
+// The beginnings and ends of HTML blocks in Markdown (CommonMark 0.31, section 4.6).
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 namespace pychunk {
 
-// The kinds of section 4.6, by number. Those before kBlockTag end with the line that holds what closes them, the others
-// before a blank line; kAnyTag ends no paragraph.
+// The kinds of section 4.6, in its order. Those before kBlockTag end with the line that contains their closing mark,
+// the others before a blank line. kAnyTag interrupts no paragraph.
 enum class HtmlRule : int8_t { kNone, kRawText, kComment, kInstruction, kDeclaration, kCdata, kBlockTag, kAnyTag };
 
 struct HtmlStart {
   HtmlRule rule = HtmlRule::kNone;
   bool is_code = false;   // <pre>
-  bool is_table = false;  // <table> or what belongs in one
+  bool is_table = false;  // <table> or an element inside one
 };
 
-// What begins with the "<" at text[begin], in a line that ends at `end`.
+// Return the block that begins with the "<" at text[begin], in a line that ends at `end`.
 HtmlStart html_start(std::string_view text, int64_t begin, int64_t end);
 
-// Whether a line closes what a rule before kBlockTag opened.
+// Return whether a line closes a block that a rule before kBlockTag opened.
 bool html_ends(HtmlRule rule, std::string_view line);
 
-// A heading <h1> to <h6> in a line: where it begins, and behind its start tag.
+// The start tag of a heading <h1> to <h6> in a line: its beginning, and the position after it.
 struct HeadingTag {
   int64_t begin = -1, inside = 0;  // -1: there is none
   int level = 0;
 };
 HeadingTag heading_tag(std::string_view text, int64_t begin, int64_t end);
 
-// Behind the end tag </h1> to </h6> of a level in a line; -1: there is none.
+// Return the position after the end tag </h1> to </h6> of a level in a line, or -1 if there is none.
 int64_t heading_end(std::string_view text, int64_t begin, int64_t end, int level);
 
 }  // namespace pychunk

@@ -10,10 +10,10 @@ namespace pychunk {
 namespace {
 
 constexpr size_t kNowhere = std::string_view::npos;
-// How often something is looked for ahead in vain.
+// The number of searches ahead in vain that are allowed.
 constexpr int kTries = 32;
 
-// Tags of Markdown's headings; other names in angle brackets are text, as in "Vec<T>".
+// The tags in headings of Markdown. Other names in angle brackets are text, as in "Vec<T>".
 constexpr auto kInlineTags = std::to_array<std::string_view>(
     {"a",   "abbr", "acronym", "b",    "big",   "br",     "center", "cite",   "code",   "del",  "details",
      "dfn", "div",  "em",      "font", "h1",    "h2",     "h3",     "h4",     "h5",     "h6",   "hr",
@@ -21,7 +21,7 @@ constexpr auto kInlineTags = std::to_array<std::string_view>(
      "q",   "ruby", "s",       "samp", "small", "source", "span",   "strike", "strong", "sub",  "summary",
      "sup", "svg",  "td",      "tt",   "u",     "var",    "video",  "wbr"});
 static_assert(std::ranges::is_sorted(kInlineTags));
-// Tags that part words.
+// Tags that separate words.
 constexpr auto kParting = std::to_array<std::string_view>({"br", "dd", "div", "dt", "hr", "li", "p", "td", "th", "tr"});
 static_assert(std::ranges::is_sorted(kParting));
 
@@ -51,7 +51,7 @@ constexpr bool is_mark(char32_t c) { return c > ' ' && c < 0x7F && !is_letter_or
 constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 constexpr bool is_gap(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// A label as labels are compared: ASCII letters small, one space for white space.
+// Return a label in the form in which labels are compared: ASCII letters in lower case, one space for white space.
 std::string folded(std::string_view label) {
   std::string out;
   for (const char c : label) {
@@ -89,7 +89,7 @@ class InlineText {
     bool is_image, nested;
   };
   struct Tag {
-    size_t end = kNowhere;  // behind it
+    size_t end = kNowhere;  // the position after it
     std::string name;
     bool closes = false, has_more = false;
   };
@@ -103,7 +103,7 @@ class InlineText {
   void put(std::string_view text) {
     for (const char c : text) put(c);
   }
-  // Where something begins that is looked for from a byte on, unless too much was looked for in vain.
+  // Return the position of a text from a byte on, unless too many searches were in vain.
   size_t ahead(std::string_view wanted, size_t from) {
     if (tries_ == 0) return kNowhere;
     const size_t found = source_.find(wanted, from);
@@ -212,7 +212,7 @@ class InlineText {
     at_ = end + 1;
     return true;
   }
-  // The tag that begins here.
+  // Return the tag that begins here.
   Tag tag() {
     Tag found;
     size_t i = at_ + 1;
@@ -233,7 +233,7 @@ class InlineText {
     if (i < source_.size()) found.end = i + 1;
     return found;
   }
-  // Whether a tag is no text: of HTML any is.
+  // Return whether a tag is not text. In HTML no tag is.
   bool is_markup(const Tag& found) {
     if (is_html_) return true;
     const auto* const known = std::ranges::lower_bound(kInlineTags, std::string_view(found.name));
@@ -245,7 +245,7 @@ class InlineText {
     opened_[number] = true;
     return true;
   }
-  // Whether the end tag of a name comes later.
+  // Return whether the end tag of a name comes later.
   bool is_closed(size_t number, const Tag& found) {
     size_t& last = last_end_[number];
     if (last == 0) {
@@ -282,7 +282,7 @@ class InlineText {
     put('&');
     ++at_;
   }
-  // The character that an entity's name is of, 0: none.
+  // Return the character of an entity's name, or 0 if there is none.
   static char32_t character(std::string_view name) {
     if (!name.starts_with('#')) {
       const auto* const found = std::ranges::lower_bound(kEntities, name, {}, &Entity::first);
@@ -338,7 +338,7 @@ class InlineText {
     put(']');
     ++at_;
   }
-  // Where the target of a link ends whose text ends here, if it is one.
+  // Return the end of the target of a link whose text ends here, if it is one.
   size_t link_end(const Bracket& bracket) {
     if (byte(at_ + 1) == '(') {
       if (const size_t end = target_end(at_ + 1); end != kNowhere) return end;
@@ -352,7 +352,7 @@ class InlineText {
     }
     return !bracket.nested && labels_.holds(own) ? at_ + 1 : kNowhere;
   }
-  // Behind "(target "title")".
+  // Return the position after "(target "title")".
   size_t target_end(size_t at) {
     if (tries_ == 0) return kNowhere;
     const size_t end = target(at + 1);
@@ -386,7 +386,7 @@ class InlineText {
     }
     return byte(i) == ')' ? i + 1 : kNowhere;
   }
-  // Forgets an image, but for its text where there is no other.
+  // Remove an image, but keep its text if there is no other.
   void drop(size_t from) {
     if (alternative_.empty())
       for (size_t i = from + 2; i < text_.size(); ++i)
@@ -450,7 +450,8 @@ class InlineText {
   std::vector<Bracket> brackets_;
   std::array<std::vector<Opener>, 3> openers_;
   std::array<bool, kInlineTags.size()> opened_{};
-  std::array<size_t, kInlineTags.size()> last_end_{};  // of each name one more than where its last end tag is; 1: none
+  // for each name, one more than the position of its last end tag; 1: none
+  std::array<size_t, kInlineTags.size()> last_end_{};
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The text of inline markup: what a page shows of a heading, without links' targets, images, tags and marks of
+// The text of inline markup, as a page shows a heading: without the targets of links, images, tags and marks of
 // emphasis.
 #pragma once
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pychunk {
 
-// Labels of the link reference definitions of a document, read when the first one is asked for.
+// The labels of the link reference definitions of a document. They are read at the first request.
 class LinkLabels {
  public:
   explicit LinkLabels(std::string_view document) : document_(document) {}
@@ -20,14 +20,14 @@ class LinkLabels {
   bool read_ = false;
 };
 
-// Appends the text of a line of Markdown (CommonMark's inline syntax, and footnotes), or of HTML alone. An image is
-// nothing; where there is nothing else, its alternative text. White space stays as it is.
+// Append the text of a line of Markdown (CommonMark's inline syntax, and footnotes), or of HTML alone. An image has no
+// text, except that its alternative text is used if the line has no other. White space is kept.
 //
-// Markup that also is text is left alone: `my_func_name`, `__init__`, `2*3*4`, `[1]` without a definition, a tag
-// that is neither closed nor has attributes.
+// Markup that may also be text is kept: `my_func_name`, `__init__`, `2*3*4`, `[1]` without a definition, and a tag that
+// is neither closed nor has attributes.
 //
-// One pass. What is looked for ahead is found and passed, or counted: 32 times in vain, then it is text. So time is
-// linear whatever the line holds.
+// The function makes one pass. Text that a search ahead finds is skipped. After 32 searches in vain, markup is text.
+// Therefore the time is linear for every line.
 void append_inline_text(std::string_view source, bool is_html, LinkLabels& labels, std::vector<char>& out);
 
 }  // namespace pychunk

@@ -11,7 +11,7 @@
 namespace pychunk {
 namespace {
 
-// Sorts of characters that are counted, as _SORTS there; the last is what is not ASCII.
+// The classes of characters that are counted, as in _SORTS there. The last class is all but ASCII.
 constexpr std::string_view kSorts[] = {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>",
                                        "()[]\"'"};
 constexpr size_t kSortCount = std::size(kSorts) + 1, kStops = 3;
@@ -22,7 +22,7 @@ constexpr auto kSortOf = [] {
   return table;
 }();
 
-// Of 1 + value, to the base 2, straight between powers of two.
+// Return log2(1 + value), interpolated linearly between powers of two.
 double log_of(double value) {
   int power;
   const double part = std::frexp(value + 1, &power);
@@ -33,7 +33,7 @@ double ratio_of(double part, double whole) { return part / std::max(whole, 1.0);
 
 double steps_of(double distance) { return std::clamp(distance / 8, -4.0, 4.0); }
 
-// What is summed over blocks inside an element.
+// The sums over the blocks inside an element.
 struct NoiseSums {
   double chars = 0, linked = 0, words = 0, stops = 0, ends = 0, repeated = 0, headings = 0;
 };
@@ -70,7 +70,7 @@ class ColumnWriter {
   }
 
  private:
-  // Counts sorts of characters, finds equal texts.
+  // Count the characters of each class, and find equal texts.
   void read_text() {
     sorts_.resize(blocks_);
     std::unordered_map<std::string_view, int64_t> numbers;
@@ -113,7 +113,7 @@ class ColumnWriter {
     if (anchor_ < 0) anchor_ = first_heading_;
   }
 
-  // Which blocks are inside each element, sums over them, and the elements above each block.
+  // Find the blocks inside each element, the sums over them, and the elements above each block.
   void read_tree() {
     running_.push_back({});
     for (size_t b = 0; b < blocks_; ++b) {
@@ -123,7 +123,7 @@ class ColumnWriter {
                                    static_cast<double>(sorts_[b][kStops + 1]), static_cast<double>(repeats(b) > 1),
                                    static_cast<double>(page_.kind[b] == kHeadingKind)});
     }
-    // Blocks whose element is below a row: rows of blocks rise.
+    // The number of blocks whose element is before a row. The rows of blocks increase.
     std::vector<int32_t> below(elements_ + 1);
     for (size_t e = 0, b = 0; e <= elements_; ++e) {
       while (b < blocks_ && page_.element[b] < static_cast<int64_t>(e)) ++b;
@@ -154,7 +154,7 @@ class ColumnWriter {
     }
   }
 
-  // Blocks whose elements and the two above have the same names.
+  // Find the blocks whose elements, and the two above, have the same names.
   void read_alike() {
     std::vector<uint64_t> names(elements_);
     for (size_t e = 0; e < elements_; ++e) {
@@ -177,7 +177,7 @@ class ColumnWriter {
     }
   }
 
-  // The element with most text that reads like prose, as if each paragraph voted for those around it.
+  // Find the element with the most text that reads like prose, as if each paragraph voted for its ancestors.
   void find_main() {
     votes_.resize(elements_);
     for (size_t b = 0; b < blocks_; ++b) {
@@ -266,7 +266,7 @@ class ColumnWriter {
     put(page_.depth[at] / 8.0);
   }
 
-  // Rounded to multiples of 1 / 64, halves to the even one, as std::rint does in five times the time.
+  // Round to multiples of 1 / 64, half to even. std::rint would take five times as long.
   void put(double value) {
     constexpr double kRound = 0x1.8p52;
     const double rounded = std::clamp(value, -8.0, 8.0) * 64 + kRound - kRound;

@@ -1,5 +1,5 @@
-// What a model of noise sees of each block of a page: pychunk/_engine/reference/parsing/noise_columns.py has the same
-// in NumPy, and says what the columns are.
+// The features of each block of a page for the model of noise. pychunk/_engine/reference/parsing/noise_columns.py
+// computes the same in NumPy and describes the columns.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,13 +12,13 @@ namespace pychunk {
 
 inline constexpr int kNoiseLevels = 5, kNoisePath = 12;  // LEVELS and PATH there
 
-// Of b blocks and e elements of one page.
+// The b blocks and e elements of one page.
 struct NoiseBlocks {
   std::string_view text;                // valid UTF-8
-  std::span<const int64_t> start, end;  // characters, rising
+  std::span<const int64_t> start, end;  // characters, increasing
   std::span<const int8_t> kind;
   std::span<const int16_t> level;
-  int64_t kinds = 0;  // kinds that have a column
+  int64_t kinds = 0;  // the number of kinds that have a column
   // HtmlFacts
   std::span<const int32_t> element, text_chars, link_chars;
   std::span<const int16_t> links;
@@ -26,7 +26,7 @@ struct NoiseBlocks {
   std::span<const int32_t> parent, last;
   std::span<const int16_t> depth;
   Ragged<uint32_t> names;
-  // BlockWords, and hashes of the title's words, rising
+  // BlockWords, and hashes of the title's words, increasing
   std::span<const int64_t> words, stops, hashed;
   std::span<const uint8_t> ends_sentence;
   std::span<const uint32_t> hashes, title;

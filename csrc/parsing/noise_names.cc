@@ -9,7 +9,7 @@
 namespace pychunk {
 
 void put_reasons(const NamedElements& page, const NameReasons& named, std::span<int64_t> why) {
-  std::bitset<4096> maybe;  // most names are none of those that are known
+  std::bitset<4096> maybe;  // most names are not among the known ones
   for (const uint32_t word : named.known) maybe.set(word % maybe.size());
   std::vector<int64_t> running{0};
   for (const int32_t chars : page.text_chars) running.push_back(running.back() + chars);

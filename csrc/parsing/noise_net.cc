@@ -10,9 +10,9 @@ namespace pychunk {
 namespace {
 
 constexpr int32_t kFlowSteps = 256, kWeightSteps = 1024, kVectorSteps = 64;
-constexpr int32_t kMostFlow = 64 * kFlowSteps * kWeightSteps;  // before weights' steps are divided out
+constexpr int32_t kMostFlow = 64 * kFlowSteps * kWeightSteps;  // before the division by the weights' steps
 
-// Rows of int16 whose width is a multiple of what processors add at once.
+// Rows of int16 whose width is a multiple of the processor's vector width.
 class Flow {
  public:
   Flow(int64_t rows, int64_t cols) : cols_((cols + 15) / 16 * 16), values_(static_cast<size_t>(rows * cols_)) {}
@@ -25,13 +25,13 @@ class Flow {
   std::vector<int16_t> values_;
 };
 
-// A mean of whole numbers, times `scale`, as NumPy's float64 rounds it: to the even one of two.
+// Return a mean of integers times `scale`, rounded as NumPy's float64 rounds it, half to even.
 int16_t rounded_mean(int64_t sum, double count, double scale = 1) {
   constexpr double kRound = 0x1.8p52;
   return static_cast<int16_t>(static_cast<double>(sum) / count * scale + kRound - kRound);
 }
 
-// Where words of a vocabulary stand, by their hash.
+// The rows of a vocabulary's words, by their hash.
 class WordFinder {
  public:
   explicit WordFinder(std::span<const uint32_t> known)
@@ -42,7 +42,7 @@ class WordFinder {
       slots_[slot] = static_cast<int32_t>(i);
     }
   }
-  // Its row, -1 where it is unknown.
+  // Return the row of a word, or -1 if it is unknown.
   int32_t operator()(uint32_t word) const {
     for (size_t slot = slot_of(word);; slot = (slot + 1) & (slots_.size() - 1)) {
       const int32_t row = slots_[slot];
@@ -62,7 +62,7 @@ void add_to(const int16_t* vector, int64_t width, int32_t* sums) {
   for (int64_t c = 0; c < width; ++c) sums[c] += vector[c];
 }
 
-// The mean vectors of the words of elements: of each block those of all its elements together.
+// Append for each block the mean vector of the words of all its elements together.
 void append_means_of_elements(const Ragged<uint32_t>& names, const std::vector<int32_t>& found, const NoiseWords& words,
                               const Matrix<const int64_t>& rows, Flow& out, int64_t at) {
   const int64_t width = words.vectors.cols, elements = names.size();
@@ -89,7 +89,7 @@ void append_means_of_elements(const Ragged<uint32_t>& names, const std::vector<i
   }
 }
 
-// The mean vector of the known words of each row; rows[i] is that of word i.
+// Append the mean vector of the known words of each row. Word i belongs to row_of(i).
 void append_means(const NoiseWords& words, std::span<const uint32_t> values, auto row_of, int64_t count, Flow& out,
                   int64_t at) {
   const int64_t width = words.vectors.cols;
@@ -109,7 +109,7 @@ void append_means(const NoiseWords& words, std::span<const uint32_t> values, aut
   }
 }
 
-// What goes into the first layer.
+// Return the inputs of the first layer.
 Flow inputs_of(const NoisePage& page, const NoiseVocabulary& vocabulary) {
   const int64_t blocks = page.dense.rows, dense = page.dense.cols;
   const int64_t near = dense, path = near + vocabulary.near.vectors.cols, wording = path + vocabulary.path.vectors.cols;
@@ -130,7 +130,7 @@ Flow inputs_of(const NoisePage& page, const NoiseVocabulary& vocabulary) {
   return out;
 }
 
-// A layer's weights in rows as wide as what they are multiplied with.
+// A layer's weights in rows as wide as the values that they are multiplied with.
 class LayerProduct {
  public:
   explicit LayerProduct(const NoiseLayer& layer) : weights_(layer.weights.rows, layer.weights.cols), bias_(layer.bias) {
@@ -139,7 +139,8 @@ class LayerProduct {
     }
   }
   int64_t outputs() const { return static_cast<int64_t>(bias_.size()); }
-  // Of outputs from `o` on, times 256 * 1024: several at once, as each value is read once for all of them.
+  // Return the sums of outputs from `o` on, times 256 * 1024. Several are computed at once, so that each value is read
+  // once for all of them.
   template <size_t kCount>
   std::array<int32_t, kCount> sums(const int16_t* values, int64_t o) const {
     std::array<int32_t, kCount> found{};
@@ -153,7 +154,7 @@ class LayerProduct {
     for (size_t k = 0; k < kCount; ++k) found[k] += bias_[static_cast<size_t>(o) + k] * kFlowSteps;
     return found;
   }
-  // Into the first columns of `out`, between 0 and 64, rounded to even.
+  // Write the outputs to the first columns of `out`, clipped to 0 to 64 and rounded half to even.
   void apply(const Flow& values, int64_t rows, Flow& out) const {
     for (int64_t b = 0; b < rows; ++b) {
       checkpoint_each(b, 1024);
@@ -175,7 +176,7 @@ class LayerProduct {
   std::span<const int32_t> bias_;
 };
 
-// Which blocks see each other.
+// The blocks that influence each other.
 class Sight {
  public:
   Sight(const NoisePage& page, const NoiseSurroundings& around) : page_(page), around_(around) {
@@ -198,7 +199,7 @@ class Sight {
     return static_cast<int64_t>(around_.neighbours.size() + around_.windows.size() + groups_.size()) + 2;
   }
 
-  // What each block sees of the others' summaries, `width` columns wide, from column `at` on.
+  // Write the means of other blocks' vectors that each block receives, `width` columns wide, from column `at` on.
   void see(const Flow& shared, int64_t width, Flow& out, int64_t at) const {
     const int64_t blocks = page_.dense.rows;
     for (const int64_t step : around_.neighbours) {
@@ -242,7 +243,7 @@ class Sight {
 
  private:
   struct Group {
-    std::vector<int32_t> of, sizes;  // of each block its group's number; of each group its blocks
+    std::vector<int32_t> of, sizes;  // the group of each block; the number of blocks of each group
   };
 
   static void see_group(const Group& group, const Flow& shared, int64_t width, Flow& out, int64_t at) {

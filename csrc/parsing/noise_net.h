@@ -1,8 +1,8 @@
-// The network that tells noise from content in pages, in whole numbers: pychunk/_engine/reference/parsing/noise_net.py
-// has the same in NumPy, and says what the parts are.
+// The network that tells noise from content in pages, in integers. pychunk/_engine/reference/parsing/noise_net.py
+// computes the same in NumPy and describes the parts.
 //
-// What flows is int16 multiples of 1 / 256, weights are int16 multiples of 1 / 1024, sums are int32; where these hold
-// every sum that may come up (the caller sees to it) nothing is rounded but as NumPy's float64 rounds it.
+// Values between layers are int16 multiples of 1 / 256, weights are int16 multiples of 1 / 1024, sums are int32. The
+// caller makes sure that every possible sum fits. Then values are rounded only where NumPy's float64 also rounds them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,17 +21,17 @@ struct NoiseNet {
   NoiseLayer in, share, mix, share2, mix2, out, out2;
 };
 
-// Vectors of words, multiples of 1 / 64: row i is that of the word of hash known[i], which rise.
+// The vectors of words, in multiples of 1 / 64. Row i belongs to the word with the hash known[i]. The hashes increase.
 struct NoiseWords {
   std::span<const uint32_t> known;
   Matrix<const int16_t> vectors;
 };
 
 struct NoiseVocabulary {
-  NoiseWords near, path, wording, page;  // near and path know the same words
+  NoiseWords near, path, wording, page;  // near and path have the same words
 };
 
-// Of b blocks and e elements of one page.
+// The b blocks and e elements of one page.
 struct NoisePage {
   Matrix<const double> dense;  // [b, f]
   Ragged<uint32_t> names;      // of each element
@@ -40,8 +40,9 @@ struct NoisePage {
   std::span<const uint32_t> wording;      // hashes of words
   std::span<const int64_t> wording_rows;  // and their blocks
   std::span<const uint32_t> page;
-  Matrix<const int64_t> groups;    // [g, b], numbers from 0 on: blocks with one number see the group's mean
-  std::span<const double> weight;  // whole numbers
+  // [g, b], numbers from 0 on: blocks with the same number receive the mean of their group
+  Matrix<const int64_t> groups;
+  std::span<const double> weight;  // integers
 };
 
 struct NoiseSurroundings {
@@ -49,7 +50,7 @@ struct NoiseSurroundings {
   std::span<const int64_t> windows;     // blocks on each side
 };
 
-// Of each block and each net, row by row: the sum before the logistic function, in multiples of 2^-18.
+// Return for each block and each net, row by row, the sum before the logistic function, in multiples of 2^-18.
 std::vector<int64_t> noise_sums(const NoisePage& page, const NoiseVocabulary& vocabulary,
                                 const NoiseSurroundings& around, std::span<const NoiseNet> nets);
 

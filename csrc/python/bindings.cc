@@ -1,4 +1,4 @@
-// The Python module. Only this file and its like know Python; none does arithmetic.
+// The Python module. Only the files of this folder use Python, and none of them does arithmetic.
 #include "python/bindings.h"
 
 #include <algorithm>
@@ -23,13 +23,13 @@ void bind_text(py::module_& m) {
       [](const Array<uint8_t>& text) {
         return without_gil([&] { return kernels().find_invalid_utf8(text.data(), static_cast<size_t>(text.size())); });
       },
-      py::arg("text").noconvert(), "Byte offset of the first byte that is not part of valid UTF-8, or -1.");
+      py::arg("text").noconvert(), "Return the offset of the first byte that is not part of valid UTF-8, or -1.");
   m.def(
       "count_characters",
       [](const Array<uint8_t>& text) {
         return kernels().count_characters(text.data(), static_cast<size_t>(text.size()));
       },
-      py::arg("text").noconvert(), "Characters of valid UTF-8.");
+      py::arg("text").noconvert(), "Return the number of characters of valid UTF-8.");
   m.def("unicode_tables", [] {
     py::dict tables;
     for (auto& [name, cells] : unicode_tables()) tables[py::str(name)] = py::cast(cells);
@@ -48,11 +48,12 @@ void bind_text(py::module_& m) {
         write_hex(hash128(std::string_view(data), 0), hex);
         return std::string(hex, sizeof(hex));
       },
-      py::arg("data"), "128-bit hash as 32 hexadecimal digits (MurmurHash3_x64_128, seed 0).");
+      py::arg("data"), "Return the 128-bit hash as 32 hexadecimal digits (MurmurHash3_x64_128, seed 0).");
   m.def(
       "block_hashes",
       [](const Array<uint8_t>& data, int64_t size, int threads) {
-        PYCHUNK_CHECK(data.ndim() == 1 && size >= 1, "blocks must be of a flat array, and of at least one byte");
+        PYCHUNK_CHECK(data.ndim() == 1 && size >= 1,
+                      "data must be a flat array, and a block must have at least one byte");
         const std::string_view bytes(reinterpret_cast<const char*>(data.data()), static_cast<size_t>(data.size()));
         const int64_t count = (data.size() + size - 1) / size;
         Array<uint32_t> out(count);
@@ -67,7 +68,7 @@ void bind_text(py::module_& m) {
         return out;
       },
       py::arg("data").noconvert(), py::arg("size"), py::arg("threads"),
-      "uint32[n]: the low 32 bits of hash128 of each run of so many bytes.");
+      "Return the low 32 bits of hash128 for each block of `size` bytes: uint32[n].");
 }
 
 void bind_vectors(py::module_& m) {
@@ -81,14 +82,16 @@ void bind_vectors(py::module_& m) {
         return py::make_tuple(out, bad);
       },
       py::arg("vectors").noconvert(),
-      "(float32[n, d] with rows of unit length, first row that is not finite or -1); a zero row stays zero.");
+      "Return float32[n, d] with rows of unit length, and the first row that is not finite or -1; a zero row stays "
+      "zero.");
   m.def(
       "dot",
       [](const Array<float>& a, const Array<float>& b) {
         PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ", b.size());
         return kernels().dot(a.data(), b.data(), static_cast<size_t>(a.size()));
       },
-      py::arg("a").noconvert(), py::arg("b").noconvert(), "Dot product as a fixed tree of partial sums.");
+      py::arg("a").noconvert(), py::arg("b").noconvert(),
+      "Return the dot product, computed as a fixed tree of partial sums.");
 }
 
 py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
@@ -104,9 +107,9 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
                         array(std::move(tokens.counts)));
 }
 
-// Calls a Python function, one call at a time: the GIL is taken for it.
+// Make a tokenizer that calls a Python function, one call at a time, because each call takes the GIL.
 WordPiece foreign_tokenizer(py::function function) {
-  // Deleted under the GIL, whichever thread lets go of it last.
+  // The function is deleted under the GIL, whichever thread releases it last.
   const std::shared_ptr<py::function> kept(new py::function(std::move(function)), [](py::function* f) {
     const Locked locked;
     delete f;
@@ -118,20 +121,22 @@ WordPiece foreign_tokenizer(py::function function) {
     const py::tuple found =
         (*kept)(py::bytes(text.data(), text.size()), Array<int64_t>(spans + 1, bounds), byte_spans != nullptr);
     const auto offsets = found[0].cast<Array<int64_t>>();
-    PYCHUNK_CHECK(offsets.size() == spans + 1, "the tokenizer must give ", spans + 1, " offsets, got ", offsets.size());
+    PYCHUNK_CHECK(offsets.size() == spans + 1, "the tokenizer must return ", spans + 1, " offsets, got ",
+                  offsets.size());
     const auto before = static_cast<int64_t>(ids.size());
     for (const int64_t offset : view(offsets)) token_offsets.push_back(before + offset);
     ids.resize(static_cast<size_t>(token_offsets.back()));
     std::fill(ids.begin() + before, ids.end(), 0);
     if (byte_spans == nullptr) return;
     const auto where = found[1].cast<Array<int64_t>>();
-    PYCHUNK_CHECK(where.size() == 2 * (token_offsets.back() - before), "the tokenizer must give two bytes a token");
+    PYCHUNK_CHECK(where.size() == 2 * (token_offsets.back() - before),
+                  "the tokenizer must return two byte positions for each token");
     byte_spans->insert(byte_spans->end(), where.data(), where.data() + where.size());
   });
 }
 
 void bind_wordpiece(py::module_& m) {
-  py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece.")
+  py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece tokenizer.")
       .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
                        bool handle_chinese_chars, const std::string& unknown, const std::string& prefix,
                        int max_word_characters) {
@@ -143,21 +148,20 @@ void bind_wordpiece(py::module_& m) {
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
            py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
       .def_static("foreign", &foreign_tokenizer, py::arg("encode"),
-                  "Another tokenizer, for counts: encode(text, bounds, byte_spans) gets bytes, the spans' int64[n + 1] "
-                  "and whether byte spans are wanted, and returns offsets int64[n + 1] and byte spans int64[t, 2] or "
-                  "None.")
+                  "Make a tokenizer for counts from a function encode(text, bounds, byte_spans). It gets bytes, the "
+                  "bounds of the spans int64[n + 1] and whether byte spans are wanted, and returns offsets int64[n + "
+                  "1] and byte spans int64[t, 2] or None.")
       .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
            py::arg("byte_spans") = false, py::arg("threads") = 1,
-           "Tokens of the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself: ids "
-           "int32[t], "
-           "offsets int64[n + 1] into them, byte spans int64[t, 2] or None, and what budgets count of each span, "
-           "int64[n].")
+           "Tokenize the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself. Returns ids "
+           "int32[t], offsets int64[n + 1] into them, byte spans int64[t, 2] or None, and the tokens of each span as "
+           "budgets count them, int64[n].")
       .def_property_readonly("vocabulary_size", &WordPiece::vocabulary_size)
       .def_property_readonly("unknown_id", &WordPiece::unknown_id);
 }
 
 std::span<const int64_t> rising(const Array<int64_t>& starts, const char* name) {
-  PYCHUNK_CHECK(std::is_sorted(view(starts).begin(), view(starts).end()), name, " must not fall");
+  PYCHUNK_CHECK(std::is_sorted(view(starts).begin(), view(starts).end()), name, " must not decrease");
   return view(starts);
 }
 
@@ -193,15 +197,23 @@ void bind_recursive(py::module_& m) {
   m.def("split_recursive", &split_recursive, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
         py::arg("size"), py::arg("overlap"), py::arg("separators"), py::arg("unit") = "characters",
         py::arg("token_starts").noconvert() = py::none(),
-        R"(Splits k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
+        R"(Split k documents of valid UTF-8 at the strongest separators that keep pieces within `size`.
 
-text uint8[bytes], offsets int64[k + 1] (document i is text[offsets[i]:offsets[i + 1]]), size and overlap in `unit`
-(characters, words, tokens), separators: literal strings, strongest first, as in LangChain's
-RecursiveCharacterTextSplitter. token_starts (needed for tokens): rising int64 byte offsets into text. Returns (spans int64[n, 2] of bytes in text, piece_offsets
-int64[k + 1], sizes int64[n] in the unit). ValueError for anything out of range.)");
+Args:
+    text: uint8[bytes].
+    offsets: int64[k + 1]; document i is text[offsets[i]:offsets[i + 1]].
+    size, overlap: Lengths in `unit` (characters, words, tokens).
+    separators: Literal strings, strongest first, as in LangChain's RecursiveCharacterTextSplitter.
+    token_starts: Rising int64 byte offsets into text, which the unit of tokens needs.
+
+Returns:
+    (spans int64[n, 2] of bytes in text, piece_offsets int64[k + 1], sizes int64[n] in the unit).
+
+Raises:
+    ValueError: An argument is out of range.)");
 }
 
-// Makes now what would be made on first use. Python may fork at any time: the child of a fork in the middle of a
+// Create everything that would be created on first use. Python may fork at any time. The child of a fork during such a
 // first use would wait for a thread that it does not have.
 void prepare() {
   prepare_interrupts();
@@ -211,7 +223,7 @@ void prepare() {
   prepare_unicode();
   try {
     kernels();
-  } catch (const std::runtime_error&) {  // of PYCHUNK_ISA: the call that needs it says so
+  } catch (const std::runtime_error&) {  // PYCHUNK_ISA is invalid; the call that needs the kernels reports it
   }
 }
 
@@ -221,14 +233,14 @@ void prepare() {
 PYBIND11_MODULE(_core, m) {
   using namespace pychunk;
   prepare();
-  // pybind11 fetches NumPy's functions at their first use, without the lock and by no scope of ours: a daemon thread in
-  // that moment of Python's end ended the process with std::terminate (1 of some 300 runs under load).
+  // pybind11 loads NumPy's functions at their first use, without the lock and outside our scopes. If Python ended while
+  // a daemon thread did this, std::terminate ended the process (in 1 of some 300 runs under load).
   py::dtype::of<uint8_t>();
   m.doc() = "pychunk's native core. Use the functions of the package pychunk instead.";
   m.attr("__version__") = PYCHUNK_VERSION;
-  m.def("isa", [] { return kernels().name; }, "Instruction set that runs.");
-  m.def("available_isas", &available_isas, "Instruction sets that this CPU could run, slowest first.");
-  m.def("default_threads", &default_threads, "Threads that a call uses unless told otherwise.");
+  m.def("isa", [] { return kernels().name; }, "Return the name of the instruction set in use.");
+  m.def("available_isas", &available_isas, "Return the instruction sets that this CPU supports, the slowest first.");
+  m.def("default_threads", &default_threads, "Return the number of threads that a call uses by default.");
   bind_text(m);
   bind_vectors(m);
   bind_wordpiece(m);

@@ -1,4 +1,5 @@
-// What the files of the Python module share: NumPy arrays as views, and buffers handed to NumPy without a copy.
+// The parts that the files of the Python module share: NumPy arrays as views, and buffers that NumPy gets without a
+// copy.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -20,14 +21,15 @@
 #include "python/gil.h"
 
 #ifdef Py_GIL_DISABLED
-#error "pychunk does not support free-threaded Python: build it with the ordinary one"
+#error "pychunk does not support free-threaded Python: build it with an ordinary Python"
 #endif
 
 namespace pychunk {
 
 namespace py = pybind11;
 
-// C-contiguous and of exactly this type: pychunk/_engine/native.py sees to it; anything else is a TypeError.
+// An array that is C-contiguous and of exactly this type, which pychunk/_engine/native.py ensures. Anything else is a
+// TypeError.
 template <typename T>
 using Array = py::array_t<T, py::array::c_style>;
 template <typename T>
@@ -49,20 +51,20 @@ inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
   return {reinterpret_cast<const char*>(text.data()), view(offsets)};
 }
 
-// What keeps a buffer's memory, as an object of Python's.
+// Return a Python object that keeps a buffer's memory alive.
 template <typename T>
 py::capsule owner_of(const Buffer<T>& buffer) {
   return {new std::shared_ptr<void>(buffer.memory), [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
 }
 
-// Hands a buffer to NumPy without a copy.
+// Pass a buffer to NumPy without a copy.
 template <typename T>
 Array<T> array(Buffer<T>&& buffer, std::vector<py::ssize_t> shape = {}) {
   if (shape.empty()) shape = {buffer.size};
   return Array<T>(std::move(shape), buffer.data, owner_of(buffer));
 }
 
-// The same for one of several buffers in one arena, which have one owner.
+// Pass one of several buffers in an arena, which share an owner.
 template <typename T>
 Array<T> array(Buffer<T>&& buffer, const py::capsule& owner) {
   return Array<T>(buffer.size, buffer.data, owner);
@@ -76,13 +78,13 @@ Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shap
   return Array<T>(std::move(shape), kept->data(), owner);
 }
 
-// work() without Python's lock. On the main thread it ends early where a signal's handler raises, as that of Ctrl-C
-// does, with what it raised.
+// Run work() without Python's lock. On the main thread it ends early if a signal handler raises, as that of Ctrl-C
+// does, and raises the same exception.
 template <typename Work>
 auto without_gil(Work work) {
   using Result = decltype(work());
   if (Call::current() != nullptr) {
-    // A call by a signal's handler, in the middle of a call: what this thread works with is in use.
+    // A signal handler made this call during another call, so the working memory of this thread is in use.
     const Unlocked unlocked;
     std::optional<Result> result;
     std::exception_ptr error;
@@ -117,7 +119,7 @@ inline Unit unit_from(const std::string& name) {
   return Unit::kTokens;
 }
 
-// The files that bind the parts of the module.
+// The functions that bind the parts of the module.
 void bind_segment(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
@@ -131,7 +133,8 @@ void bind_terms(py::module_& m);
 void bind_levels(py::module_& m);
 
 struct TopicHead;
-// What bind_topic() binds as TopicHead, which lives as long as that object; null of None.
+// Return the network in an object that bind_topic() binds as TopicHead, or null for None. It lives as long as that
+// object.
 const TopicHead* topic_head_of(const py::object& kept);
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-// Codes of an index's vectors, for Python.
+// The codes of an index's vectors, for Python.
 #include <algorithm>
 
 #include "python/bindings.h"
@@ -9,8 +9,8 @@ namespace {
 
 CodeBooks books_of(const Array<float>& centroids) {
   PYCHUNK_CHECK(centroids.ndim() == 3 && centroids.shape(1) == 16 && centroids.shape(0) >= 1 && centroids.shape(2) >= 1,
-                "centroids must be of the shape [pieces, 16, width]");
-  PYCHUNK_CHECK(centroids.shape(0) <= kMostPieces, "centroids must be of at most ", kMostPieces, " pieces, got ",
+                "centroids must have the shape [pieces, 16, width]");
+  PYCHUNK_CHECK(centroids.shape(0) <= kMostPieces, "centroids must have at most ", kMostPieces, " pieces, got ",
                 centroids.shape(0));
   return {centroids.data(), centroids.shape(0), centroids.shape(2)};
 }
@@ -37,14 +37,14 @@ Array<int64_t> best(const std::vector<Array<uint8_t>>& codes, const std::vector<
                     const Array<float>& centroids, const Array<float>& queries, int64_t count,
                     const Optional<bool>& allowed, int threads) {
   const CodeBooks books = books_of(centroids);
-  PYCHUNK_CHECK(codes.size() == rows.size(), "codes and rows must be as many");
+  PYCHUNK_CHECK(codes.size() == rows.size(), "codes and rows must have the same length");
   std::vector<CodedRows> parts;
   int64_t all = 0;
   for (size_t i = 0; i < codes.size(); ++i) {
     const Array<uint8_t>& own = codes[i];
     PYCHUNK_CHECK(own.ndim() == 3 && own.shape(1) == books.held() && own.shape(2) == kCodeBytes,
-                  "codes must be of the shape [groups, ", books.held(), ", ", kCodeBytes, "]");
-    PYCHUNK_CHECK(rows[i] >= 0 && own.shape(0) == (rows[i] + kCodeGroup - 1) / kCodeGroup, "codes must be of ", rows[i],
+                  "codes must have the shape [groups, ", books.held(), ", ", kCodeBytes, "]");
+    PYCHUNK_CHECK(rows[i] >= 0 && own.shape(0) == (rows[i] + kCodeGroup - 1) / kCodeGroup, "codes must hold ", rows[i],
                   " rows in groups of ", kCodeGroup, ", got ", own.shape(0), " groups");
     parts.push_back({own.data(), rows[i]});
     all += rows[i];
@@ -68,7 +68,7 @@ Array<int64_t> best(const std::vector<Array<uint8_t>>& codes, const std::vector<
 
 void bind_codes(py::module_& m) {
   const char* about =
-      "Codes uint8[groups of 32, pieces up to a multiple of four, 16] of rows as they are stored; centroids "
+      "Return the codes of stored rows, uint8[groups of 32, pieces up to a multiple of four, 16]; centroids "
       "float32[pieces, 16, width]; see csrc/search/product_codes.h.";
   m.def("encode_rows", &encoded<uint16_t>, py::arg("rows").noconvert(), py::arg("centroids").noconvert(),
         py::arg("dim"), py::arg("threads"), about);
@@ -78,7 +78,7 @@ void bind_codes(py::module_& m) {
         py::arg("threads"));
   m.def("best_by_codes", &best, py::arg("codes").noconvert(), py::arg("rows"), py::arg("centroids").noconvert(),
         py::arg("queries").noconvert(), py::arg("count"), py::arg("allowed").noconvert(), py::arg("threads"),
-        "Rows int64[q, c] that score highest by their codes, best first; -1 where there are fewer.");
+        "Return the rows that score highest by their codes, int64[q, c], best first; -1 if there are fewer.");
 }
 
 }  // namespace pychunk

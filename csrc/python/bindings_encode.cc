@@ -1,4 +1,5 @@
-// What surrounds a transformer, for Python: rows and batches in, hidden states pooled. The model itself runs elsewhere.
+// The steps around a transformer, for Python: rows and batches in, hidden states pooled. The model itself runs
+// elsewhere.
 #include "python/bindings.h"
 #include "tokens/transformer_batch.h"
 #include "vectors/pooling.h"
@@ -6,7 +7,7 @@
 namespace pychunk {
 namespace {
 
-// Rows of a model's input with what they point to, kept alive together.
+// The rows of a model's input with the arrays that they point to, which they keep alive.
 struct KeptRows {
   Array<int32_t> ids;
   Array<int64_t> offsets, first;
@@ -107,8 +108,8 @@ void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t
 }  // namespace
 
 void bind_encode(py::module_& m) {
-  py::class_<KeptRows>(m, "ModelRows",
-                       "Sentences, or pairs of them, as a transformer reads them; see csrc/tokens/transformer_batch.h.")
+  py::class_<KeptRows>(
+      m, "ModelRows", "The sentences, or pairs of them, that a transformer reads; see csrc/tokens/transformer_batch.h.")
       .def(py::init([](Array<int32_t> ids, Array<int64_t> offsets, Array<int64_t> first, Optional<int64_t> second,
                        Array<int32_t> prefix, Array<int32_t> middle, Array<int32_t> suffix, int32_t pad,
                        int64_t max_length) {
@@ -121,12 +122,12 @@ void bind_encode(py::module_& m) {
            py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("first").noconvert(),
            py::arg("second").noconvert(), py::arg("prefix").noconvert(), py::arg("middle").noconvert(),
            py::arg("suffix").noconvert(), py::arg("pad"), py::arg("max_length"))
-      .def("lengths", &lengths_of, "Tokens of every row, special ones among them: int64[n].")
+      .def("lengths", &lengths_of, "Return the number of tokens of every row, including special tokens: int64[n].")
       .def("fill", &fill_tensors<int32_t>, py::arg("chosen").noconvert(), py::arg("width"), py::arg("ids").noconvert(),
            py::arg("mask").noconvert(), py::arg("types").noconvert())
       .def("fill", &fill_tensors<int64_t>, py::arg("chosen").noconvert(), py::arg("width"), py::arg("ids").noconvert(),
            py::arg("mask").noconvert(), py::arg("types").noconvert(),
-           "Writes the chosen rows, padded to width, into int32 or int64 tensors [rows, width]; mask and types may be "
+           "Write the chosen rows, padded to width, into int32 or int64 tensors [rows, width]; mask and types may be "
            "None.");
   m.def(
       "plan_batches",
@@ -136,14 +137,16 @@ void bind_encode(py::module_& m) {
         return py::make_tuple(array(std::move(batches.order)), array(std::move(batches.borders)));
       },
       py::arg("lengths").noconvert(), py::arg("budget"), py::arg("least"),
-      "(order int64[n], borders int64[b + 1]): row numbers batch by batch, the longest of a batch first.");
+      "Return (order int64[n], offsets int64[b + 1]): the row numbers batch by batch, the longest row of a batch "
+      "first.");
   m.def("pool", &pool_states<float>, py::arg("states").noconvert(), py::arg("chosen").noconvert(),
         py::arg("lengths").noconvert(), py::arg("pooling"), py::arg("unit"), py::arg("out").noconvert());
   m.def("pool_half", &pool_states<uint16_t>, py::arg("states").noconvert(), py::arg("chosen").noconvert(),
         py::arg("lengths").noconvert(), py::arg("pooling"), py::arg("unit"), py::arg("out").noconvert(),
-        "As pool(), of float16 states given as their bits (uint16).");
+        "Pool float16 states, given as their bits (uint16), as pool() does.");
   m.def("class_probability", &probabilities<float>, py::arg("logits").noconvert(), py::arg("chosen").noconvert(),
-        py::arg("wanted"), py::arg("out").noconvert(), "Softmax of each row of logits at one class, to out[chosen].");
+        py::arg("wanted"), py::arg("out").noconvert(),
+        "Write the softmax of each row of logits at one class to out[chosen].");
   m.def("class_probability_half", &probabilities<uint16_t>, py::arg("logits").noconvert(),
         py::arg("chosen").noconvert(), py::arg("wanted"), py::arg("out").noconvert());
 }

@@ -1,4 +1,4 @@
-// Pages of HTML for Python.
+// Pages of HTML, for Python.
 #include "parsing/block_words.h"
 #include "parsing/html/html_bytes.h"
 #include "parsing/html/html_walk.h"
@@ -51,20 +51,21 @@ std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, con
 void bind_html(py::module_& m) {
   m.def("block_words", &words_of_blocks, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
         py::arg("stop_words"), py::arg("marks"), py::arg("first"), py::arg("last"),
-        R"(Words of b texts in lower case, valid UTF-8; see csrc/parsing/block_words.h.
+        R"(Count and hash the words of b texts in lower case, valid UTF-8; see csrc/parsing/block_words.h.
 
-Returns (words int64[b], stop words int64[b], how many are hashed int64[b], whether its last character ends a sentence
+Returns (words int64[b], stop words int64[b], number of hashes int64[b], whether the last character ends a sentence
 uint8[b], hashes uint32).)");
   m.def("html_work", &work_of_html, py::arg("page").noconvert(), py::arg("open"), py::arg("formatting"),
         py::arg("options"), py::arg("attributes"), py::arg("names"),
-        "(nodes, steps, whether a limit is passed); see csrc/parsing/html/html_work.h.");
+        "Return (nodes, steps, whether a limit is exceeded); see csrc/parsing/html/html_work.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
-        "Where each of the keys, which begin with a quote, begins in a page; see csrc/parsing/html/html_bytes.h.");
+        "Return the positions of each key, which begins with a quote, in a page; see csrc/parsing/html/html_bytes.h.");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),
-        R"(What a page shows, from lexbor's tree as it writes it, valid UTF-8. With images those that stand
-alone and say something are blocks, with targets links are those of Markdown.
+        R"(Return the visible text of a page, from lexbor's tree in its own output, which must be valid UTF-8.
 
-Returns None where the page is not so written, else (text, rows int64[b, 4], facts int32[b, 5], parent int32[e], last
+With `images`, an image that is alone and has a text becomes a block. With `targets`, links are written as in Markdown.
+
+Returns None if the page is not in lexbor's form, else (text, rows int64[b, 4], facts int32[b, 5], parent int32[e], last
 int32[e], words uint32, their offsets int64[e + 1], first heading); see csrc/parsing/html/html_walk.h.)");
 }
 

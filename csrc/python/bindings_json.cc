@@ -1,4 +1,4 @@
-// JSON Lines for Python.
+// JSON Lines, for Python.
 #include "parsing/json_lines.h"
 #include "python/bindings.h"
 
@@ -40,13 +40,14 @@ py::list keys_of(const Array<uint8_t>& data) {
 
 void bind_json(py::module_& m) {
   m.def("read_json_lines", &read_lines, py::arg("data").noconvert(), py::arg("wanted"),
-        R"(Columns of the wanted keys of JSON Lines, each line one object.
+        R"(Read the columns of the wanted keys of JSON Lines, each line one object.
 
-Returns (spans int64[n, 3], columns, faults). spans: the number from 0 of each row's line, and the bytes [begin, end) of
-it. columns: for each wanted key (values uint8[], offsets int64[n + 1], kinds uint8[n]): a string's value unescaped, any other as it is
-written; kinds index JSON_KINDS. faults: (line, first byte, end, reason) of each line that is neither a row nor blank.)");
+Returns (spans int64[n, 3], columns, faults). spans: the number of each row's line, from 0, and its bytes [begin, end).
+columns: for each wanted key (values uint8[], offsets int64[n + 1], kinds uint8[n]). The value of a string is unescaped,
+any other is unchanged; kinds index JSON_KINDS. faults: (line, first byte, end, reason) of each line that is neither a
+row nor blank.)");
   m.def("json_keys", &keys_of, py::arg("data").noconvert(),
-        "(key, kinds of its values as bits 1 << index of JSON_KINDS) in the order of first appearance.");
+        "Return (key, kinds of its values as bits 1 << index of JSON_KINDS) in the order of first appearance.");
 }
 
 }  // namespace pychunk

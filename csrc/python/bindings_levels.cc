@@ -1,4 +1,4 @@
-// Levels of documents for Python: spans of sentences that are checked here and trusted inside.
+// The levels of documents, for Python. Spans of sentences are checked here, and trusted inside the engine.
 #include <algorithm>
 
 #include "python/bindings.h"
@@ -20,12 +20,12 @@ using SpanBorders = std::pair<Array<int64_t>, Array<int64_t>>;
 std::vector<Spans> spans_of(const std::vector<SpanBorders>& levels, int64_t sentences) {
   std::vector<Spans> spans;
   for (const auto& [first, last] : levels) {
-    PYCHUNK_CHECK(first.size() == last.size(), "a level needs a last sentence for each of ", first.size());
+    PYCHUNK_CHECK(first.size() == last.size(), "a level needs as many last sentences as first ones: ", first.size());
     int64_t before = 0;
     for (py::ssize_t i = 0; i < first.size(); ++i) {
       PYCHUNK_CHECK(before <= first.data()[i] && first.data()[i] < last.data()[i] && last.data()[i] <= sentences,
-                    "spans must rise within ", sentences, " sentences, got [", first.data()[i], ", ", last.data()[i],
-                    ") after ", before);
+                    "spans must increase within ", sentences, " sentences, got [", first.data()[i], ", ",
+                    last.data()[i], ") after ", before);
       before = last.data()[i];
     }
     spans.push_back({view(first), view(last)});
@@ -33,7 +33,7 @@ std::vector<Spans> spans_of(const std::vector<SpanBorders>& levels, int64_t sent
   return spans;
 }
 
-// One array a level.
+// Return one array for each level.
 py::list rows_of(std::vector<Buffer<float>> found, const std::vector<Spans>& spans, int64_t dim) {
   py::list out;
   for (size_t l = 0; l < found.size(); ++l)
@@ -44,7 +44,7 @@ py::list rows_of(std::vector<Buffer<float>> found, const std::vector<Spans>& spa
 py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weights, const Array<int64_t>& offsets,
                          const std::vector<SpanBorders>& levels, int threads) {
   const auto rows = matrix(vectors, "vectors");
-  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one of each of ", rows.rows, " sentences, got ",
+  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one value for each of ", rows.rows, " sentences, got ",
                 weights.size());
   check_documents(view(offsets), rows.rows);
   const std::vector<Spans> spans = spans_of(levels, rows.rows);
@@ -52,11 +52,12 @@ py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weig
                  rows.cols);
 }
 
-// parts: queries, places, mix, down, up, bias of csrc/vectors/compressor.h.
+// Compute the vectors of compressed levels. parts: queries, places, mix, down, up and bias of
+// csrc/vectors/compressor.h.
 py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Array<float>& vectors,
                                const Array<int64_t>& tokens, const Array<int64_t>& offsets,
                                const std::vector<SpanBorders>& levels, int threads) {
-  PYCHUNK_CHECK(parts.size() == 6, "a compressor has six parts, got ", parts.size());
+  PYCHUNK_CHECK(parts.size() == 6, "a compressor must have six parts, got ", parts.size());
   const Compressor model{.queries = matrix(parts[0], "queries"),
                          .places = matrix(parts[1], "places"),
                          .mix = view(parts[2]),
@@ -81,7 +82,7 @@ py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Arr
   for (const Spans& level : spans)
     for (size_t i = 0; i < level.first.size(); ++i)
       PYCHUNK_CHECK(*std::upper_bound(offsets.data(), offsets.data() + offsets.size(), level.first[i]) >= level.last[i],
-                    "a node must lie in one document, got [", level.first[i], ", ", level.last[i], ")");
+                    "a node must be inside one document, got [", level.first[i], ", ", level.last[i], ")");
   return rows_of(
       without_gil([&] { return compressed_vectors(model, rows, view(tokens), view(offsets), spans, threads); }), spans,
       dim);
@@ -99,16 +100,16 @@ py::list token_windows_of(const Array<int64_t>& tokens, const Array<int64_t>& of
 py::list agglomerated(const Array<float>& vectors, const Array<int64_t>& weights, const Array<int64_t>& offsets,
                       const Array<int64_t>& first, int64_t branching, int threads) {
   const auto rows = matrix(vectors, "vectors");
-  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one of each of ", rows.rows, " sentences, got ",
+  PYCHUNK_CHECK(weights.size() == rows.rows, "weights must hold one value for each of ", rows.rows, " sentences, got ",
                 weights.size());
   PYCHUNK_CHECK(branching >= 2, "branching must be at least 2, got ", branching);
   check_documents(view(offsets), rows.rows);
   check_documents(view(first), rows.rows);
   for (py::ssize_t i = 1; i < first.size(); ++i)
-    PYCHUNK_CHECK(first.data()[i - 1] < first.data()[i], "nodes must hold a sentence each");
+    PYCHUNK_CHECK(first.data()[i - 1] < first.data()[i], "each node must hold at least one sentence");
   for (const int64_t begin : view(offsets))
     PYCHUNK_CHECK(std::binary_search(first.data(), first.data() + first.size(), begin),
-                  "a node must begin where a document does");
+                  "a node must begin at the start of every document");
   auto found =
       without_gil([&] { return agglomerate(rows, view(weights), view(offsets), view(first), branching, threads); });
   py::list out;
@@ -121,32 +122,34 @@ Array<int64_t> most_central_of(const Array<float>& vectors, const Array<int64_t>
   const auto rows = matrix(vectors, "vectors");
   check_documents(view(first), rows.rows);
   const py::ssize_t chunks = first.size() - 1;
-  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must be those of ", chunks, " chunks, got ",
+  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must be given for ", chunks, " chunks, got ",
                 since.size(), " and ", until.size());
   for (py::ssize_t c = 0; c < chunks; ++c)
     PYCHUNK_CHECK(0 <= since.data()[c] && since.data()[c] <= c && c < until.data()[c] && until.data()[c] <= chunks,
-                  "a window must hold its chunk and lie within ", chunks, " chunks, got [", since.data()[c], ", ",
-                  until.data()[c], ") of ", c);
+                  "a window must contain its chunk and be within ", chunks, " chunks, got [", since.data()[c], ", ",
+                  until.data()[c], ") for chunk ", c);
   return array(without_gil([&] { return most_central(rows, view(first), view(since), view(until), threads); }));
 }
 
 }  // namespace
 
 void bind_levels(py::module_& m) {
-  m.def("span_vectors", &span_vectors_of, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),
-        py::arg("doc_offsets").noconvert(), py::arg("levels"), py::arg("threads"),
-        "Unit-length weighted sums float32[nodes, d] of each level's runs of sentences (first, last).");
+  m.def(
+      "span_vectors", &span_vectors_of, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),
+      py::arg("doc_offsets").noconvert(), py::arg("levels"), py::arg("threads"),
+      "Return the weighted sums, of unit length, of each level's runs of sentences (first, last): float32[nodes, d].");
   m.def("compressed_vectors", &compressed_vectors_of, py::arg("parts"), py::arg("vectors").noconvert(),
         py::arg("tokens").noconvert(), py::arg("doc_offsets").noconvert(), py::arg("levels"), py::arg("threads"),
-        "Vectors float32[nodes, d] of each level's runs of sentences (first, last) by a compression encoder.");
+        "Return a compression encoder's vectors of each level's runs of sentences (first, last): float32[nodes, d].");
   m.def("token_windows", &token_windows_of, py::arg("tokens").noconvert(), py::arg("doc_offsets").noconvert(),
-        py::arg("sizes"), "First sentences of windows of at most so many tokens, each level made of the one before.");
+        py::arg("sizes"),
+        "Return the first sentences of windows of at most `sizes` tokens, each level made from the one before.");
   m.def("agglomerate", &agglomerated, py::arg("vectors").noconvert(), py::arg("weights").noconvert(),
         py::arg("doc_offsets").noconvert(), py::arg("first").noconvert(), py::arg("branching"), py::arg("threads"),
-        "First sentences of the nodes of each level of trees that join neighbours by their cosine.");
+        "Return the first sentences of each level's nodes in trees that join neighbours by their cosine.");
   m.def("most_central", &most_central_of, py::arg("vectors").noconvert(), py::arg("first").noconvert(),
         py::arg("since").noconvert(), py::arg("until").noconvert(), py::arg("threads"),
-        "int64[n]: of each chunk the most central sentence of the chunks [since, until) but itself, or -1.");
+        "Return for each chunk the most central sentence of the other chunks in [since, until), or -1: int64[n].");
 }
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-// Blocks of Markdown for Python.
+// The blocks of Markdown, for Python.
 #include "parsing/markdown.h"
 #include "parsing/markdown_inline.h"
 #include "python/bindings.h"
@@ -30,11 +30,11 @@ py::list texts_of_headings(const std::vector<std::string>& sources, const std::s
 void bind_markdown(py::module_& m) {
   m.def("markdown_blocks", &blocks_of_markdown, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
         py::arg("threads") = 1,
-        R"(Blocks of k documents of valid UTF-8, in characters of each.
+        R"(Return the blocks of k documents of valid UTF-8, in characters of each document.
 
 Returns (offsets int64[k + 1], kind int8[b], level int16[b], start int64[b], end int64[b]); see csrc/parsing/markdown.h.)");
   m.def("heading_texts", &texts_of_headings, py::arg("sources"), py::arg("document"),
-        "The texts of headings of a document; see csrc/segment/outline.h.");
+        "Return the texts of headings of a document; see csrc/segment/outline.h.");
 }
 
 }  // namespace pychunk

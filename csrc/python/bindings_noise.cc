@@ -1,4 +1,4 @@
-// What is noise in pages, for Python.
+// The noise in pages, for Python.
 #include "parsing/noise_features.h"
 #include "parsing/noise_names.h"
 #include "parsing/noise_net.h"
@@ -13,10 +13,10 @@ std::span<const T> view_of(const Array<T>& array, size_t size, const char* name)
   return view(array);
 }
 
-// Whether each of the values is at least `least` and below `end`.
+// Check that each of the values is at least `least` and below `end`.
 void check_range(std::span<const int64_t> values, int64_t least, int64_t end, const char* name) {
   for (const int64_t value : values) {
-    PYCHUNK_CHECK(value >= least && value < end, name, " must lie between ", least, " and ", end - 1, ", got ", value);
+    PYCHUNK_CHECK(value >= least && value < end, name, " must be between ", least, " and ", end - 1, ", got ", value);
   }
 }
 
@@ -58,16 +58,17 @@ py::tuple columns_of_noise(const Array<uint8_t>& text, const Array<int64_t>& sta
   int64_t before = -1, counted = 0;
   for (size_t b = 0; b < blocks; ++b) {
     PYCHUNK_CHECK(page.element[b] > before && page.element[b] < static_cast<int64_t>(elements),
-                  "elements of blocks must rise and be below ", elements, ", got ", page.element[b], " after ", before);
+                  "elements of blocks must increase and be below ", elements, ", got ", page.element[b], " after ",
+                  before);
     PYCHUNK_CHECK(page.hashed[b] >= 0, "hashed must be 0 or more, got ", page.hashed[b]);
     before = page.element[b], counted += page.hashed[b];
   }
   PYCHUNK_CHECK(counted == hashes.size(), "hashes must have ", counted, " values, got ", hashes.size());
   for (size_t e = 0; e < elements; ++e) {
-    PYCHUNK_CHECK(page.parent[e] < static_cast<int64_t>(e) && page.parent[e] >= -1, "parent ", page.parent[e], " of ",
-                  e);
+    PYCHUNK_CHECK(page.parent[e] < static_cast<int64_t>(e) && page.parent[e] >= -1, "parent ", page.parent[e],
+                  " is invalid for element ", e);
     PYCHUNK_CHECK(page.last[e] > static_cast<int64_t>(e) && page.last[e] <= static_cast<int64_t>(elements), "last ",
-                  page.last[e], " of ", e);
+                  page.last[e], " is invalid for element ", e);
   }
   NoiseColumns found = without_gil([&] { return noise_columns(page); });
   const auto count = static_cast<py::ssize_t>(blocks);
@@ -82,16 +83,16 @@ using WordTable = std::pair<Array<uint32_t>, Array<int16_t>>;
 
 NoiseLayer layer_of(const Weights& given, int64_t inputs, int64_t outputs) {
   const NoiseLayer layer{matrix(given.first, "weights"), view(given.second)};
-  PYCHUNK_CHECK(layer.weights.cols == inputs, "a layer takes ", layer.weights.cols, " values, and there are ", inputs);
+  PYCHUNK_CHECK(layer.weights.cols == inputs, "a layer takes ", layer.weights.cols, " values, got ", inputs);
   PYCHUNK_CHECK(layer.weights.rows == given.second.size() && (outputs == 0 || layer.weights.rows == outputs),
-                "a layer gives ", layer.weights.rows, " values");
+                "a layer must have the expected outputs, with one bias each, got ", layer.weights.rows, " outputs");
   return layer;
 }
 
 NoiseWords word_table_of(const WordTable& given) {
   const NoiseWords words{view(given.first), matrix(given.second, "vectors")};
-  PYCHUNK_CHECK(words.vectors.rows == given.first.size(), given.first.size(), " words have ", words.vectors.rows,
-                " vectors");
+  PYCHUNK_CHECK(words.vectors.rows == given.first.size(), given.first.size(), " words need one vector each, got ",
+                words.vectors.rows, " vectors");
   return words;
 }
 
@@ -120,16 +121,17 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   check_range(view(path), -1, page.names.size(), "path");
   check_range(view(wording_rows), 0, blocks, "wording_rows");
   check_range(view(groups), 0, 1 << 30, "groups");
-  PYCHUNK_CHECK(vocabulary.size() == 4, "a vocabulary has 4 tables, got ", vocabulary.size());
+  PYCHUNK_CHECK(vocabulary.size() == 4, "a vocabulary must have 4 tables, got ", vocabulary.size());
   const NoiseVocabulary words{word_table_of(vocabulary[0]), word_table_of(vocabulary[1]), word_table_of(vocabulary[2]),
                               word_table_of(vocabulary[3])};
-  PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows, "near and path must know the same words");
+  PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows,
+                "the tables near and path must have the same number of words");
   const int64_t inputs = page.dense.cols + words.near.vectors.cols + words.path.vectors.cols +
                          words.wording.vectors.cols + words.page.vectors.cols;
   const auto parts = static_cast<int64_t>(neighbours.size() + windows.size()) + page.groups.rows + 2;
   std::vector<NoiseNet> layers;
   for (const auto& net : nets) {
-    PYCHUNK_CHECK(net.size() == 7, "a net has 7 layers, got ", net.size());
+    PYCHUNK_CHECK(net.size() == 7, "a net must have 7 layers, got ", net.size());
     NoiseNet& own = layers.emplace_back();
     own.in = layer_of(net[0], inputs, 0);
     own.share = layer_of(net[1], own.in.weights.rows, 0);
@@ -173,7 +175,7 @@ void bind_noise(py::module_& m) {
         py::arg("names").noconvert(), py::arg("name_offsets").noconvert(), py::arg("words").noconvert(),
         py::arg("stops").noconvert(), py::arg("hashed").noconvert(), py::arg("ends_sentence").noconvert(),
         py::arg("hashes").noconvert(), py::arg("title").noconvert(),
-        R"(Features of the b blocks of a page; see csrc/parsing/noise_features.h.
+        R"(Compute the features of the b blocks of a page; see csrc/parsing/noise_features.h.
 
 Returns (dense float64[b, f], near int64[3, b], path int64[12, b], above int64[5, b], like int64[b], copy int64[b]).)");
   m.def("noise_sums", &sums_of_noise, py::arg("dense").noconvert(), py::arg("names").noconvert(),
@@ -181,11 +183,11 @@ Returns (dense float64[b, f], near int64[3, b], path int64[12, b], above int64[5
         py::arg("wording").noconvert(), py::arg("wording_rows").noconvert(), py::arg("about").noconvert(),
         py::arg("groups").noconvert(), py::arg("weight").noconvert(), py::arg("vocabulary"), py::arg("neighbours"),
         py::arg("windows"), py::arg("nets"),
-        "int64[b, nets]: sums of each block, in multiples of 2^-18; see csrc/parsing/noise_net.h.");
+        "Return the sums of each block, in multiples of 2^-18: int64[b, nets]; see csrc/parsing/noise_net.h.");
   m.def("put_reasons", &reasons_by_names, py::arg("names").noconvert(), py::arg("name_offsets").noconvert(),
         py::arg("last").noconvert(), py::arg("element").noconvert(), py::arg("text_chars").noconvert(),
         py::arg("known").noconvert(), py::arg("reasons").noconvert(), py::arg("why").noconvert(),
-        "int64[b]: `why` with the reasons that names of elements give; see csrc/parsing/noise_names.h.");
+        "Return `why` with the reasons that names of elements give: int64[b]; see csrc/parsing/noise_names.h.");
 }
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-// The scan of an index's vectors, for Python: arrays kept alive, hits as arrays.
+// The scan of an index's vectors, for Python. Arrays are kept alive, and hits are returned as arrays.
 #include <algorithm>
 
 #include "python/bindings.h"
@@ -117,31 +117,29 @@ Array<int8_t> packed(const Array<float>& given, int threads) {
 
 void bind_scan(py::module_& m) {
   m.def("pack_rows", &packed, py::arg("vectors").noconvert(), py::arg("threads"),
-        "Rows of bytes int8[n, d + 4] of vectors float32[n, d]; see csrc/vectors/int8_rows.h.");
+        "Return the vectors float32[n, d] as rows of bytes int8[n, d + 4]; see csrc/vectors/int8_rows.h.");
   py::class_<KeptScan>(m, "Scan", "Exact search over stored vectors; see csrc/search/scan.h.")
       .def(py::init(&KeptScan::of<uint16_t>), py::arg("arrays").noconvert(), py::arg("dim"),
-           py::arg("offsets").noconvert() = py::none(), "Of float16 rows, given as their bits (uint16).")
+           py::arg("offsets").noconvert() = py::none(), "Open float16 rows, given as their bits (uint16).")
       .def(py::init(&KeptScan::of<float>), py::arg("arrays").noconvert(), py::arg("dim"),
            py::arg("offsets").noconvert() = py::none())
       .def(py::init(&KeptScan::of<int8_t>), py::arg("arrays").noconvert(), py::arg("dim"),
-           py::arg("offsets").noconvert() = py::none(), "Of rows of bytes, each with its scale in the last four.")
-      .def("top", &top_of, py::arg("queries").noconvert(), py::arg("count"),
-           py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
-           py::arg("beside").noconvert() = py::none(), py::arg("weight") = 1.0f,
-           py::arg("groups") = std::vector<int64_t>(), py::arg("least").noconvert() = py::none(),
-           "(scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best first; chunk "
-           "and row are -1 where there are fewer. allowed bool[chunks]. beside float32[q, chunks], times weight: added "
-           "to "
-           "the scores of chunks. groups: where all that is allowed lies, which must be given, too. least float32[q]: "
-           "what "
-           "so many chunks score at least.")
+           py::arg("offsets").noconvert() = py::none(), "Open rows of bytes, each with its scale in the last four.")
+      .def(
+          "top", &top_of, py::arg("queries").noconvert(), py::arg("count"), py::arg("allowed").noconvert() = py::none(),
+          py::arg("threads") = 1, py::arg("beside").noconvert() = py::none(), py::arg("weight") = 1.0f,
+          py::arg("groups") = std::vector<int64_t>(), py::arg("least").noconvert() = py::none(),
+          "Return (scores float32[q, c], chunks int64[q, c], rows int64[q, c]) of the `count` best chunks, best "
+          "first; chunk and row are -1 if there are fewer. allowed: bool[chunks]. beside: float32[q, chunks], which is "
+          "multiplied by weight and added to the scores of chunks. groups: the groups that contain all allowed chunks; "
+          "`allowed` must be given, too. least: float32[q], a score that at least `count` chunks reach.")
       .def(
           "set_groups", [](KeptScan& kept, const Array<int8_t>& groups) { kept.scan.set_groups(view(groups)); },
-          py::arg("groups").noconvert(), "int8[rows]: the group of each row, negative: none.")
+          py::arg("groups").noconvert(), "Set the group of each row, int8[rows]; negative: none.")
       .def("score_chunks", &score_chunks_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
-           "(scores float32[n], rows int64[n]) of chosen chunks; 0 and -1 of those without rows.")
+           "Return (scores float32[n], rows int64[n]) of chosen chunks; 0 and -1 for those without rows.")
       .def("score_rows", &score_rows_of, py::arg("query").noconvert(), py::arg("chosen").noconvert(),
-           "Scores float32[n] of chosen rows.");
+           "Return the scores of chosen rows, float32[n].");
 }
 
 }  // namespace pychunk

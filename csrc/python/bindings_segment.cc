@@ -1,4 +1,5 @@
-// The chunk pipeline for Python: a Request read attribute by attribute, the GIL released, one call, columns back.
+// The chunk pipeline for Python. A Request is read attribute by attribute, and one call without the GIL returns
+// columns.
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -28,7 +29,7 @@ void check_ids(std::span<const int32_t> ids, int64_t known, const char* name) {
   for (const int32_t id : ids) PYCHUNK_CHECK(id >= 0 && id < known, name, " must be less than ", known, ", got ", id);
 }
 
-// From pychunk._engine.data.plan.Plan. A method that is not native has its cuts given.
+// Read a plan from pychunk._engine.data.plan.Plan. If the method is not native, its cuts must be given.
 Plan plan_from(const py::object& from, bool cuts_given = false) {
   Plan plan;
   const auto name = from.attr("method").cast<std::string>();
@@ -72,7 +73,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   return plan;
 }
 
-// The weights of a pair head, kept alive together.
+// The weights of a pair head, which it keeps alive.
 struct KeptHead {
   Array<float> first, second, product, bias, out;
   PairHead head;
@@ -94,7 +95,7 @@ struct KeptHead {
   }
 };
 
-// What Python hands over, viewed; every array that a view is of is kept for as long.
+// The data that Python passes in, as views. The arrays of all views are kept alive.
 class Arguments {
  public:
   Arguments(const py::object& request, const py::object& tokenizer, const py::object& head, const py::object& topic,
@@ -118,7 +119,7 @@ class Arguments {
   }
 
  private:
-  // An array that an attribute holds, kept alive.
+  // Return the array that an attribute holds, and keep it alive.
   template <typename T>
   Array<T> array(const py::object& owner, const char* name) {
     py::object value = owner.attr(name);
@@ -198,7 +199,7 @@ class Arguments {
     one_each(in_.summary_vectors.rows, "summaries");
     const int64_t dim = in_.vectors.given() ? in_.vectors.rows.cols : in_.table.cols;
     PYCHUNK_CHECK(in_.summary_vectors.cols == dim, "summaries must have ", dim,
-                  " columns, as the sentence vectors, got ", in_.summary_vectors.cols);
+                  " columns, like the sentence vectors, got ", in_.summary_vectors.cols);
   }
 
   void take_layout() {
@@ -224,7 +225,7 @@ class Arguments {
                   "blocks need a kind and a level for each of ", blocks.start.size());
     if (!from.attr("markup").is_none()) {
       blocks.markup = view(array<bool>(from, "markup"));
-      PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a mark of markup for each of ",
+      PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a markup flag for each of ",
                     blocks.start.size());
     }
     for (const int8_t kind : blocks.kind)
@@ -245,7 +246,7 @@ class Arguments {
     check_ids(in_.token_ids, known, "token_ids");
   }
 
-  // Small numbers, one a cut.
+  // Return the small integers of an attribute, one for each cut.
   std::span<const int8_t> labels(const char* name, int low, int high, int64_t wanted) {
     if (cuts_.attr(name).is_none()) return {};
     const auto found = view(array<int8_t>(cuts_, name));
@@ -271,7 +272,7 @@ class Arguments {
   }
 
   void check() const {
-    // No documents have no scores: a batch of none is how a caller learns the columns.
+    // A batch without documents needs no scores: callers use one to learn the columns.
     PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
                       (in_.pair_head != nullptr && in_.table.data != nullptr),
                   plan_.method->name, " needs pair_scores, or a pair head with a table");
@@ -279,7 +280,7 @@ class Arguments {
     PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
                   plan_.method->name, " needs pair_scores, or a topic head");
     PYCHUNK_CHECK(in.topic_head == nullptr || !in.needs_vectors() || in.dim() == in.topic_head->vectors.rows,
-                  "the topic head is for vectors of other dimensions: ", in.dim());
+                  "the topic head does not fit vectors of this dimension: ", in.dim());
     PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),
                   "the plan needs sentence vectors or a table");
   }
@@ -296,7 +297,7 @@ py::dict segment_batch(const Arguments& arguments) {
   Table table = without_gil([&] { return segment(in); });
   const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
-  const py::capsule spans = owner_of(table.document);  // and of all that lie in its arena (table.cc)
+  const py::capsule spans = owner_of(table.document);  // also owns all other buffers in its arena (table.cc)
   py::dict out;
   out["document"] = array(std::move(table.document), spans);
   out["chunk"] = array(std::move(table.chunk), spans);
@@ -363,7 +364,7 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
   return out;
 }
 
-// What pychunk._engine.data.plan.Traits must say of each native method, too.
+// Return the traits of native methods. pychunk._engine.data.plan.Traits must give the same ones.
 py::dict traits() {
   py::dict out;
   for (const Method& method : methods()) {
@@ -387,23 +388,26 @@ py::dict traits() {
 }  // namespace
 
 void bind_segment(py::module_& m) {
-  py::class_<KeptHead>(m, "PairHead", "Next-sentence probabilities from static vectors; see csrc/vectors/nsp_head.h.")
+  py::class_<KeptHead>(
+      m, "PairHead",
+      "A network that computes next-sentence probabilities from static vectors; see csrc/vectors/nsp_head.h.")
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
-  py::class_<Arguments>(m, "Arguments", "A Request, checked, and what it stands on; see csrc/document/inputs.h.")
+  py::class_<Arguments>(m, "Arguments",
+                        "A checked Request with the arrays and models that it uses; see csrc/document/inputs.h.")
       .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
                     const Optional<uint8_t>&>(),
            py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("topic_head"),
            py::arg("fallback").none(true).noconvert());
   m.def("segment", &segment_batch, py::arg("arguments"),
-        "Columns of the chunk table of a batch, as arrays by name; text and chunk_id are flat bytes.");
+        "Return the columns of a batch's chunk table, as arrays by name; text and chunk_id are flat bytes.");
   m.def("cuts", &cuts_of_batch, py::arg("arguments"), py::arg("held") = false,
-        "Arrays of pychunk._engine.data.cuts.Cuts by name.");
-  m.def("method_traits", &traits, "What native methods say of themselves, by name.");
+        "Return the arrays of pychunk._engine.data.cuts.Cuts by name.");
+  m.def("method_traits", &traits, "Return the traits of native methods by name.");
   m.def(
       "work", [] { return py::make_tuple(work().split.load(), work().tokenized.load()); },
-      "Bytes that were split into sentences, and tokenised, since the module was loaded.");
+      "Return the bytes that were split into sentences, and tokenised, since the module was loaded.");
   m.def(
       "adjacent_sums",
       [](const Arguments& arguments) {
@@ -411,7 +415,8 @@ void bind_segment(py::module_& m) {
         const AdjacentSums sums = without_gil([&] { return adjacent_sums(inputs); });
         return py::make_tuple(sums.sum, sums.count);
       },
-      py::arg("arguments"), "(sum, count) of the scores between neighbours of a batch, the sum in units of 2^-32.");
+      py::arg("arguments"),
+      "Return (sum, count) of the scores between neighbours in a batch, the sum in units of 2^-32.");
   m.def(
       "thresholds",
       [](const py::object& plan, const Array<float>& scores, const Array<int64_t>& offsets, int threads) {
@@ -420,7 +425,7 @@ void bind_segment(py::module_& m) {
         return array(without_gil([&] { return thresholds(made, {view(scores), view(offsets)}, threads); }));
       },
       py::arg("plan"), py::arg("scores").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
-      "What each document's scores are held against, float64[k]; NaN where there is nothing.");
+      "Return the threshold for each document's scores, float64[k]; NaN if there is none.");
   m.def(
       "split_sentences",
       [](const Arguments& arguments) {
@@ -430,8 +435,8 @@ void bind_segment(py::module_& m) {
                               array(std::move(table.flags)));
       },
       py::arg("arguments"),
-      "(starts int64[n] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be valid "
-      "UTF-8.");
+      "Return (starts int64[n] in bytes, doc_offsets int64[k + 1], flags uint8[n]) of k documents; the text must be "
+      "valid UTF-8.");
   m.def(
       "headings",
       [](const Arguments& arguments) {
@@ -441,8 +446,8 @@ void bind_segment(py::module_& m) {
                               array(std::move(found.level)), array(std::move(found.tied)));
       },
       py::arg("arguments"),
-      "(first int64[m], offsets int64[k + 1], level uint8[m]) of the sections of k documents, and tied uint8[n], of "
-      "their sentences.");
+      "Return (first int64[m], offsets int64[k + 1], level uint8[m], tied uint8[n]) of k documents: their m sections, "
+      "and whether each of their n sentences is kept together with the one before.");
   m.def(
       "bytes_of_characters",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& values,
@@ -457,7 +462,7 @@ void bind_segment(py::module_& m) {
       },
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("values").noconvert(),
       py::arg("value_offsets").noconvert(), py::arg("what"), py::arg("first_row"), py::arg("threads"),
-      "Positions in characters of documents as bytes of them.");
+      "Convert positions in characters of documents to bytes.");
   m.def(
       "encode_static",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const WordPiece& tokenizer,
@@ -470,7 +475,7 @@ void bind_segment(py::module_& m) {
                      {documents.size(), rows.cols});
       },
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
-      py::arg("threads") = 1, "Unit vectors float32[k, dim] of k texts.");
+      py::arg("threads") = 1, "Return the unit vectors of k texts, float32[k, dim].");
   m.def(
       "embedding_bags",
       [](const Array<int8_t>& table, const Array<int32_t>& ids, const Array<int64_t>& offsets, int threads) {
@@ -481,7 +486,7 @@ void bind_segment(py::module_& m) {
                      {offsets.size() - 1, rows.cols});
       },
       py::arg("table").noconvert(), py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
-      "Unit vectors float32[n, dim] of n runs of token ids.");
+      "Return the unit vectors of n runs of token ids, float32[n, dim].");
 }
 
 }  // namespace pychunk

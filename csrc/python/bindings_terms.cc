@@ -1,4 +1,4 @@
-// Terms and postings for Python.
+// Terms and postings, for Python.
 #include <algorithm>
 #include <tuple>
 
@@ -17,11 +17,11 @@ namespace {
 
 using Rows32 = std::tuple<Array<int32_t>, Array<int32_t>, Array<int32_t>>;  // terms, counts, sizes
 
-// That no text begins or ends inside a character, and all are UTF-8.
+// Check that all texts are UTF-8, and that none begins or ends inside a character.
 void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
   const int64_t begin = offsets.front(), end = offsets.back();
   const int64_t bad = kernels().find_invalid_utf8(text.data() + begin, static_cast<size_t>(end - begin));
-  PYCHUNK_CHECK(bad < 0, "texts must be valid UTF-8, got another byte at ", begin + bad);
+  PYCHUNK_CHECK(bad < 0, "texts must be valid UTF-8, got an invalid byte at ", begin + bad);
   for (const int64_t at : offsets)
     PYCHUNK_CHECK(at == end || !continues_character(text.data()[at]), "a text begins inside a character at byte ", at);
 }
@@ -58,7 +58,8 @@ py::tuple fold_texts(const Folding& folding, const Array<uint8_t>& text, const A
   return py::make_tuple(array(std::move(folded)), array(std::move(ends)));
 }
 
-// One call at a time: what a signal's handler or another thread asks for meanwhile is refused.
+// A maker of postings that handles one call at a time. It refuses a call from a signal handler or another thread
+// meanwhile.
 class PostingsMaker {
  public:
   PostingsMaker(std::shared_ptr<WordCharacters> characters, std::shared_ptr<Folding> folding, int64_t ngram,
@@ -107,7 +108,7 @@ class PostingsMaker {
   class InUse {
    public:
     explicit InUse(bool& used) : used_(used) {
-      if (used) throw std::runtime_error("another thread, or what a signal interrupted, is adding rows");
+      if (used) throw std::runtime_error("another thread, or the call that a signal interrupted, is adding rows");
       used_ = true;
     }
     ~InUse() { used_ = false; }
@@ -123,12 +124,12 @@ class PostingsMaker {
   bool used_ = false;
 };
 
-// Whole numbers of an array as unsigned ones of their width; negative ones come out as large ones.
+// View the integers of an array as unsigned ones of their width. Negative ones become large ones.
 Numbers numbers(const py::array& array) {
   const char kind = array.dtype().kind();
   PYCHUNK_CHECK((kind == 'u' || kind == 'i') && array.itemsize() <= 4 && array.ndim() == 1 &&
                     (array.flags() & py::array::c_style) != 0,
-                "postings must be flat arrays of whole numbers of up to 32 bits");
+                "postings must be flat arrays of integers of up to 32 bits");
   return {array.data(), array.size(), static_cast<int>(array.itemsize())};
 }
 
@@ -147,7 +148,7 @@ Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>
   PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
   const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(queries.terms.size()), base.size()};
-  Buffer<float> out(shape[0] * shape[1]);  // of many queries on large pages, which the next call finds again
+  Buffer<float> out(shape[0] * shape[1]);  // for many queries on large pages, which the next call reuses
   without_gil([&] {
     bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, out.data, threads);
     return true;
@@ -190,7 +191,7 @@ int64_t count_alive_of(const py::array& rows, const Array<bool>& alive) {
   return count_alive(own, bytes);
 }
 
-// Sorted terms with the arrays that they lie in.
+// Sorted terms with the arrays that contain them.
 class SortedTerms {
  public:
   SortedTerms(Array<uint8_t> text, Array<int64_t> offsets)
@@ -210,21 +211,22 @@ class SortedTerms {
 }  // namespace
 
 void bind_terms(py::module_& m) {
+  m.def("bm25_scores", &bm25_scores_of, py::arg("parts"), py::arg("offsets").noconvert(), py::arg("terms").noconvert(),
+        py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
+        py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,
+        "Return the scores of all rows, float32[q, n]; see csrc/search/bm25.h. parts: (rows, counts, begins, ends, "
+        "number of rows).");
   m.def(
-      "bm25_scores", &bm25_scores_of, py::arg("parts"), py::arg("offsets").noconvert(), py::arg("terms").noconvert(),
-      py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
-      py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,
-      "float32[q, n]: scores of all rows; see csrc/search/bm25.h. parts: (rows, counts, begins, ends, how many rows).");
-  m.def("best_rows_of_groups", &best_rows_of_groups_of, py::arg("scores").noconvert(), py::arg("count"),
-        py::arg("groups").noconvert(), py::arg("count_of_groups"), py::arg("threads") = 1,
-        "The same as best_rows of each group of rows: lists of query 0 and each group, then of query 1, ...");
+      "best_rows_of_groups", &best_rows_of_groups_of, py::arg("scores").noconvert(), py::arg("count"),
+      py::arg("groups").noconvert(), py::arg("count_of_groups"), py::arg("threads") = 1,
+      "Return what best_rows returns for each group of rows: lists for query 0 and each group, then for query 1, ...");
   m.def("best_rows", &best_rows_of, py::arg("scores").noconvert(), py::arg("count"),
         py::arg("allowed").noconvert() = py::none(), py::arg("threads") = 1,
-        "(scores float32[m], rows int64[m], offsets int64[q + 1]) of the best rows above 0; see "
+        "Return (scores float32[m], rows int64[m], offsets int64[q + 1]) of the best rows above 0; see "
         "csrc/search/best_rows.h.");
-  m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "alive[rows].sum()");
+  m.def("count_alive", &count_alive_of, py::arg("rows"), py::arg("alive").noconvert(), "Return alive[rows].sum().");
   py::class_<WordCharacters, std::shared_ptr<WordCharacters>>(m, "WordCharacters",
-                                                              "Which characters words are made of.")
+                                                              "The characters that words consist of.")
       .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& marks, const Array<uint32_t>& paired,
                        const Array<uint32_t>& tripled) {
              return std::make_shared<WordCharacters>(view(letters), view(marks), view(paired), view(tripled));
@@ -232,10 +234,10 @@ void bind_terms(py::module_& m) {
            py::arg("letters").noconvert(), py::arg("marks").noconvert(), py::arg("paired").noconvert(),
            py::arg("tripled").noconvert());
   m.def("python_tables", &python_tables, py::arg("version"),
-        "What the Python that the extension was built with takes characters for, by name, uint32[n] each (see "
-        "pychunk/index/lexical/character_tables.py); None if its Unicode was of another version.");
+        "Return the character classes of the Python that built the extension, by name, uint32[n] each (see "
+        "pychunk/index/lexical/character_tables.py); None if its version of Unicode was another one.");
   py::class_<Folding, std::shared_ptr<Folding>>(m, "Folding",
-                                                "Texts in one case and spelling; see csrc/text/folding.h.")
+                                                "A folding of texts to one case and spelling; see csrc/text/folding.h.")
       .def(py::init([](const Array<uint32_t>& cases, const Array<uint32_t>& decompositions,
                        const Array<uint32_t>& classes, const Array<uint32_t>& compositions,
                        const Array<uint32_t>& ignored, const Array<uint32_t>& plain) {
@@ -245,11 +247,14 @@ void bind_terms(py::module_& m) {
            py::arg("cases").noconvert(), py::arg("decompositions").noconvert(), py::arg("classes").noconvert(),
            py::arg("compositions").noconvert(), py::arg("ignored").noconvert(), py::arg("plain").noconvert())
       .def("fold", &fold_texts, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
-           "(bytes int8[], offsets int64[n + 1]) of n texts, folded; ValueError for what is no UTF-8.");
-  py::class_<SortedTerms>(m, "SortedTerms", "Terms in the order of their code points; see csrc/search/sorted_terms.h.")
+           "Return (bytes int8[], offsets int64[n + 1]) of n texts, folded; raise ValueError for invalid UTF-8.");
+  py::class_<SortedTerms>(m, "SortedTerms",
+                          "The terms of an index in the order of their code points; see csrc/search/sorted_terms.h.")
       .def(py::init<Array<uint8_t>, Array<int64_t>>(), py::arg("text").noconvert(), py::arg("offsets").noconvert())
-      .def("find", &SortedTerms::find, py::arg("wanted"), "The place of each term, int64[n]; -1: not there.");
-  py::class_<PostingsMaker>(m, "PostingsMaker", "Terms of rows, counted and inverted; see csrc/search/terms.h.")
+      .def("find", &SortedTerms::find, py::arg("wanted"),
+           "Return the position of each term, int64[n]; -1 if it is not there.");
+  py::class_<PostingsMaker>(m, "PostingsMaker",
+                            "A maker of postings, which counts and inverts the terms of rows; see csrc/search/terms.h.")
       .def(py::init<std::shared_ptr<WordCharacters>, std::shared_ptr<Folding>, int64_t, std::optional<py::function>,
                     std::vector<std::string>, size_t, std::vector<std::string>, std::vector<std::string>>(),
            py::arg("characters"), py::arg("folding"), py::arg("ngram"), py::arg("stem"), py::arg("stop_words"),
@@ -257,16 +262,18 @@ void bind_terms(py::module_& m) {
            py::arg("others") = std::vector<std::string>())
       .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
            py::arg("threads") = 1,
-           R"((terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
+           R"(Return (terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
 
-Terms are numbers that stay the same from call to call; a new term's depends on the threads, each of which takes memory
-for the words that it met. stem(words) is called once with all words that are new.
-ValueError for what is no UTF-8.)")
+Terms are numbers that stay the same from call to call. The number of a new term depends on the threads, each of which
+needs memory for the words that it has read. stem(words) is called once with all new words.
+
+Raises:
+    ValueError: The texts are not valid UTF-8.)")
       .def("finish", &PostingsMaker::finish, py::arg("batches"), py::arg("threads") = 1,
-           R"(The inverted file of batches of (terms, counts, sizes) from count().
+           R"(Build the inverted file of batches of (terms, counts, sizes) from count().
 
-(bytes of the terms int8[], their offsets int64[t + 1], offsets int64[t + 1], rows int32[p], counts int32[p]); terms are
-in the order of their code points. The same for any number of threads.)");
+Returns (bytes of the terms int8[], their offsets int64[t + 1], offsets int64[t + 1], rows int32[p], counts int32[p]).
+Terms are in the order of their code points. The result is the same for any number of threads.)");
 }
 
 }  // namespace pychunk

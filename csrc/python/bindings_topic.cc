@@ -1,4 +1,4 @@
-// The topic network for Python: its weights kept, and what it is told of sentences, which training reads.
+// The topic network for Python: its weights, which it keeps alive, and its inputs for sentences, which training reads.
 #include "common/parallel.h"
 #include "document/document.h"
 #include "python/bindings.h"
@@ -9,14 +9,15 @@ namespace {
 
 using Parts = std::vector<Array<float>>;
 
-// A network whose arrays are kept alive.
+// A network that keeps its arrays alive.
 class KeptTopic {
  public:
-  // parts: vectors, inputs, first, second, bias, out, skip; layers: weights and bias of each.
+  // Open a network. parts: vectors, inputs, first, second, bias, out, skip; layers: weights and bias of each.
   KeptTopic(Parts parts, Parts layers, const std::vector<int64_t>& dilations, float out_bias,
             const Array<uint64_t>& words)
       : parts_(std::move(parts)), layers_(std::move(layers)) {
-    PYCHUNK_CHECK(parts_.size() == 7 && layers_.size() == 2 * dilations.size(), "a topic head has other parts");
+    PYCHUNK_CHECK(parts_.size() == 7 && layers_.size() == 2 * dilations.size(),
+                  "a topic head must have seven parts, and weights and a bias for each dilation");
     head_ = {.vectors = matrix(parts_[0], "vectors"),
              .inputs = matrix(parts_[1], "inputs"),
              .first = matrix(parts_[2], "first"),
@@ -33,7 +34,7 @@ class KeptTopic {
       PYCHUNK_CHECK(layer.weights.cols == channels && layer.weights.rows % (2 * channels) == channels &&
                         static_cast<int64_t>(layer.bias.size()) == channels && layer.dilation > 0 &&
                         layer.dilation <= 64 && layer.weights.rows <= 64 * channels,
-                    "a layer must be [taps * channels, channels], taps odd");
+                    "a layer must be [taps * channels, channels] with an odd number of taps");
       head_.layers.push_back(layer);
     }
     const auto width = static_cast<size_t>(channels);
@@ -54,7 +55,7 @@ class KeptTopic {
   TopicHead head_;
 };
 
-// Of each sentence of the documents: its inputs float32[n, kTopicInputs], and the classes of its first two words.
+// Return for each sentence of the documents its inputs float32[n, kTopicInputs] and the classes of its first two words.
 py::tuple topic_inputs(const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& starts,
                        const Array<int64_t>& sentence_offsets, const Array<uint8_t>& flags, const Array<float>& vectors,
                        const Array<uint64_t>& words, int threads) {
@@ -63,7 +64,7 @@ py::tuple topic_inputs(const Array<uint8_t>& text, const Array<int64_t>& offsets
   check_offsets(sentences.offsets, starts.size(), "sentences");
   const Matrix<const float> rows = matrix(vectors, "vectors");
   PYCHUNK_CHECK(sentences.size() == documents.size() && rows.rows == starts.size() && flags.size() == starts.size(),
-                "sentences, flags and vectors must be of the same documents");
+                "sentences, flags and vectors must belong to the same documents");
   const TopicWords known(view(words));
   std::vector<float> out(static_cast<size_t>(starts.size() * kTopicInputs));
   std::vector<int32_t> classes(static_cast<size_t>(starts.size() * 2));
@@ -97,14 +98,15 @@ const TopicHead* topic_head_of(const py::object& kept) {
 }
 
 void bind_topic(py::module_& m) {
-  py::class_<KeptTopic>(m, "TopicHead",
-                        "Where topics begin, from static vectors and the text; see csrc/vectors/topic.h.")
+  py::class_<KeptTopic>(
+      m, "TopicHead",
+      "A network that finds the beginnings of topics from static vectors and the text; see csrc/vectors/topic.h.")
       .def(py::init<Parts, Parts, std::vector<int64_t>, float, Array<uint64_t>>(), py::arg("parts"), py::arg("layers"),
            py::arg("dilations"), py::arg("out_bias"), py::arg("words").noconvert());
   m.def("topic_inputs", &topic_inputs, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
         py::arg("starts").noconvert(), py::arg("sentence_offsets").noconvert(), py::arg("flags").noconvert(),
         py::arg("vectors").noconvert(), py::arg("words").noconvert(), py::arg("threads") = 1,
-        "(inputs float32[n, 17], classes int32[n, 2]) of the n sentences of k documents; see "
+        "Return (inputs float32[n, 17], classes int32[n, 2]) of the n sentences of k documents; see "
         "csrc/vectors/topic_inputs.h.");
 }
 

@@ -1,5 +1,5 @@
-// Python's lock, given up and taken so that a thread which Python no longer wants, because it is ending, waits for the
-// process's end instead of crashing it.
+// Python's lock, released and taken in a safe way. When Python is ending and no longer wants a thread, the thread waits
+// for the end of the process instead of crashing it.
 #pragma once
 #include <pybind11/pybind11.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 
 namespace pychunk {
 
-// Calls a function that takes Python's lock. Before 3.14 it ends the thread if Python is ending, by unwinding its
-// stack: through destructors, which may not throw, and which touch Python objects without the lock. So, as in 3.14, the
-// thread stops here for good.
+// Call a function that takes Python's lock. Before 3.14, if Python is ending, this function ends the thread by
+// unwinding its stack. That runs destructors, which may not throw, and which touch Python objects without the lock.
+// Therefore the thread stops here for good, as it does in 3.14.
 template <typename Take>
 auto take_lock(Take take) {
 #ifdef __GLIBCXX__
@@ -26,7 +26,7 @@ auto take_lock(Take take) {
 #endif
 }
 
-// Gives up the lock for a scope. In place of pybind11::gil_scoped_release.
+// A scope without the lock, in place of pybind11::gil_scoped_release.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -40,7 +40,8 @@ class Unlocked {
   PyThreadState* const state_;
 };
 
-// Takes the lock for a scope, on any thread, whether it has it or not. In place of pybind11::gil_scoped_acquire.
+// A scope that holds the lock, on any thread, whether it already has it or not, in place of
+// pybind11::gil_scoped_acquire.
 class Locked {
  public:
   Locked() : state_(take_lock([] { return PyGILState_Ensure(); })) {}

@@ -1,4 +1,5 @@
-// What the scan of vectors adds to a chunk's score from other means, such as BM25, and the limits that follow from it.
+// The scores from other sources, such as BM25, that the scan of vectors adds to a chunk's score, and the limits that
+// follow from them.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -14,15 +15,16 @@ inline float with_beside(const ScoredBeside* beside, int64_t q, int64_t chunk, f
   return beside == nullptr ? score : score + beside->weight * beside->scores.row(q)[chunk];
 }
 
-// What a row's score must be above where its sum with `added`, or with less, is to be above `limit`: with two roundings
-// of the sum and its parts, each at most 2^-24 of them, and one of this.
+// Return the limit that a row's score must exceed if its sum with `added`, or with less, is to exceed `limit`. It
+// allows for two roundings, of the sum and its parts, each at most 2^-24 of them, and for one rounding of the result.
 inline float limit_without(double added, float limit) {
   if (limit == kBelowAll || !std::isfinite(added)) return kBelowAll;
   const double least = static_cast<double>(limit) - added;
   return static_cast<float>(least - 1e-6 * (std::fabs(static_cast<double>(limit)) + std::fabs(added)) - 1e-37);
 }
 
-// What `count` chunks score at least with what they score beside: the limit that a search for query q begins with.
+// Return the score that at least `count` chunks reach, including their added scores. The search for query q begins with
+// this limit.
 float least_with_beside(const Scan& scan, const float* query, int64_t q, int64_t count, const bool* allowed,
                         const ScoredBeside& beside);
 

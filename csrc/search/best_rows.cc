@@ -13,8 +13,8 @@
 namespace pychunk {
 namespace {
 
-constexpr int64_t kScoresTogether = 64;  // looked at as one before each on its own
-constexpr int64_t kRowsARun = 1 << 17;   // of several groups, for one thread after another
+constexpr int64_t kScoresTogether = 64;  // compared with the limit as one block before each on its own
+constexpr int64_t kRowsARun = 1 << 17;   // rows with several groups that one thread takes at a time
 
 bool row_ranks_before(const ScoredRow& a, const ScoredRow& b) {
   return a.score > b.score || (a.score == b.score && a.row < b.row);
@@ -29,7 +29,7 @@ void cut_rows(std::vector<ScoredRow>& found, size_t count) {
 
 std::vector<ScoredRow> best_of(const float* scores, int64_t rows, size_t count, const bool* allowed) {
   std::vector<ScoredRow> found;
-  float limit = 0.0f;  // rows come in order: of equals the later one loses
+  float limit = 0.0f;  // rows come in order, so the later one of two equal rows loses
   const auto cut = [&] {
     cut_rows(found, count);
     limit = found.back().score;
@@ -50,14 +50,14 @@ std::vector<ScoredRow> best_of(const float* scores, int64_t rows, size_t count, 
   return found;
 }
 
-// Of the rows [begin, end) the best of each group, in any order. known: of each group what the worst of so many rows of
-// other runs scores, which makes this one look at fewer.
+// Find the best rows of each group among the rows [begin, end), in any order. `known` holds for each group a score that
+// enough rows of other runs reach, so that this run checks fewer rows.
 void best_of_groups(const float* scores, int64_t begin, int64_t end, size_t count, std::span<const int8_t> groups,
                     std::span<std::atomic<float>> known, std::span<std::vector<ScoredRow>> found) {
-  // By the byte that a row's group is; nothing is above that of rows of no group.
+  // The limits are indexed by a row's group as a byte. No score exceeds the limit for rows without a group.
   std::array<float, 256> limits;
   limits.fill(std::numeric_limits<float>::infinity());
-  for (size_t group = 0; group < found.size(); ++group)  // of equals the first counts, which may be here
+  for (size_t group = 0; group < found.size(); ++group)  // the first of equal rows counts, and it may be in this run
     limits[group] = std::nextafterf(known[group].load(std::memory_order_relaxed), 0.0f);
   float least = *std::min_element(limits.begin(), limits.end());
   for (int64_t first = begin; first < end; first += kScoresTogether) {

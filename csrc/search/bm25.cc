@@ -14,20 +14,22 @@
 namespace pychunk {
 namespace {
 
-// So few queries are scored one after the other, which takes 0.7 of the time of tiles, where little is shared.
+// Up to this number, queries are scored one after the other. With few queries little is shared, and this takes 0.7 of
+// the time of tiles.
 constexpr int64_t kFewQueries = 4;
-// Postings at a time: what they add is divided in whole registers, 2 KB beside the rows.
+// The number of postings in one step. Their scores are divided in whole registers, and need 2 KB in addition to the
+// rows.
 constexpr size_t kPostingsTogether = 512;
-// Rows at a time for all queries, a power of two: their scores stay in the first cache, what terms add to them in the
-// second.
+// The number of rows in one step for all queries, a power of two. Their scores stay in the first-level cache, and the
+// scores that terms add to them stay in the second-level cache.
 constexpr int64_t kTileRows = 4096;
-// What a term adds that every fourth row holds is added to all rows in whole registers, to those without it 0, which
-// changes no score: most postings of a sentence's words are of such terms.
+// The scores of a term that at least every fourth row contains are added to all rows, in whole registers. Rows without
+// it get 0, which changes no score. Most postings of a sentence's words belong to such terms.
 constexpr size_t kDenseShare = 4;
-// Tiles that one thread takes in a row.
+// The number of consecutive tiles that one thread takes.
 constexpr int64_t kTilesARun = 4;
 
-// Of a file that is damaged any number may come.
+// Check the rows of postings, because a damaged file may contain any number.
 template <typename Row>
 void check_rows(std::span<const Row> rows, size_t size) {
   Row most = 0;
@@ -35,11 +37,11 @@ void check_rows(std::span<const Row> rows, size_t size) {
   PYCHUNK_CHECK(rows.empty() || most < size, "postings must be of rows below ", size, ", got ", most);
 }
 
-// body(numbers [begin, end) as what they are)
+// Call body(numbers [begin, end)) with the numbers in their own type.
 template <typename Body>
 auto with_numbers(const Numbers& numbers, int64_t begin, int64_t end, Body body) {
-  PYCHUNK_CHECK(0 <= begin && begin <= end && end <= numbers.size, "postings must lie within ", numbers.size,
-                ", got those from ", begin, " to ", end);
+  PYCHUNK_CHECK(0 <= begin && begin <= end && end <= numbers.size, "postings must be within the ", numbers.size,
+                " stored ones, got those from ", begin, " to ", end);
   const auto span = [&]<typename T>(const T* data) {
     return std::span<const T>(data + begin, static_cast<size_t>(end - begin));
   };
@@ -55,7 +57,7 @@ auto with_numbers(const Numbers& numbers, int64_t begin, int64_t end, Body body)
 
 // ---- one query after the other ----
 
-// out[r] += weight * c / (c + base[r]) for each row r and its count c.
+// Add weight * c / (c + base[r]) to out[r] for each row r and its count c.
 template <typename Row, typename Count>
 void add_bm25(std::span<const Row> rows, std::span<const Count> counts, float weight, std::span<const float> base,
               std::span<float> out) {
@@ -75,7 +77,7 @@ void add_bm25(std::span<const Row> rows, std::span<const Count> counts, float we
   }
 }
 
-// All rows of a part for one query.
+// Score all rows of a part for one query.
 void score_part(const PartPostings& part, std::span<const int64_t> terms, const float* weights, float bound,
                 std::span<const float> base, const bool* alive, std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.0f);
@@ -94,7 +96,7 @@ void score_part(const PartPostings& part, std::span<const int64_t> terms, const 
 
 // ---- many queries together ----
 
-// How many of some increasing rows are below a limit, mostly few.
+// Return how many of some increasing rows are below a limit. Usually few are.
 template <typename Row>
 size_t count_below(std::span<const Row> rows, int64_t limit) {
   size_t step = 1;
@@ -105,14 +107,15 @@ size_t count_below(std::span<const Row> rows, int64_t limit) {
                              rows.begin());
 }
 
-// What terms weigh in some query: the same term of the same weight adds the same, whichever query it is of.
+// The weights of terms in all queries. The same term with the same weight adds the same score, whichever query it
+// belongs to.
 struct TermWeights {
   struct Each {
     int64_t term;
     float weight;
   };
-  std::vector<Each> each;      // by terms
-  std::vector<uint32_t> uses;  // of each term of each query, which of them
+  std::vector<Each> each;      // ordered by term
+  std::vector<uint32_t> uses;  // for each term of each query, its index in `each`
 
   explicit TermWeights(const WeightedTerms& queries) : uses(queries.weights.size()) {
     const std::span<const int64_t> terms = queries.terms.values;
@@ -144,7 +147,7 @@ class PartScores {
     }
   }
 
-  // Scores of rows [begin, end), those of a query `stride` after those of the one before.
+  // Write the scores of rows [begin, end). Those of a query are `stride` after those of the previous one.
   void tile(int64_t begin, int64_t end, float* out, int64_t stride) {
     checkpoint();
     places_.clear(), added_.clear();
@@ -174,7 +177,7 @@ class PartScores {
     }
   }
 
-  // That no posting is of a row behind the last.
+  // Check that no posting has a row after the last one.
   void check_end() const {
     for (size_t i = 0; i < next_.size(); ++i)
       with_numbers(part_.rows, next_[i], part_.ends[static_cast<size_t>(weights_.each[i].term)],
@@ -182,16 +185,16 @@ class PartScores {
   }
 
  private:
-  // Where the postings of a tile lie in places_ and what they add in added_.
+  // The position of a tile's postings in places_, and of the scores that they add in added_.
   struct Run {
     size_t place, added, size;
-    bool dense;  // of every row of the tile, in place of those with the term
+    bool dense;  // one score for every row of the tile, rather than for each row with the term
   };
 
   void add(size_t i, int64_t begin, int64_t end) {
     const int64_t term = weights_.each[i].term;
     const float weight = weights_.each[i].weight;
-    const bool known = i > 0 && weights_.each[i - 1].term == term;  // the rows of this term are there already
+    const bool known = i > 0 && weights_.each[i - 1].term == term;  // the rows of this term are already stored
     const int64_t last = part_.ends[static_cast<size_t>(term)];
     with_numbers(part_.rows, next_[i], last, [&](const auto all) {
       const size_t size = known ? runs_[i - 1].size : count_below(all, end);
@@ -202,7 +205,7 @@ class PartScores {
       if (!known) {
         places_.resize(places_.size() + size);
         uint16_t* places = places_.data() + runs_[i].place;
-        PYCHUNK_CHECK(size <= every, "postings of a term must be of increasing rows");
+        PYCHUNK_CHECK(size <= every, "postings of a term must have increasing rows");
         uint32_t most = 0;
         if (every == kTileRows) {  // a power of two
           for (size_t k = 0; k < size; ++k) {
@@ -217,7 +220,7 @@ class PartScores {
             places[k] = static_cast<uint16_t>(place);
           }
         }
-        PYCHUNK_CHECK(size == 0 || most < every, "postings of a term must be of increasing rows");
+        PYCHUNK_CHECK(size == 0 || most < every, "postings of a term must have increasing rows");
       }
       const uint16_t* places = places_.data() + runs_[i].place;
       added_.resize(added_.size() + (dense ? every : size));
@@ -245,7 +248,7 @@ class PartScores {
   const TermWeights& weights_;
   const std::span<const float> base_;
   const bool* const alive_;
-  std::vector<int64_t> next_;  // the first posting that no tile had yet
+  std::vector<int64_t> next_;  // the first posting that is in no tile yet
   std::vector<Run> runs_;
   Values<uint16_t> places_;
   Values<float> added_;
@@ -277,7 +280,7 @@ void bm25_scores(std::span<const PartPostings> parts, const WeightedTerms& queri
   PYCHUNK_CHECK(first == rows, "parts must have ", rows, " rows, got ", first);
   PYCHUNK_CHECK(queries.weights.size() == queries.terms.values.size() &&
                     static_cast<int64_t>(queries.bounds.size()) == queries.terms.size(),
-                "each term must have a weight, each query a bound");
+                "each term must have a weight and each query a bound");
   if (queries.terms.size() < kFewQueries) {
     const auto count = static_cast<int64_t>(parts.size());
     parallel_for(queries.terms.size() * count, threads, [&](int64_t item) {

@@ -1,9 +1,9 @@
-// Product quantisation with 16 centroids a piece (Jegou et al., 2011), scored by tables that lie in registers (Andre et
-// al., 2015): what makes codes of 32 rows, and what adds up what they score.
+// The kernels of product quantization with 16 centroids for each piece (Jegou et al., 2011), with score tables that are
+// in registers (Andre et al., 2015). They make the codes of 32 rows, and add up the scores of codes.
 //
-// Floor: a code is read once, half a byte for each piece; a register of 64 bytes takes 128 of them with two shuffles,
-// two masks, a shift and six additions, so 64 pieces of a row take some 5 cycles. Making codes takes 16 * width
-// multiplications and as many additions a piece, and 48 steps to find the best of 16.
+// Lower bound: a code is read once, half a byte for each piece. A register of 64 bytes handles 128 codes with two
+// shuffles, two masks, a shift and six additions, so 64 pieces of a row take some 5 cycles. Making codes takes 16 *
+// width multiplications and as many additions for each piece, and 48 steps to find the best of 16.
 #pragma once
 #include "search/scan_simd.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kCodeRows = 32, kCentroids = 16, kPieceBytes = 16;
 
-// out[r] = the k for which bias[k] + sum over c of x[c * 32 + r] * book[k * width + c] is highest, of equals the first;
-// the sum in the order of c.
+// Set out[r] to the k with the highest score, and to the first of equals. The score is bias[k] + the sum over c of x[c
+// * 32 + r] * book[k * width + c], in the order of c.
 void best_centroids(const float* x, size_t width, const float* book, const float* bias, uint8_t* out) {
   for (size_t r = 0; r < kCodeRows; r += kLanes) {
     F32 highest;
@@ -61,13 +61,14 @@ inline CodeBytes odd_bytes(CodeBytes v) { return _mm256_srli_epi16(v, 8); }
 inline __m256i folded(CodeBytes v) { return v; }
 #endif
 
-// What 32 rows score: out[r] = sum over the pieces of tables[piece * 16 + code of r]. A piece's 16 bytes of codes hold
-// rows 0 to 15 in their lower halves and 16 to 31 in their upper ones; pieces are a multiple of four, and so few that
-// no sum passes 65,535.
+// Write the scores of 32 rows: out[r] = the sum over the pieces of tables[piece * 16 + code of r]. A piece's 16 bytes
+// of codes hold rows 0 to 15 in their lower halves and 16 to 31 in their upper ones. The number of pieces is a multiple
+// of four, and small enough that no sum exceeds 65,535.
 inline void add_codes(const uint8_t* codes, size_t pieces, const uint8_t* tables, uint16_t* out) {
 #if defined(__AVX2__)
   constexpr size_t kAtOnce = sizeof(CodeBytes) / kPieceBytes;
-  // Sums of shorts: the even bytes and 256 times the odd ones, which are then taken away; and the odd ones alone.
+  // Sums of 16-bit integers: `both` adds the even bytes plus 256 times the odd ones, which are subtracted later, and
+  // `odd` adds the odd ones alone.
   CodeBytes both[2] = {}, odd[2] = {};
   for (size_t piece = 0; piece < pieces; piece += kAtOnce) {
     const CodeBytes own = load_codes(codes + piece * kPieceBytes), table = load_codes(tables + piece * kCentroids);
@@ -76,7 +77,7 @@ inline void add_codes(const uint8_t* codes, size_t pieces, const uint8_t* tables
     both[1] = add_shorts(both[1], high), odd[1] = add_shorts(odd[1], odd_bytes(high));
   }
   for (size_t half = 0; half < 2; ++half) {
-    // Lanes of 128 bits hold pieces apart, and are added; even and odd bytes go back beside each other.
+    // Lanes of 128 bits hold different pieces and are added. Even and odd bytes are interleaved again.
     const __m256i odds = folded(odd[half]);
     const __m256i evens = _mm256_sub_epi16(folded(both[half]), _mm256_slli_epi16(odds, 8));
     const __m256i low = _mm256_unpacklo_epi16(evens, odds), high = _mm256_unpackhi_epi16(evens, odds);
@@ -125,8 +126,8 @@ inline bool any_at_least(const uint16_t* scores, uint16_t least) {
 #endif
 }
 
-// Of n groups of 32 rows those that score at least `least`: found[i] = the row, scores[i] what it scores; returns how
-// many.
+// Find the rows of n groups of 32 that score at least `least`. Set found[i] to the row and scores[i] to its score, and
+// return how many there are.
 size_t codes_above(const uint8_t* codes, size_t n, size_t pieces, const uint8_t* tables, uint16_t least,
                    uint32_t* found, uint16_t* scores) {
   size_t count = 0;

@@ -13,7 +13,7 @@
 namespace pychunk {
 namespace {
 
-// A term, and its first eight bytes as a number that sorts as they do.
+// A term, and its first eight bytes as a number with the same sort order.
 struct SortedTerm {
   uint64_t head;
   int32_t number;
@@ -26,7 +26,7 @@ uint64_t head_of(std::string_view term) {
   return __builtin_bswap64(bytes);
 }
 
-// Comparing heads first takes a third of the time of comparing the strings.
+// Sort the terms. Comparing heads first takes a third of the time of comparing the strings.
 std::vector<SortedTerm> sorted_terms(const StringTable& terms, const std::vector<int64_t>& frequencies) {
   std::vector<SortedTerm> sorted;
   for (int32_t i = 0; i < terms.size(); ++i)
@@ -37,15 +37,15 @@ std::vector<SortedTerm> sorted_terms(const StringTable& terms, const std::vector
   return sorted;
 }
 
-// Batches in a row that one thread takes.
+// The consecutive batches that one thread takes.
 struct BatchRun {
   std::span<const CountedRows> batches;
   int64_t postings = 0;
   int32_t first_row = 0;
-  std::vector<int64_t> next;  // of each term: how many rows hold it, then where the next one goes
+  std::vector<int64_t> next;  // for each term: the number of rows that contain it, then the position of the next one
 };
 
-// At most `count` runs, of about as many postings each.
+// Return at most `count` runs, with about the same number of postings each.
 std::vector<BatchRun> batch_runs(std::span<const CountedRows> batches, int count) {
   int64_t total = 0;
   for (const CountedRows& batch : batches) total += static_cast<int64_t>(batch.terms.size());

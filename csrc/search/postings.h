@@ -1,4 +1,4 @@
-// The inverted file of rows whose terms were counted: for each term the rows that hold it.
+// The inverted file of rows whose terms were counted, which lists for each term the rows that contain it.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,21 +9,22 @@
 
 namespace pychunk {
 
-// A batch of rows, as TermRows has them.
+// A batch of rows, in the layout of TermRows.
 struct CountedRows {
   std::span<const int32_t> terms, counts, sizes;
 };
 
-// Terms by bytes, which is by code points, those that no row holds left out. Rows rows[offsets[t]] to
-// rows[offsets[t + 1]] hold term t, increasing.
+// The terms in the order of their bytes, which is that of their code points. Terms that no row contains are omitted.
+// Rows rows[offsets[t]] to rows[offsets[t + 1]] contain term t, in increasing order.
 struct InvertedFile {
   Buffer<char> terms;
   Buffer<int64_t> term_offsets, offsets;
   Buffer<int32_t> rows, counts;
 };
 
-// Rows are numbered on from one batch to the next. 8 bytes of memory a posting for what is made, beside what is given.
-// The same for any number of threads, each of which takes 8 bytes a term.
+// Build the inverted file. Row numbers continue from one batch to the next. The result needs 8 bytes of memory for each
+// posting, in addition to the arguments. It is the same for any number of threads, each of which needs 8 bytes for each
+// term.
 InvertedFile invert(const StringTable& terms, std::span<const CountedRows> batches, int threads = 1);
 
 }  // namespace pychunk

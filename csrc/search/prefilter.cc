@@ -13,24 +13,24 @@ namespace {
 
 constexpr int64_t kRowsSampled = 1000, kRowsATask = 8192;
 constexpr double kLeastShare = 0.6;
-// A bound is whole numbers times one unit of the query and fits 31 bits: codes add 2^29 at most, what they stand for
-// less half of that, and each length 2^29.
+// A bound is an integer times one unit of the query, and must fit into 31 bits. Codes add at most 2^29, the values that
+// they stand for at most half of that, and each length at most 2^29.
 constexpr double kMostOfLength = 32767.0, kMostByLength = 16384.0, kMostWeight = 8192.0;
-// A code's step as a share of the standard deviation: three to either side of 0 before numbers are cut off. With .30
-// half as many rows more are left than with .37.
+// The step of a code as a share of the standard deviation. Codes reach three standard deviations to either side of 0
+// before values are clipped. A step of 0.30 leaves 1.5 times as many rows as one of 0.37.
 constexpr double kStep = 0.37;
-// Lengths are rounded up, and what squares below the least float32 lose is added.
+// Lengths are rounded up, by the factor kRoundedUp. kLostOfLength is added for squares below the smallest float32.
 constexpr float kRoundedUp = 1.00001f, kLostOfLength = 1e-17f;
 constexpr int64_t kRowLanes = 8;
 
-// The sum of the squares of n numbers, of at most 2^14 each.
+// Return the sum of the squares of n numbers, of at most 2^14 each.
 int64_t squares_of(const int8_t* numbers, int64_t n) {
   int32_t sum = 0;
   for (int64_t c = 0; c < n; ++c) sum += int32_t{numbers[c]} * int32_t{numbers[c]};
   return sum;
 }
 
-// Where the rows of all parts lie.
+// The addresses of the rows of all parts.
 class RowPlaces {
  public:
   RowPlaces(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen)
@@ -75,7 +75,7 @@ std::vector<float> steps_of(const RowPlaces& places, int64_t dim, int64_t head) 
   for (int64_t i = 0; i < sampled; ++i) {
     const int8_t* row = places[places.rows() * i / sampled];
     const double scale = static_cast<double>(scale_of(row, dim));
-    if (!std::isfinite(scale)) continue;  // of a file that is damaged
+    if (!std::isfinite(scale)) continue;  // the file is damaged
     for (size_t c = 0; c < squares.size(); ++c) squares[c] += scale * row[c] * scale * row[c];
   }
   std::vector<float> steps;
@@ -86,7 +86,7 @@ std::vector<float> steps_of(const RowPlaces& places, int64_t dim, int64_t head) 
   return steps;
 }
 
-// One row's codes, and how much of the row they are.
+// An encoder of one row that also measures how much of the row its codes represent.
 class RowCoder {
  public:
   RowCoder(const std::vector<float>& steps, int64_t dim) : steps_(steps), dim_(dim) {
@@ -96,12 +96,12 @@ class RowCoder {
   struct Lengths {
     float rest, tail, coded;
 
-    // The greater of each; what is no number counts as infinite.
+    // Keep the greater one of each length. A value that is not a number counts as infinite.
     void take(const Lengths& other) {
       rest = greater(rest, other.rest), tail = greater(tail, other.tail), coded = greater(coded, other.coded);
     }
   };
-  // codes: [head]
+  // Encode a row. codes: [head].
   Lengths operator()(const int8_t* row, uint8_t* codes) const {
     const float scale = scale_of(row, dim_);
     float left[kRowLanes] = {}, kept[kRowLanes] = {};
@@ -114,7 +114,7 @@ class RowCoder {
       for (int64_t k = 0; k < kRowLanes; ++k) {
         number[k] *= scale;
         float place = number[k] * inverse[k] + 8.0f;
-        place = place > 0.0f ? place : 0.0f;  // what is no number becomes one
+        place = place > 0.0f ? place : 0.0f;  // replaces NaN by a number
         place = place < 15.0f ? place : 15.0f;
         code[k] = static_cast<int32_t>(place);
         stands_for[k] = (static_cast<float>(code[k]) - 7.5f) * step[k];
@@ -198,16 +198,19 @@ int32_t whole_limit(const HeadQuery& query, float limit) {
   return least < kMost ? static_cast<int32_t>(least) : std::numeric_limits<int32_t>::max();
 }
 
-// Of a row v = a + r + t (what codes stand for, what they leave, the other numbers) and a query q = q' + d + q_t, with
-// q' = unit * weights * numbers / steps: v . q = a . q' + a . d + r . q_h + t . q_t, the last three at most products of
-// lengths. As number c of a row is (code - 7.5) * steps[c], a . q' = unit * (weights * numbers) . (codes - 7.5). What
-// float32 loses in the product itself is at most `rounding` of |v| * |q|.
+// Build the bound of a query. A row is v = a + r + t: the values that its codes stand for, the remainder of these
+// numbers, and the other numbers. A query is q = q' + d + q_t, with q' = unit * weights * numbers / steps. Then v . q =
+// a . q' + a . d + r . q_h + t . q_t, and each of the last three terms is at most a product of lengths. Number c of a
+// row is (code - 7.5) * steps[c], so a . q' = unit * (weights * numbers) . (codes - 7.5). The float32 product itself
+// loses at most `rounding` of |v| * |q|.
 //
-// |d| is .01 of a query of length 1, .015 at most of 64; with one weight for all numbers .023 and .058.
+// |d| is 0.01 for a query of length 1, and at most 0.015 among 64 queries. With one weight for all numbers, these are
+// 0.023 and 0.058.
 HeadBound::HeadBound(const RowHeads& heads, const float* from, int64_t dim) : numbers(static_cast<size_t>(heads.head)) {
   const double rounding = (static_cast<double>(dim) / 32.0 + 40.0) * 0x1p-23, up = static_cast<double>(kRoundedUp);
-  // What numbers are made whole by: such that they have eight bits, and what runs of them add sixteen. Of each run the
-  // positive and the negative ones, those of even and of odd pairs; each may be rounded up by a half.
+  // The divisors that make the query's numbers integers of eight bits, and their sums over runs integers of sixteen.
+  // The positive and the negative numbers of each run are added separately, and so are those of even and odd pairs.
+  // Each number may be rounded up by a half.
   constexpr double kMostSum = kMostOfRun - static_cast<double>(kHeadRun) / 4.0 - 1.0;
   double by[2] = {}, sums[2][2] = {}, head = 0.0, tail = 0.0;
   for (size_t c = 0; c < static_cast<size_t>(dim); ++c) {
@@ -223,7 +226,7 @@ HeadBound::HeadBound(const RowHeads& heads, const float* from, int64_t dim) : nu
   const double all = std::sqrt(head + tail);
   const double by_rest = (std::sqrt(head) + rounding * all) * up * heads.rest_step;
   const double by_tail = (std::sqrt(tail) + rounding * all) * up * heads.tail_step;
-  // The unit of all, of which those are even multiples; as float32 it is no smaller.
+  // The unit of the query. The divisors are even multiples of it, and rounding to float32 does not make it smaller.
   const auto runs = static_cast<double>(numbers.size() / kHeadRun + 2);
   const double heaviest = std::max(2.0, std::floor(kMostWeight / runs / 2.0) * 2.0);
   const double exact =

@@ -26,11 +26,11 @@ const RowHeads* HeadsWhenAsked::get(std::span<const StoredRows> parts, int64_t d
 
 namespace {
 
-constexpr size_t kTogether = 4;  // queries that heads are held against together
+constexpr size_t kTogether = 4;  // the number of queries that are compared with heads at a time
 
 }  // namespace
 
-// chosen: rows that the heads are of, each a chunk; none: all rows of the scan.
+// One thread's walk by heads. chosen: the rows that the heads belong to, each a chunk; empty: all rows of the scan.
 class HeadPass {
  public:
   HeadPass(const ScanCall& call, const RowHeads& heads, std::span<const int64_t> chosen, std::vector<BestHits>& found)
@@ -74,7 +74,7 @@ class HeadPass {
     hits_.settle();
   }
 
-  // The same of the chosen rows [begin, end), begin being a multiple of kHeadBlock.
+  // Search the chosen rows [begin, end). `begin` must be a multiple of kHeadBlock.
   void run_chosen(int64_t begin, int64_t end, const bool* allowed) {
     for (int64_t at = begin; at < end; at += block_) {
       checkpoint_each(at / block_, 64);
@@ -90,11 +90,11 @@ class HeadPass {
   }
 
  private:
-  // Those of a block that are of the run.
+  // The rows of a block that belong to the run.
   struct Rows {
     int64_t block, first, end;
   };
-  // A row that is to be looked at for a query, and what it must score more than.
+  // A row that must be scored for a query, and the limit that it must exceed.
   struct Left {
     int64_t row, chunk;
     size_t q;
@@ -104,14 +104,15 @@ class HeadPass {
   float limit_of_sums(size_t q) { return limits_of_sums_[q] = hits_.limit_of_sums(q); }
   void set_limit(size_t q, float limit) { limits_[q] = whole_limit(asks_[q], limit); }
 
-  // `chunk`: not after the first row's. Rows are looked at a block later, when they have come from memory.
+  // Score the rows of the previous block that remained, after finding those of this block: by then they have come from
+  // memory. `chunk` must not be after the first row's chunk.
   void look_at(const Rows& rows, int64_t chunk, const bool* allowed) {
     std::swap(left_, before_);
     find_left(rows, chunk, allowed);
     look_at(before_);
   }
 
-  // Rows of a block that could be above the limit of a query, and of their own chunks: those are asked for.
+  // Find the rows of a block that could exceed the limit of a query and that of their own chunks, and prefetch them.
   void find_left(const Rows& rows, int64_t chunk, const bool* allowed) {
     left_.clear();
     const auto at = static_cast<size_t>(rows.block), head = static_cast<size_t>(heads_.head);
@@ -123,7 +124,7 @@ class HeadPass {
       keep_left(rows, q, std::span(above_).subspan(q * block, counts_[q]), could_.data() + q * block, chunk, allowed);
   }
 
-  // The chunk of each row: many queries ask for it.
+  // Find the chunk of each row. Many queries need it.
   void find_chunks(const Rows& rows, int64_t chunk) {
     if (scan_.offsets_.empty()) return;
     for (int64_t row = rows.first; row < rows.end; ++row) {
@@ -147,7 +148,7 @@ class HeadPass {
       const float own = hits_.limit_of(q, chunk, limits_of_sums_[q]);
       if (could[k] <= own) continue;
       left_.push_back({row, chunk, q, own});
-      // From memory, all that is needed of the row.
+      // Prefetch all bytes of the row that are needed.
       const uint8_t* from = scan_.at(scan_.part_of(row), row);
       for (int64_t c = 0; c <= scan_.stride_; c += 64) __builtin_prefetch(from + c);
     }
@@ -176,7 +177,7 @@ class HeadPass {
   const int64_t block_;
   const Kernels& run_;
   RunHits hits_;
-  const size_t asked_;  // queries, filled up with some that nothing is above the limit of
+  const size_t asked_;  // the queries, filled up with some whose limit nothing exceeds
   std::vector<float> limits_of_sums_;
   std::vector<int32_t> limits_;  // of the block
   std::vector<int64_t> chunks_;
@@ -184,7 +185,7 @@ class HeadPass {
   std::vector<uint32_t> above_;
   std::vector<float> could_;
   std::vector<size_t> counts_;
-  std::vector<Left> left_, before_;  // of a block and of the one before
+  std::vector<Left> left_, before_;  // rows that remained in this block and in the previous one
   std::vector<HeadBound> bounds_;
   std::vector<HeadQuery> asks_;
 };

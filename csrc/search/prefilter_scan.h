@@ -1,4 +1,5 @@
-// The walk over a run of chunks by the first numbers of their rows, which are laid side by side for a second search.
+// The walk over a run of chunks by the first numbers of their rows, which are copied side by side for the second
+// search.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace pychunk {
 
-// Rows whose heads are looked at before any of them is looked at whole: so many that those left can be asked for
-// together, and so few that the heads of many queries' rows stay in the first cache.
+// The number of rows whose heads are checked before any remaining row is scored. It is large enough to prefetch the
+// remaining rows together, and small enough for the heads to stay in the first-level cache when there are many queries.
 constexpr int64_t kHeadBlock = 512, kHeadBlockOfMany = 256;
 
-// The heads of a scan's rows, made for its second search.
+// The heads of a scan's rows, made at its second search.
 class HeadsWhenAsked {
  public:
-  // Null for the first search, and where they are of no use or there is no memory for them.
+  // Return null for the first search, and if heads are not useful or there is no memory for them.
   const RowHeads* get(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen, int threads);
 
  private:
@@ -30,10 +31,11 @@ class HeadsWhenAsked {
   std::unique_ptr<RowHeads> heads_;
 };
 
-// As scan_run(), blocks of heads and of the rows that these leave all numbers; the heads are of all rows.
+// Search the chunks [begin, end) as scan_run() does. Blocks of heads are checked first, and only remaining rows are
+// read whole. The heads must be those of all rows.
 void scan_run_by_heads(const ScanCall& call, const RowHeads& heads, int64_t begin, int64_t end, const bool* allowed,
                        std::vector<BestHits>& found);
-// The same by the heads of chosen rows, each of which is a chunk, of those [begin, end); begin is a multiple of
+// Search the chosen rows [begin, end), each of which is a chunk, by their heads. `begin` must be a multiple of
 // kHeadBlock.
 void scan_chosen_by_heads(const ScanCall& call, const RowHeads& heads, std::span<const int64_t> chosen, int64_t begin,
                           int64_t end, const bool* allowed, std::vector<BestHits>& found);

@@ -1,9 +1,11 @@
-// Heads of rows, four bits a number (prefilter.h), held against queries: which rows could score above a limit.
+// The kernels that compare heads of rows, four bits for each number (prefilter.h), with queries, and find the rows that
+// could score above a limit.
 //
-// One query, floor: head / 2 + 4 bytes a row from memory; 971,000 rows of 192 numbers take 3.2 ms on one thread and 2.6
-// on two, 38 GB/s. Many queries, floor: codes become bytes once for all of them, in the first cache; a product and a
-// sum are then four numbers of eight rows and a query, of which Zen 3 does 1.65 a cycle, so 1.16 ns a pair of a row and
-// a query by 192 numbers, where it takes 1.44 (with halves taken apart anew for each four queries 1.86).
+// One query, lower bound: head / 2 + 4 bytes of each row come from memory. 971,000 rows of 192 numbers take 3.2 ms on
+// one thread and 2.6 on two, 38 GB/s. Many queries, lower bound: codes become bytes once for all of them, in the
+// first-level cache. One product and one sum then handle four numbers of eight rows and a query. Zen 3 does 1.65 of
+// these a cycle, so a pair of a row and a query with 192 numbers should take 1.16 ns. It takes 1.44, and would take
+// 1.86 if halves were separated again for every four queries.
 #pragma once
 #include "common/kernels.h"
 #include "search/scan_simd.h"
@@ -15,14 +17,14 @@ typedef uint16_t HalfBytes __attribute__((vector_size(kVectorBytes), may_alias))
 
 constexpr size_t kHeadGroup = 64;
 
-// Products are added up in shorts, or at once in whole numbers of 32 bits.
+// Products are added up in 16-bit integers, or directly in 32-bit integers.
 #if defined(__AVX2__) && !defined(__AVX512VNNI__)
 typedef Shorts HeadSums;
 #else
 typedef Places HeadSums;
 #endif
 
-// Four numbers of a query, for all rows of a register.
+// Four numbers of a query, repeated for all rows of a register.
 #if defined(__AVX2__)
 typedef Places FourNumbers;
 
@@ -32,7 +34,7 @@ inline FourNumbers load_four(const int8_t* numbers) {
   return Places{} + four;
 }
 
-// sums + what four codes of each row add, which are below 16, in bytes.
+// Return `sums` plus the products of four codes of each row, which are bytes below 16.
 inline HeadSums add_four(HeadSums sums, HalfBytes codes, FourNumbers numbers) {
 #if defined(__AVX512VNNI__)
   return reinterpret_cast<HeadSums>(_mm512_dpbusd_epi32(
@@ -75,7 +77,7 @@ inline Places weighed_sums(HeadSums sums, int32_t weight) {
 #endif
 }
 
-// Of bytes of two codes each the lower or the upper ones.
+// Load bytes of two codes each; lower_codes() and upper_codes() return one half of them.
 inline HalfBytes load_halves(const uint8_t* from) {
   HalfBytes halves;
   memcpy(&halves, from, sizeof(halves));
@@ -84,7 +86,7 @@ inline HalfBytes load_halves(const uint8_t* from) {
 inline HalfBytes lower_codes(HalfBytes both) { return both & uint16_t{0x0F0F}; }
 inline HalfBytes upper_codes(HalfBytes both) { return (both >> 4) & uint16_t{0x0F0F}; }
 
-// The codes of a group's rows as they lie in memory, and in bytes: [head / 4, 64, 4].
+// The codes of a group's rows in memory. PackedCodes has two in a byte, and ByteCodes one: [head / 4, 64, 4].
 constexpr size_t kGroupBytes = kHeadGroup * 4;
 struct PackedCodes {
   static constexpr size_t kStep = 8;
@@ -131,7 +133,7 @@ void codes_to_bytes(const uint8_t* heads, size_t head, uint8_t* out) {
     }
 }
 
-// Of the rows [first, first + kRegisters * kLanes) of a group.
+// Find the rows among [first, first + kRegisters * kLanes) of a group.
 template <size_t kQueries, size_t kRegisters, typename Codes>
 inline void find_heads_above(Codes codes, const uint32_t* lengths, size_t first, size_t head, const HeadQuery* queries,
                              const int32_t* limits, size_t room, uint32_t* found, float* could, size_t* counts) {
@@ -169,12 +171,12 @@ inline void find_heads_above(Codes codes, const uint32_t* lengths, size_t first,
     }
 }
 
-// Of each query the rows i < n for which the whole number of the bound, without its start, is above a limit:
-//
-//     unit * (head . (weights * numbers) + lengths[i] . by_lengths + start) + margin
-//
-// lengths being pairs of numbers of 16 bits: found[q * n + k] = i, could[q * n + k] = the bound, counts[q] of them. n
-// is a multiple of 64, `head` of 32, the number of queries 1 or a multiple of 4; room: for 64 * head bytes.
+// Find for each query the rows i < n for which the integer of the bound, without its start, exceeds a limit. The bound
+// is:
+// unit * (head . (weights * numbers) + lengths[i] . by_lengths + start) + margin
+// `lengths` are pairs of 16-bit numbers. found[q * n + k] = i, could[q * n + k] = the bound, and there are counts[q] of
+// them. n is a multiple of 64, `head` of 32, and the number of queries is 1 or a multiple of 4. `room` has 64 * head
+// bytes.
 void heads_above(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                  size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could, size_t* counts) {
   constexpr size_t kAlone = 4, kMany = kVectorBytes == 16 ? 1 : 2;

@@ -13,7 +13,7 @@ namespace pychunk {
 namespace {
 
 constexpr int64_t kBookSize = 16, kGroupsAnEncoding = 64;
-// Groups that are scored before the limit is looked at again: 128 KB of codes of 64 pieces.
+// The number of groups that are scored before the limit is read again: 128 KB of codes of 64 pieces.
 constexpr int64_t kGroupsAtOnce = 128;
 constexpr float kMostOfATable = 255.0f;
 
@@ -26,22 +26,23 @@ bool code_ranks_before(const CodeHit& a, const CodeHit& b) {
   return a.score > b.score || (a.score == b.score && a.row < b.row);
 }
 
-// The best of hits that come in rising order of rows; three in four go whenever four times as many as wanted are there.
+// The best of hits that come in rising order of rows. Whenever there are four times as many hits as wanted, three in
+// four are dropped.
 struct BestCodes {
   size_t count;
   std::vector<CodeHit> hits;
-  uint32_t least = 0;  // what scores less is not among the best
+  uint32_t least = 0;  // hits with a lower score are not among the best
 
   void cut() {
     if (hits.size() < count) return;
     std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(count) - 1, hits.end(),
                      code_ranks_before);
     hits.resize(count);
-    least = uint32_t{hits.back().score} + 1;  // of equals, later rows lose
+    least = uint32_t{hits.back().score} + 1;  // later rows lose against equal ones
   }
 };
 
-// What each centroid scores for a query, brought to whole numbers from 0 to 255 of one unit for all pieces.
+// Return the score of each centroid for a query, as integers from 0 to 255 in one unit for all pieces.
 std::vector<uint8_t> tables_of(const float* query, int64_t dim, const CodeBooks& books) {
   std::vector<float> scores(static_cast<size_t>(books.pieces * kBookSize));
   float widest = 0.0f;
@@ -66,7 +67,7 @@ std::vector<uint8_t> tables_of(const float* query, int64_t dim, const CodeBooks&
   return tables;
 }
 
-// Groups [begin, end) of rows that are numbered from `first` on.
+// Search groups [begin, end) of rows, which are numbered from `first` on.
 void search_groups(const CodedRows& part, int64_t first, int64_t begin, int64_t end, int64_t pieces,
                    const uint8_t* tables, const bool* allowed, BestCodes& best) {
   std::array<uint32_t, kGroupsAtOnce * kCodeGroup> found;
@@ -94,7 +95,7 @@ void encode_rows(const StoredRows& rows, StoredAs kind, int64_t dim, const CodeB
   const auto& own = kernels();
   const int64_t used = books.pieces * books.width, groups = (rows.rows + kCodeGroup - 1) / kCodeGroup;
   const int64_t kept = std::min(used, dim), held = books.held();
-  // |x - c|^2 is least where x . c - |c|^2 / 2 is highest.
+  // |x - c|^2 is lowest where x . c - |c|^2 / 2 is highest.
   std::vector<float> bias(static_cast<size_t>(books.pieces * kBookSize));
   for (size_t i = 0; i < bias.size(); ++i) {
     float sum = 0.0f;
@@ -142,7 +143,7 @@ void encode_rows(const StoredRows& rows, StoredAs kind, int64_t dim, const CodeB
 std::vector<std::vector<int64_t>> best_by_codes(std::span<const CodedRows> parts, const CodeBooks& books,
                                                 const Matrix<const float>& queries, int64_t count, const bool* allowed,
                                                 int threads) {
-  // Where a query's groups lie, part after part.
+  // The positions of a query's groups, part after part.
   std::vector<int64_t> first{0}, borders{0};
   for (const CodedRows& part : parts) {
     first.push_back(first.back() + part.rows);
@@ -151,7 +152,7 @@ std::vector<std::vector<int64_t>> best_by_codes(std::span<const CodedRows> parts
   const auto wanted = static_cast<size_t>(std::clamp<int64_t>(count, 0, first.back()));
   std::vector<std::vector<int64_t>> out(static_cast<size_t>(queries.rows));
   if (wanted == 0) return out;
-  // A run begins with no limit, so there are no more than threads have to do.
+  // A run begins without a limit, so there are no more runs than the threads need.
   const int64_t most = std::max<int64_t>(1, borders.back() / kGroupsAtOnce);
   const int64_t runs =
       queries.rows >= threads ? 1 : std::min<int64_t>((threads + queries.rows - 1) / queries.rows, most);

@@ -21,18 +21,20 @@
 namespace pychunk {
 namespace {
 
-constexpr int64_t kScanLanes = 32;  // the kernels take rows of a multiple of so many numbers
-// Rows of bytes of more numbers are scored without bounds, which whole numbers of 31 bits would say too coarsely.
+constexpr int64_t kScanLanes = 32;  // the kernels take rows whose length is a multiple of this
+// The longest rows of bytes that are scored with bounds. For longer ones, integers of 31 bits would make bounds too
+// coarse.
 constexpr int64_t kMostWhole = 8192;
-// Runs of rows for each thread, so that one that is held up leaves work to the others, and a run begins with the limits
-// of all rows that are done: hybrid search of 64 queries over 970,000 rows on two threads takes 9 ms of processor time
-// each with 4 runs, and 7 with 16.
+// The number of runs of rows for each thread, and their least size. Many runs let other threads continue if one is held
+// up, and a run begins with the limits from all rows that are done. Hybrid search of 64 queries over 970,000 rows on
+// two threads takes 9 ms of processor time for each query with 4 runs, and 7 ms with 16.
 constexpr int64_t kRunsAThread = 16, kLeastRun = 8192;
-// A search of fewer of all chunks reads those alone.
+// A search of less than one in this many chunks reads only those chunks.
 constexpr int64_t kMostOfAll = 8;
-constexpr int64_t kMaskBlock = 128;  // values of a mask that are counted in a byte
+constexpr int64_t kMaskBlock = 128;  // the values of a mask whose count fits into a byte
 
-// How many of a mask are true, sixteen at a time: a million take 16 us, one by one 416.
+// Return how many values of a mask are true, counting sixteen at a time. A million values take 16 us, and 416 one by
+// one.
 int64_t count_true(const bool* mask, int64_t n) {
   int64_t total = 0, at = 0;
   for (; at + kMaskBlock <= n; at += kMaskBlock) {
@@ -74,7 +76,7 @@ void Scan::read(size_t part, int64_t row, int64_t n, float* out, float* scales) 
   const auto dim = static_cast<size_t>(dim_);
   if (dim_ == stride_ && kind_ == StoredAs::kHalves)
     return run.widen_halves(reinterpret_cast<const uint16_t*>(at(part, row)), static_cast<size_t>(n) * dim, out);
-  for (int64_t i = 0; i < n; ++i) {  // what follows each row to the stride is zero, and stays
+  for (int64_t i = 0; i < n; ++i) {  // the numbers between a row and the stride are zero, and stay zero
     const uint8_t* from = at(part, row + i);
     if (kind_ == StoredAs::kHalves) {
       run.widen_halves(reinterpret_cast<const uint16_t*>(from), dim, out);
@@ -115,7 +117,7 @@ std::vector<float> Scan::padded(const float* query) const {
 }
 
 void Scan::set_groups(std::span<const int8_t> groups) {
-  PYCHUNK_CHECK(offsets_.empty(), "groups are of rows that are their own chunks");
+  PYCHUNK_CHECK(offsets_.empty(), "groups require that each row is a chunk of its own");
   PYCHUNK_CHECK(static_cast<int64_t>(groups.size()) == rows(), "groups must hold ", rows(), " values, got ",
                 groups.size());
   std::call_once(*grouped_, [&] {
@@ -145,7 +147,7 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
       const float limit = least_with_beside(*this, queries.row(q), q, static_cast<int64_t>(wanted), allowed, *beside);
       raise_limit(shared[static_cast<size_t>(q)], limit);
     });
-  // Heads, the rows that they are of, if not all, and how these are shared out.
+  // Heads with their rows (empty: all rows), and the runs that share them.
   struct Walk {
     const RowHeads* heads;
     std::span<const int64_t> rows;
@@ -175,7 +177,8 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
     runs = runs_of(rows());
     walks.push_back({all ? heads_->get(parts_, dim_, {}, threads) : nullptr, {}, 0, runs});
   }
-  const auto border = [&](int64_t run) {  // the chunks [border(run), border(run + 1)) have about as many rows as others
+  // Return the first chunk of a run, such that all runs have about the same number of rows.
+  const auto border = [&](int64_t run) {
     const int64_t row = rows() / runs * run;
     if (run == runs || offsets_.empty()) return run == runs ? chunks() : row;
     const auto at = std::lower_bound(offsets_.begin(), offsets_.end(), row) - offsets_.begin();

@@ -1,4 +1,4 @@
-// The best chunks of each query in a run of rows, and the limits by which runs spare each other rows.
+// The best chunks of each query in a run of rows, and the limits with which runs let each other skip rows.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -19,11 +19,11 @@ inline bool ranks_before(const ScanHit& a, const ScanHit& b) {
   return a.score > b.score || (a.score == b.score && a.chunk < b.chunk);
 }
 
-// The best of hits whose chunks come in rising order. Twice as many as wanted are kept until the worse half goes, which
-// takes a few steps a hit, whatever their number.
+// The best of hits whose chunks come in rising order. Up to twice as many as wanted are kept before the worse half is
+// dropped. This takes a few steps for each hit, whatever their number.
 struct BestHits {
   std::vector<ScanHit> hits;
-  float limit = kBelowAll;  // what cannot be among the best scores at most this
+  float limit = kBelowAll;  // hits that are dropped score at most this
 
   void add(const ScanHit& hit, size_t count) {
     hits.push_back(hit);
@@ -37,8 +37,8 @@ struct BestHits {
   }
 };
 
-// For each query the highest limit of the hits of any run, or of those that are done together: what scores less is not
-// among the best.
+// The highest limit for each query among the hits of all runs, or of those that are done together. Chunks with lower
+// scores are not among the best.
 using SharedLimits = std::vector<std::atomic<float>>;
 
 inline void raise_limit(std::atomic<float>& shared, float limit) {
@@ -47,19 +47,20 @@ inline void raise_limit(std::atomic<float>& shared, float limit) {
   }
 }
 
-// The best chunks of each query in a run, of rows that come in rising order and could be above the limit; others of
-// their chunks may be left out.
+// The best chunks of each query in a run. Rows must come in rising order; rows that cannot exceed the limit may be
+// omitted.
 class RunHits {
  public:
   RunHits(size_t queries, size_t count, SharedLimits& shared, const ScoredBeside* beside, std::vector<BestHits>& found)
       : count_(count), shared_(shared), beside_(beside), found_(found), pending_(queries, {kBelowAll, -1, -1}) {}
 
-  // What the sum of a chunk must be more than.
+  // Return the limit that the sum of a chunk's scores must exceed.
   float limit_of_sums(size_t q) const {
-    const float shared = shared_[q].load(std::memory_order_relaxed);  // of equals the first chunk counts: not excluded
+    // The first chunk of equals counts, so equal scores are not excluded.
+    const float shared = shared_[q].load(std::memory_order_relaxed);
     return std::max(found_[q].limit, shared == kBelowAll ? kBelowAll : std::nextafterf(shared, kBelowAll));
   }
-  // What a row of the chunks [first, last] must score more than, `limit` being that of sums.
+  // Return the limit that a row of the chunks [first, last] must exceed, if `limit` is the limit of sums.
   float limit_of(size_t q, int64_t first, int64_t last, float limit) const {
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
@@ -67,7 +68,7 @@ class RunHits {
     for (int64_t k = 0; k <= last - first + kScoresALine; k += kScoresALine) __builtin_prefetch(scores + ahead + k);
     return without_beside(kernels().highest_of(scores, static_cast<size_t>(last - first + 1)), limit);
   }
-  // The same of some rows, each of which is a chunk.
+  // Return this limit for some rows, each of which is a chunk.
   float limit_of(size_t q, std::span<const int64_t> rows, float limit) const {
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q));
@@ -75,7 +76,7 @@ class RunHits {
     for (const int64_t row : rows) most = scores[row] > most ? scores[row] : most;
     return without_beside(most, limit);
   }
-  // The same of one chunk.
+  // Return this limit for one chunk.
   float limit_of(size_t q, int64_t chunk, float limit) const {
     return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[chunk], limit);
   }
@@ -91,15 +92,16 @@ class RunHits {
   }
 
  private:
-  // Scores beside are asked for so many chunks before their turn, two blocks: each query has its own, a megabyte apart,
-  // which is too many streams for the processor to look ahead in. Without it they took 14 % of a scan for 64 queries.
+  // The number of chunks, two blocks, by which added scores are prefetched ahead. Each query has its own scores, a
+  // megabyte apart, which makes too many streams for the processor to look ahead in. Without prefetching, they took 14
+  // % of a scan for 64 queries.
   static constexpr int64_t kChunksAhead = 40, kScoresALine = 16;
 
   float without_beside(float most, float limit) const {
     return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
   }
 
-  // The chunk that a query's last rows were of is complete.
+  // Finish the chunk of a query's last rows, which is complete.
   void settle(size_t q) {
     ScanHit hit = std::exchange(pending_[q], {kBelowAll, -1, -1});
     if (hit.chunk < 0) return;
@@ -114,7 +116,7 @@ class RunHits {
   SharedLimits& shared_;
   const ScoredBeside* const beside_;
   std::vector<BestHits>& found_;
-  std::vector<ScanHit> pending_;  // of each query the chunk that its last row was of
+  std::vector<ScanHit> pending_;  // the chunk of each query's last row
 };
 
 }  // namespace pychunk

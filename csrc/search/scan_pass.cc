@@ -12,13 +12,14 @@
 namespace pychunk {
 namespace {
 
-// Of heads in a block: each row that is looked at again costs as much as so many numbers of a panel; one block in so
-// many is tried, and says for those after it how long heads should be.
+// The costs of heads in a block. A row that must be read again costs as much as this many numbers of a panel. One block
+// in this many is tried, and decides the length of heads for the blocks after it.
 constexpr int64_t kRowAgain = 1000, kBlocksATrial = 64;
 
 }  // namespace
 
-// One thread's walk over a run of chunks: rows gathered to blocks, blocks scored, and the best row of each chunk kept.
+// One thread's walk over a run of chunks. Rows are gathered into blocks, blocks are scored, and the best row of each
+// chunk is kept.
 class ScanPass {
  public:
   ScanPass(const ScanCall& call, std::vector<BestHits>& found)
@@ -70,20 +71,20 @@ class ScanPass {
   }
 
  private:
-  // Rows of one chunk in the block.
+  // The rows of one chunk in the block.
   struct Piece {
     int64_t chunk, first_row, at, n;
-    int32_t before;  // rows of the chunk that came earlier
+    int32_t before;  // the rows of the chunk in earlier blocks
     bool ends;
   };
 
-  // Rows of the block that lie one after the other.
+  // Rows of the block that follow each other in memory.
   struct Extent {
     size_t part;
     int64_t row, n;
   };
 
-  // Rows of bytes: whole numbers say which could score above the limit, and those alone are scored.
+  // Score the block's rows of bytes. Integers tell which rows could exceed the limit, and only those are scored.
   void flush_whole() {
     const WholeQueries& bounds = queries_.bounds;
     const auto stride = static_cast<size_t>(scan_.stride_);
@@ -131,7 +132,7 @@ class ScanPass {
     }
   }
 
-  // The heads by which the rows of the block cost least.
+  // Choose the length of heads with which the rows of the block cost least.
   void choose_heads(size_t panels) {
     size_t best = kHeadLengths;
     int64_t least = queries_.bounds.heads[best] * filled_ * static_cast<int64_t>(panels);
@@ -148,8 +149,8 @@ class ScanPass {
     length_ = best;
   }
 
-  // Rows of the block that could be above the limit of one of sixteen queries from q on; those behind the last are of
-  // an earlier block.
+  // Find rows of the block that could exceed the limit of one of sixteen queries from q on. Rows after the last one
+  // belong to an earlier block.
   size_t above_by_heads(size_t q) {
     const WholeQueries& bounds = queries_.bounds;
     const auto stride = static_cast<size_t>(scan_.stride_), head = static_cast<size_t>(bounds.heads[length_]);
@@ -170,7 +171,7 @@ class ScanPass {
     return std::span(still_).first(left);
   }
 
-  // Scores a row of the block for a query; `piece` is not after the row's, and is moved to it.
+  // Score a row of the block for a query. `piece` must not be after the row's piece, and is moved to it.
   void score(int64_t at, size_t& piece, size_t q) {
     while (at >= pieces_[piece].at + pieces_[piece].n) ++piece;
     const Piece& own = pieces_[piece];
@@ -200,7 +201,7 @@ class ScanPass {
     }
     for (int64_t p = 0; p < queries_.panels; ++p) {
       const int64_t first = p * kScanPanel, own = std::min(kScanPanel, queries_.count - first);
-      // What lies in the block behind the last row is of an earlier block, and is not read.
+      // The rows of the block after the last one belong to an earlier block, and their scores are not read.
       run_.dot_panel(block_.data(), (n + 7) / 8 * 8, stride,
                      queries_.panel.data() + static_cast<size_t>(first) * stride, scores_.data());
       if (scaled)
@@ -259,7 +260,7 @@ class ScanPass {
   RunHits hits_;
   int64_t room_, filled_ = 0, blocks_ = 0;
   int64_t tried_ = 0;
-  size_t length_ = kHeadLengths;  // of heads that bounds are by; see kHeadShares
+  size_t length_ = kHeadLengths;  // the length of the heads that bounds are computed from; see kHeadShares
   std::vector<float> block_, scales_, rests_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<int16_t> shorts_;

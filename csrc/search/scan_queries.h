@@ -1,4 +1,4 @@
-// The queries of a search of vectors as its kernels take them: in panels, one by one, and as whole numbers.
+// The queries of a vector search in the forms that its kernels take: in panels, one by one, and as integers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,32 +9,34 @@
 
 namespace pychunk {
 
-constexpr int64_t kScanPanel = 16;  // queries that are scored together
-// Sixteen queries together take as long as five of those that are left after them, four at a time.
+constexpr int64_t kScanPanel = 16;  // the queries that are scored together
+// Sixteen queries in a panel take as long as five of the remaining queries, which are scored four at a time.
 constexpr int64_t kWorthBounds = 5;
-// Bounds by the first numbers of a row, so many eighths of them, are of use where they leave few to be looked at again:
-// of vectors whose numbers are principal components three eighths leave 2 %, a quarter more than 6.
+// The shares, in eighths, of a row's first numbers that bounds may use. They are useful if they leave few rows to be
+// read again. In vectors whose numbers are principal components, three eighths leave 2 % and a quarter leaves more than
+// 6 %.
 constexpr int64_t kHeadShares[] = {2, 3, 4};
 constexpr size_t kHeadLengths = std::size(kHeadShares);
 
-// Queries as whole numbers, for rows of bytes x with a scale s: a product s * (x . q) is at most
-// s * unit * (x . y) + s * margin, with q = unit * y + what rounding left. |x| <= 128, so that the left-overs d add
-// 128 * sum |d|; and the float32 product itself is off by so many roundings of parts of 128 * sum |q|.
+// The queries as integers, for rows of bytes x with a scale s. A product s * (x . q) is at most s * unit * (x . y) + s
+// * margin, with q = unit * y + the rounding errors d. |x| <= 128, so the errors add at most 128 * sum |d|. The float32
+// product itself also has rounding errors, each a fraction of 128 * sum |q|.
 struct WholeQueries {
   std::vector<int16_t> numbers;
   std::vector<float> units, margins;
-  // Of sixteen queries each: numbers as panel_above takes them, and lengths of queries without their first `heads`.
+  // For every sixteen queries: their numbers in the layout of panel_above, and the lengths of queries without their
+  // first `heads` numbers.
   std::vector<int16_t> panels;
   std::vector<float> tails[kHeadLengths + 1];
-  int64_t heads[kHeadLengths + 1] = {};  // the last: all
+  int64_t heads[kHeadLengths + 1] = {};  // the last: all numbers
 
   void add(const float* query, int64_t dim);
-  // Up to a multiple of sixteen for panels, then of four, with queries that nothing is above the limit of.
+  // Fill up the queries to a multiple of sixteen for panels, or else of four, with queries whose limit nothing exceeds.
   void fill_up(const float* queries, int64_t dim);
 };
 
-// The queries of a call as the kernels take them: panels of sixteen, then what is left one by one. For rows of bytes
-// all one by one, and as whole numbers.
+// The queries of a call in the forms that the kernels take: panels of sixteen, and the remaining ones one by one. For
+// rows of bytes, all are taken one by one, and as integers.
 struct ScanQueries {
   int64_t stride, panels, singles, count;
   bool whole;

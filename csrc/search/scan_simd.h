@@ -1,10 +1,10 @@
-// Stored vectors as float32, and their inner products with sixteen queries at a time: what a scan of an index runs.
-// A product is the sum that dot() of similarity_simd.h gives, by the same tree, so that one query alone and many
-// together score alike. Contraction into fused multiply-add is off for the whole build (CMakeLists.txt).
+// The conversion of stored vectors to float32, and their inner products with sixteen queries at a time, which a scan of
+// an index needs. A product is the sum that dot() of similarity_simd.h gives, by the same tree, so one query alone and
+// many together get the same scores. Contraction into fused multiply-add is off for the whole build (CMakeLists.txt).
 //
-// Floor: 2 bytes a number are read from memory, once for all queries; with 16 queries or more a row costs dim * 16
-// multiplications and as many additions for each panel, so 512 cycles at dim 256 where two pipes multiply and two add
-// 256 bits each.
+// Lower bound: 2 bytes for each number are read from memory, once for all queries. With 16 queries or more, a row costs
+// dim * 16 multiplications and as many additions for each panel. That is 512 cycles at dim 256 on a processor with two
+// pipes that multiply and two that add 256 bits each.
 #pragma once
 #include "vectors/similarity_simd.h"
 
@@ -13,21 +13,23 @@ namespace {
 
 typedef int32_t Places __attribute__((vector_size(kVectorBytes), may_alias));
 
-// Queries of a panel: [dim, kPanelWidth], the numbers of one dimension side by side.
+// The number of queries in a panel: [dim, kPanelWidth], with the numbers of one dimension side by side.
 constexpr size_t kPanelWidth = 16;
-// Rows that dot_panel takes together.
+// The number of rows that dot_panel handles together.
 constexpr size_t kRowsTogether = kLanes == 16 ? 8 : 4;
 
 typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
 typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), may_alias));
 
 #if defined(__AVX512BW__)
-// Of conversions: those of g++ 12 without a mask begin with a register that it says is not initialised.
+// The mask of all lanes for conversions. Without a mask, those of g++ 12 begin with a register that it reports as not
+// initialised.
 constexpr __mmask16 kEveryLane = 0xFFFF;
 #endif
 
-// A register of float16 numbers as float32, exactly. The last way serves where no instruction does it; its subnormals
-// come out of a difference of normal numbers, which a processor that flushes subnormals to zero leaves alone.
+// Load a register of float16 numbers as float32, exactly. The last version is for processors without such an
+// instruction. Its subnormals are differences of normal numbers, so a processor that flushes subnormals to zero does
+// not change them.
 inline F32 load_numbers(const uint16_t* halves) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<F32>(
@@ -79,13 +81,13 @@ inline void widen_stored(const Stored* numbers, size_t n, float* out) {
   memcpy(out + i, &value, (n - i) * sizeof(*out));
 }
 
-// out[i] = the float16 whose bits are halves[i], exactly.
+// Set out[i] to the float16 whose bits are halves[i], exactly.
 void widen_halves(const uint16_t* halves, size_t n, float* out) { widen_stored(halves, n, out); }
-// out[i] = bytes[i]
+// Set out[i] to bytes[i].
 void widen_bytes(const int8_t* bytes, size_t n, float* out) { widen_stored(bytes, n, out); }
 
-// Rows are asked for so many bytes before their turn, a page: where the processor stops looking ahead by itself. One
-// query over 100 MB takes 7.2 ms in place of 9.3, and reading them alone 6.2.
+// The number of bytes, a page, by which rows are prefetched ahead. The processor's own prefetching stops at a page. One
+// query over 100 MB takes 7.2 ms instead of 9.3, and reading alone takes 6.2.
 constexpr size_t kAheadBytes = 4096, kLine = 64;
 
 template <typename Stored>
@@ -102,14 +104,14 @@ inline float dot_stored(const Stored* row, size_t dim, const float* query) {
   return sum_of_tree(partial);
 }
 
-// out[i] = dot(rows[i], query) of rows as they are stored; dim is a multiple of 32.
+// Set out[i] to dot(rows[i], query) for rows in their stored form. dim is a multiple of 32.
 void dot_halves(const uint16_t* rows, size_t n, size_t dim, const float* query, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = dot_stored(rows + i * dim, dim, query);
 }
 void dot_floats(const float* rows, size_t n, size_t dim, const float* query, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = dot_stored(rows + i * dim, dim, query);
 }
-// The same of rows of bytes, each followed by its scale, a float32 that the product is multiplied by.
+// Do this for rows of bytes, each followed by its scale, a float32 by which the product is multiplied.
 void dot_bytes(const int8_t* rows, size_t n, size_t dim, const float* query, float* out) {
   for (size_t i = 0; i < n; ++i) {
     const int8_t* row = rows + i * (dim + sizeof(float));
@@ -119,14 +121,14 @@ void dot_bytes(const int8_t* rows, size_t n, size_t dim, const float* query, flo
   }
 }
 
-// ---- rows of bytes by whole numbers: which could score above a limit ----
+// ---- rows of bytes by integers: the rows that could score above a limit ----
 
 typedef int16_t Shorts __attribute__((vector_size(kVectorBytes), may_alias));
 typedef int32_t Places2 __attribute__((vector_size(8), may_alias));
 typedef int32_t Places4 __attribute__((vector_size(16), may_alias));
 typedef int32_t Places8 __attribute__((vector_size(32), may_alias));
 constexpr size_t kShorts = kVectorBytes / 2;
-// Added to every bound: products of tiny numbers that are lost below the least that a float32 holds.
+// A term added to every bound, for products of tiny numbers that are lost below the smallest float32.
 constexpr float kLost = 1e-37f;
 
 inline Shorts load_shorts(const int8_t* bytes) {
@@ -147,7 +149,7 @@ inline Shorts load_shorts(const int16_t* shorts) {
   return value;
 }
 
-// Sums of the products of neighbours.
+// Return the sums of the products of neighbours.
 inline Places multiply_pairs(Shorts a, Shorts b) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<Places>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -162,8 +164,8 @@ inline Places multiply_pairs(Shorts a, Shorts b) {
 #endif
 }
 
-// sums + multiply_pairs(a, b), whole numbers that fit: with VNNI one instruction, of which panel_above is made, in
-// place of three, as it takes a pair from memory, too.
+// Return sums + multiply_pairs(a, b), which must fit into the integers. With VNNI this is one instruction instead of
+// three. panel_above consists mostly of it, because it can also take a pair from memory.
 inline Places add_pairs(Places sums, Shorts a, Shorts b) {
 #if defined(__AVX512VNNI__)
   return reinterpret_cast<Places>(
@@ -185,7 +187,7 @@ inline int32_t total(Places sums) {
   return two[0] + two[1];
 }
 
-// out[i] = bytes[i]; n is a multiple of 32.
+// Set out[i] to bytes[i]. n is a multiple of 32.
 void widen_to_shorts(const int8_t* bytes, size_t n, int16_t* out) {
   for (size_t i = 0; i < n; i += kShorts) {
     if (i % kLine == 0) __builtin_prefetch(bytes + i + kAheadBytes);
@@ -194,9 +196,9 @@ void widen_to_shorts(const int8_t* bytes, size_t n, int16_t* out) {
   }
 }
 
-// Rows i < n, each bytes and their scale, whose bound scale * unit * (row . query) + |scale| * margin is above the
-// limit, or is no number: found[k] = i. Returns how many. Whole numbers have no order of addition; dim is a multiple of
-// 32.
+// Find the rows i < n, each bytes and their scale, whose bound scale * unit * (row . query) + |scale| * margin exceeds
+// the limit or is not a number. Set found[k] to i, and return how many there are. The order of additions does not
+// matter for integers. dim is a multiple of 32.
 size_t bytes_above(const int8_t* rows, size_t n, size_t dim, const int16_t* query, float unit, float margin,
                    float limit, uint32_t* found) {
   size_t count = 0;
@@ -220,7 +222,7 @@ size_t bytes_above(const int8_t* rows, size_t n, size_t dim, const int16_t* quer
   return count;
 }
 
-// The same of four queries and rows that were widened: found[k] = i * 16 + a bit for each query.
+// Find such rows for four queries, among rows that are already widened. Set found[k] to i * 16 + a bit for each query.
 size_t shorts_above(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
                     const float* units, const float* margins, const float* limits, uint32_t* found) {
   F32x4 unit, margin, limit;
@@ -249,7 +251,7 @@ size_t shorts_above(const int16_t* rows, const float* scales, size_t n, size_t d
   return count;
 }
 
-// Which lanes hold, one bit each.
+// Return the lanes that are true, one bit each.
 inline uint32_t lanes_that_hold(Places holds) {
 #if defined(__AVX512BW__)
   return _mm512_movepi32_mask(reinterpret_cast<__m512i>(holds));
@@ -264,7 +266,7 @@ inline uint32_t lanes_that_hold(Places holds) {
 #endif
 }
 
-// out[i] = |rows[i]| over the numbers [begin, dim), rounded up; both are multiples of 32.
+// Set out[i] to |rows[i]| over the numbers [begin, dim), rounded up. Both are multiples of 32.
 void norms_of_shorts(const int16_t* rows, size_t n, size_t begin, size_t dim, float* out) {
   for (size_t i = 0; i < n; ++i) {
     Places squares = {};
@@ -276,9 +278,10 @@ void norms_of_shorts(const int16_t* rows, size_t n, size_t begin, size_t dim, fl
   }
 }
 
-// Sixteen queries, panel[c * 16 + 2 * q + j] = number c + j of query q, c even: products over the first `head` numbers
-// of a row need no sum across a register. The others add at most |row there| * |query there|, of rests and tails.
-// found[k] = i * 65536 + a bit for each query whose bound is above the limit, or is no number; n is a multiple of 8.
+// Find rows for sixteen queries, with panel[c * 16 + 2 * q + j] = number c + j of query q for even c. Products over the
+// first `head` numbers of a row need no sum across a register. The other numbers add at most |row there| * |query
+// there|, from `rests` and `tails`. found[k] = i * 65536 + a bit for each query whose bound exceeds the limit or is not
+// a number. n is a multiple of 8.
 size_t panel_above(const int16_t* rows, const float* scales, const float* rests, size_t n, size_t dim, size_t head,
                    const int16_t* panel, const float* units, const float* margins, const float* tails,
                    const float* limits, uint32_t* found) {
@@ -326,9 +329,9 @@ size_t panel_above(const int16_t* rows, const float* scales, const float* rests,
   return count;
 }
 
-// Of what panel_above found, what is left where the products are those of whole rows; queries [16, dim]. left[k] = as
-// found, with one bit each: room for 16 * count. No branch depends on a product, so that one pair of a row and a query
-// is begun while others are summed: 20 ns a pair with one.
+// Reduce the pairs that panel_above found to those that remain with the products of whole rows; queries [16, dim].
+// left[k] has the form of found[k] with one bit, and `left` has room for 16 * count. No branch depends on a product, so
+// that one pair of a row and a query can begin while others are summed. With such a branch, a pair takes 20 ns.
 size_t still_above(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries, const float* units,
                    const float* margins, const float* limits, const uint32_t* found, size_t count, uint32_t* left) {
   constexpr size_t kFoundTogether = 16;
@@ -371,7 +374,7 @@ inline float highest_lane(F32 lanes) {
   return two[1] > two[0] ? two[1] : two[0];
 }
 
-// The highest of n >= 1 numbers.
+// Return the highest of n >= 1 numbers.
 float highest_of(const float* numbers, size_t n) {
   float highest = numbers[0];
   size_t i = 0;
@@ -389,8 +392,8 @@ float highest_of(const float* numbers, size_t n) {
   return highest;
 }
 
-// kRows rows by kRegisters registers of queries. The tree's leaves come in the order in which its left halves do, the
-// bits of their number reversed, so that six partial sums at most wait.
+// Compute kRows rows by kRegisters registers of queries. The leaves of the tree come in the order in which its left
+// halves do, with the bits of their number reversed. At most six partial sums are then kept at a time.
 template <size_t kRows, size_t kRegisters>
 inline void panel_tile(const float* x, size_t dim, const float* panel, float* out) {
   F32 waiting[6][kRows][kRegisters];
@@ -428,7 +431,7 @@ inline void panel_tile(const float* x, size_t dim, const float* panel, float* ou
     for (size_t k = 0; k < kRegisters; ++k) memcpy(out + r * kPanelWidth + k * kLanes, &waiting[0][r][k], sizeof(F32));
 }
 
-// out[i * 16 + q] = dot(rows[i], query q of the panel); n is a multiple of 8, dim of 32.
+// Set out[i * 16 + q] to dot(rows[i], query q of the panel). n is a multiple of 8, and dim of 32.
 void dot_panel(const float* rows, size_t n, size_t dim, const float* panel, float* out) {
   constexpr size_t kRegisters = kLanes == 16 ? 1 : 2;
   for (size_t q = 0; q < kPanelWidth; q += kRegisters * kLanes)
@@ -436,7 +439,7 @@ void dot_panel(const float* rows, size_t n, size_t dim, const float* panel, floa
       panel_tile<kRowsTogether, kRegisters>(rows + i * dim, dim, panel + q, out + i * kPanelWidth + q);
 }
 
-// best[q] = the highest of itself and of scores[i * 16 + q], i < n; where[q] = first + i of the one it came from, the
+// Set best[q] to the highest of itself and of scores[i * 16 + q], i < n, and where[q] to first + i of its origin, the
 // first of equals.
 void keep_best(const float* scores, size_t n, int32_t first, float* best, int32_t* where) {
 #pragma GCC unroll 4

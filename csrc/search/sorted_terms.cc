@@ -4,8 +4,8 @@
 
 namespace pychunk {
 
-// The first place whose term is not before `wanted`. A loop, as clang 14 (Debian 12) refuses
-// std::ranges over libstdc++'s views and std::lower_bound would want iterators of Texts.
+// Return the first position whose term is not before `wanted`. This is a loop because clang 14 (Debian 12) refuses
+// std::ranges over libstdc++'s views, and std::lower_bound would need iterators of Texts.
 static int64_t lower_bound(const Texts& sorted, std::string_view wanted) {
   int64_t from = 0;
   int64_t to = sorted.size();

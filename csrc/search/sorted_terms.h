@@ -1,4 +1,4 @@
-// Where terms stand among sorted ones.
+// The positions of terms among sorted ones.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace pychunk {
 
-// Of each wanted term its place among `sorted`, which rise by their bytes (of UTF-8: by code points); -1: not there.
+// Return the position of each wanted term in `sorted`, or -1 if it is not there. `sorted` rises by bytes, which for
+// UTF-8 is the order of code points.
 std::vector<int64_t> places_of(const Texts& sorted, const std::vector<std::string>& wanted);
 
 }  // namespace pychunk

@@ -13,7 +13,8 @@
 namespace pychunk {
 namespace {
 
-// Borders of at most `shares` runs of rows, of about as many bytes, or terms, each; row i begins at begins[i].
+// Return the limits of at most `shares` runs of rows, with about the same number of bytes, or terms, each. Row i begins
+// at begins[i].
 std::vector<int64_t> even_shares(std::span<const int64_t> begins, int shares) {
   const auto rows = static_cast<int64_t>(begins.size()) - 1;
   if (rows < 1) return {0, 0};
@@ -27,9 +28,9 @@ std::vector<int64_t> even_shares(std::span<const int64_t> begins, int shares) {
   return borders;
 }
 
-// Traits of a word: what tells the language of its text, and when n-grams of it are terms.
+// The traits of a word: evidence for the language of its text, and the condition under which its n-grams are terms.
 enum Trait : uint8_t { kEnglish = 1, kForeign = 2, kUnspaced = 4, kIfForeign = 8, kAlways = 16 };
-// What a distinct word says: four for a word, one for a single, pair or triple of unspaced letters.
+// The weight of a distinct word as evidence: four for a word, and one for a single, pair or triple of unspaced letters.
 constexpr int kWord = 4;
 
 constexpr bool is_latin(char32_t c) {
@@ -37,7 +38,7 @@ constexpr bool is_latin(char32_t c) {
          (c >= 0xAB30 && c < 0xAB70);
 }
 
-// Where each character of a text begins, and its end.
+// Write the start of each character of a text, and the end of the text.
 void find_characters(std::string_view text, std::vector<size_t>& out) {
   out.clear();
   for (size_t i = 0; i < text.size(); ++i)
@@ -68,7 +69,7 @@ TermCounter::TermCounter(std::shared_ptr<const WordCharacters> characters, std::
       direct_((mixed_ || options_.ngram == 0) && !options_.stems && options_.stop_words.empty()),
       term_offsets_{0} {
   PYCHUNK_CHECK(options_.ngram >= 0, "ngram must be 0 or more, got ", options_.ngram);
-  PYCHUNK_CHECK(!mixed_ || options_.ngram > 0, "n-grams beside words need ngram of 1 or more");
+  PYCHUNK_CHECK(!mixed_ || options_.ngram > 0, "n-grams in addition to words need an ngram of 1 or more");
   for (const std::string& word : options_.stop_words) stop_words_.number(word);
   for (const std::string& word : options_.english) english_.number(word), longest_ = std::max(longest_, word.size());
   for (const std::string& word : options_.others) others_.number(word), longest_ = std::max(longest_, word.size());
@@ -120,7 +121,7 @@ void TermCounter::learn(std::span<const std::string_view> stems) {
   if (direct_) return;
   const auto first = static_cast<int32_t>(term_offsets_.size() - 1);
   PYCHUNK_CHECK(static_cast<int64_t>(stems.size()) == words_.size() - first, "there must be ", words_.size() - first,
-                " stems, one a word, got ", stems.size());
+                " stems, one for each word, got ", stems.size());
   term_ids_.resize(static_cast<size_t>(term_offsets_.back()));
   for (size_t i = 0; i < stems.size(); ++i) {
     checkpoint_each(static_cast<int64_t>(i), 4096);
@@ -156,7 +157,8 @@ uint8_t TermCounter::traits_of(std::string_view word) const {
   return kIfForeign;  // digits
 }
 
-// A word of fewer characters than an n-gram is one itself, and says no more than the word.
+// Add the n-grams of a word. A word with fewer characters than an n-gram would be its only n-gram, which adds no
+// information to the word, so none is added.
 void TermCounter::add_grams(std::string_view word, Values<int32_t>& out) {
   if (stop_words_.find(word) >= 0) return;
   std::string padded = "_";

@@ -58,10 +58,11 @@ void WordCounter::read_ascii(std::string_view text, const WordCharacters& charac
 void WordCounter::read_folded(std::string_view text, const WordCharacters& characters, StringTable& words) {
   const uint8_t* const ascii = characters.ascii();
   const auto size = static_cast<int64_t>(text.size());
-  int64_t begin = -1;  // of the word that goes on
-  // Of the unspaced letter that goes on, of the one before it, and of the one before that if three are a term.
+  int64_t begin = -1;  // the start of the current word
+  // The starts of the current unspaced letter, of the letter before it, and of the one before that if three form a
+  // term.
   int64_t letter = -1, before = -1, first = -1;
-  bool is_tripled = false, before_is = false;  // the first two of these
+  bool is_tripled = false, before_is = false;  // whether `letter` and `before` are tripled letters
   const auto end_word = [&](int64_t end) {
     if (begin >= 0) count(slice(text, begin, end), words);
     if (letter >= 0) count(slice(text, letter, end), words);
@@ -102,7 +103,7 @@ void WordCounter::read_folded(std::string_view text, const WordCharacters& chara
 TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters, const Folding* folding,
                            StringTable& words) {
   TermRows found;
-  times_.assign(static_cast<size_t>(words.size()), 0);  // an exception may have left some
+  times_.assign(static_cast<size_t>(words.size()), 0);  // an exception may have left some counts
   met_.clear();
   length_ = 0;
   waits_ = 0;

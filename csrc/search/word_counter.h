@@ -1,4 +1,4 @@
-// The words of texts, numbered by a table and counted row by row: one thread's share of a batch.
+// The words of texts, numbered by a table and counted row by row, for one thread's share of a batch.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace pychunk {
 
-// Row i holds the next sizes[i] of terms, each once, counts[i] times; lengths[i] is the sum of its counts.
+// The counted terms of rows. Row i contains the next sizes[i] of `terms`, each once, with their counts. lengths[i] is
+// the sum of its counts.
 struct TermRows {
   Values<int32_t> terms, counts;
   std::vector<int32_t> sizes, lengths;
@@ -22,8 +23,8 @@ struct TermRows {
 
 class WordCounter {
  public:
-  // The words of each text, valid UTF-8, by their numbers in `words`, which takes in those that are new. Without
-  // `folding`, texts that are not ASCII are folded already. An exception may leave words that no row holds.
+  // Read the words of each text, which must be valid UTF-8, as their numbers in `words`, which adds new ones. Without
+  // `folding`, texts that are not ASCII must already be folded. An exception may leave words that no row contains.
   TermRows read(const Texts& texts, const WordCharacters& characters, const Folding* folding, StringTable& words);
 
  private:
@@ -36,10 +37,10 @@ class WordCounter {
   void count_waiting(StringTable& words);
   void end_row(StringTable& words, TermRows& out);
 
-  // Of the row being read: how often each word came, and which came, in the order of first appearance.
+  // The counts of each word in the current row, and the words in the order of their first appearance.
   std::vector<int32_t> times_, met_;
   int64_t length_ = 0;
-  // Words of the row that are looked up together, so that their places in a table of megabytes are fetched ahead.
+  // The words of the row that are looked up together, so that their positions in a table of megabytes are prefetched.
   static constexpr size_t kAhead = 32;
   std::array<std::string_view, kAhead> waiting_;
   size_t waits_ = 0;

@@ -18,7 +18,7 @@ class RowWriter {
       : inputs_(inputs), plan_(*inputs.plan), document_(document), chunking_(chunking), slabs_(slabs), out_(out) {}
 
   void run() {
-    // Growing by doubling, 9 million chunks would take three times their 0.8 GB.
+    // Without this, the vector would grow by doubling, and 9 million chunks would take three times their 0.8 GB.
     if (chunking_.spans.size() > 100'000) out_.chunks.reserve(out_.chunks.size() + chunking_.spans.size());
     const RowWriter& row = *this;
     const Inputs& in = inputs_;
@@ -43,7 +43,7 @@ class RowWriter {
     if (in.outlines()) write_outline(document_, chunking_.grouping.outline, rows_, out_);
   }
 
-  // What columns.h asks of the chunk at hand.
+  // The values of the current chunk that columns.h reads.
   Trimmed inside{0, 0};
   int64_t characters(int64_t byte) const { return document_.characters_before(byte); }
   int64_t line(int64_t byte) const { return document_.line_at(byte); }
@@ -51,13 +51,13 @@ class RowWriter {
   int64_t tokens() const {
     return is_foreign() ? document_.count_tokens(piece(inside.begin, inside.end)) : span_->tokens;
   }
-  int64_t overlap() const {  // characters repeated from the chunk before
+  int64_t overlap() const {  // the characters that repeat the previous chunk
     const int64_t end = std::min(previous_end_, inside.end);
     return end <= inside.begin ? 0 : characters(end) - characters(inside.begin);
   }
 
  private:
-  // Sentence s as far as it lies in the chunk, trimmed, and whether that is all of it.
+  // Return the part of sentence s that is in the chunk, trimmed, and set `whole` if that is the whole sentence.
   Trimmed part_of(int64_t s, const Trimmed& inside, bool& whole) const {
     const Trimmed sentence = trim(document_.text(), document_.begin(s), document_.end(s));
     whole = inside.begin <= sentence.begin && sentence.end <= inside.end;
@@ -70,8 +70,9 @@ class RowWriter {
                  : document_.count_tokens(piece(part.begin, part.end));
   }
 
-  // Of a chunk that ends where a group does, the method's; of what the budget cut, the budget's or the method's size.
-  // `end` is where its text ends: a given sentence may begin with the white space behind it.
+  // Return the reason for the end of a chunk. It is the method's reason if a group ends there. For a cut that the
+  // budget made, it is the budget or the method's size. `end` is the end of the chunk's text, because a given sentence
+  // may begin with the white space after it.
   CutReason reason_of(const Span& span, int64_t end) const {
     const Method& method = *plan_.method;
     if (is_blank_after(span.end)) return CutReason::kEnd;
@@ -97,7 +98,7 @@ class RowWriter {
     return true;
   }
 
-  // Mean score of the chunk's own sentences; NaN where the method has none.
+  // Return the mean score of the chunk's own sentences, or NaN if the method has no scores.
   float score_of(const Span& span) {
     std::span<const float> scores;
     const Scores of = inputs_.scores();
@@ -112,8 +113,8 @@ class RowWriter {
     return static_cast<float>(moments.mean());
   }
 
-  // The label of the run; of joined runs, the one that holds more tokens, or bytes where those are not counted (a tie:
-  // relevant).
+  // Return the label of the run. For joined runs, return the label that covers more tokens, or more bytes if tokens are
+  // not counted; if both are equal, "relevant".
   ChunkKind kind_of(const Span& span, const Trimmed& inside) {
     if (chunking_.grouping.labels.empty()) return kNoKind;
     const auto first = chunking_.grouping.labels.begin() + span.own_first,
@@ -159,7 +160,7 @@ class RowWriter {
     }
     if (plan_.sentence_vectors) out_.sentences_in_chunk.push_back(sentences);
     if (plan_.chunk_vectors) {
-      std::vector<float>& chosen = weight > 0 ? sum : plain;  // no token: every sentence counts alike
+      std::vector<float>& chosen = weight > 0 ? sum : plain;  // without tokens, every sentence has the same weight
       normalize(chosen.data(), vectors.cols);
       out_.chunk_vectors.append(chosen, slabs_);
     }

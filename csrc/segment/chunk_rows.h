@@ -1,4 +1,4 @@
-// The rows of one document's chunks: spans in characters, scores, kinds, pages, vectors.
+// The rows of one document's chunks: spans in characters, scores, kinds, pages and vectors.
 #pragma once
 #include "document/document.h"
 #include "document/inputs.h"
@@ -7,7 +7,7 @@
 
 namespace pychunk {
 
-// Appends them to `out`.
+// Append the rows to `out`.
 void write_rows(const Inputs& inputs, Document& document, const Chunking& chunking, Slabs& slabs, ChunkBlock& out);
 
 }  // namespace pychunk

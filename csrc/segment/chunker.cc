@@ -32,13 +32,13 @@ class Chunker {
     return document_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   }
   bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
-  // Whether the method fills groups of sentences up to a size of its own, whatever sections they are of.
+  // Return whether the method fills groups of sentences up to a size of its own, whatever sections they belong to.
   bool bounds_groups() const { return plan_.method->sized && plan_.size > 0 && !plan_.cuts_text(); }
   Sections sections() const {
     if (plan_.min_characters == 0) return Sections::kIgnored;
     return bounds_groups() ? Sections::kNamed : Sections::kCut;
   }
-  // Whether groups heed borders at all.
+  // Return whether groups take boundaries into account at all.
   bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
 
@@ -70,7 +70,7 @@ class Chunker {
     };
     const bool cut = fit(false);
     const bool split = split_long_sentences();
-    if (limits_.least > 0 && (cut || split)) fit(true);  // what cutting left short
+    if (limits_.least > 0 && (cut || split)) fit(true);  // join the groups that cutting left too short
     if (plan_.min_characters > 0 && groups.size() > 1)
       join_short(groups, {short_of_characters(), borders(), true}, limits_of_parts(), affinities);
     if (plan_.overlap > 0) {
@@ -78,7 +78,7 @@ class Chunker {
       add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders(),
                   [&](const Group& g) { return tail_before(g, unit); });
     }
-    const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change what is in a chunk
+    const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change the text of a chunk
     for (const Group& g : groups) {
       if (document_.is_removed(out_.parts.sentence(g.first))) continue;
       const bool has_tail = g.tail >= 0;
@@ -96,8 +96,8 @@ class Chunker {
     return measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer);
   }
 
-  // Where the end of the sentence before a group begins that the group repeats: as much as the overlap, or the room
-  // that the limits leave; -1: nothing.
+  // Return the start of the tail of the previous sentence that a group repeats. The tail is as long as the overlap, or
+  // as the limits allow. -1 means that the group repeats nothing.
   int64_t tail_before(const Group& g, Unit unit) const {
     const int64_t sentence = out_.parts.sentence(g.first - 1);
     const int64_t begin = out_.parts.begin(g.first), end = out_.parts.begin(g.last);
@@ -113,7 +113,7 @@ class Chunker {
     return tail >= 0 && fits(plan_.unit, size) && fits(limits_.unit, limits_.most) ? tail : -1;
   }
 
-  // The groups that begin where out_.begins says.
+  // Rebuild the groups from the sentences at which out_.begins starts one.
   void groups_of_begins() {
     std::vector<Group>& groups = out_.grouping.groups;
     groups.clear();
@@ -132,7 +132,7 @@ class Chunker {
     };
   }
 
-  // The borders of the parts, where the plan heeds them.
+  // Return the boundaries of the parts, or null if the plan does not take them into account.
   const Borders* borders() {
     if (!heeds_borders()) return nullptr;
     const Borders& own = document_.borders();
@@ -165,7 +165,7 @@ class Chunker {
     return out_.lengths[u];
   }
 
-  // Limits of a chunk: the method's own size and max_tokens.
+  // Return the limits of a chunk: the method's own size and max_tokens.
   std::vector<Limit> limits_of_parts() {
     std::vector<Limit> found;
     if (bounds_groups()) found.push_back({&lengths(plan_.unit), plan_.size});
@@ -173,7 +173,8 @@ class Chunker {
     return found;
   }
 
-  // Pieces of one sentence, and sentences that are tied, belong together more than any two others do.
+  // Return the affinities of the parts. Pieces of one sentence, and sentences kept together, belong together more
+  // closely than any other two.
   std::span<const float> affinities_of_parts() {
     const std::span<const float> own = document_.affinities();
     if ((out_.parts.starts.empty() && !heeds_borders()) || own.empty()) return own;
@@ -191,8 +192,8 @@ class Chunker {
     return out_.affinities;
   }
 
-  // Groups of one sentence that break a limit become groups of one piece each, and a sentence that does so only with
-  // what leads it is halved; false if there are none.
+  // Split groups of one sentence that exceed a limit into groups of one piece each. A sentence that exceeds it only
+  // together with the text that leads to it is halved. Return false if there are no such groups.
   bool split_long_sentences() {
     std::vector<Group>& groups = out_.grouping.groups;
     const std::vector<Limit> limits = limits_of_parts();
@@ -200,7 +201,8 @@ class Chunker {
       return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
                                                  [&](const Limit& limit) { return limit.allows(g.first, g.last); });
     };
-    // Tied to the group before: what leads it stands alone. A row of a table that fits is not cut for its head.
+    // Such a group should stay with the previous group, which leads to it and is now alone. A table row that fits is
+    // not cut for the sake of its header row.
     const auto is_led = [&](const Group& g) {
       return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead &&
              !(has_rows(document_.kind_of(g.first)) && fits(g));
@@ -216,7 +218,7 @@ class Chunker {
       std::vector<int64_t> starts;  // of the pieces of the first sentence
       if (!whole) starts = pieces_of(begin, end);
       if (const int64_t lead = is_led(g) ? lead_of(g.first, finer, parts) : g.first; lead < g.first) {
-        // What leads the sentence stays with its first piece, which is shorter by so much.
+        // The text that leads to the sentence stays with its first piece, which becomes shorter accordingly.
         std::vector<int64_t> led = pieces_of(document_.begin(lead), end);
         if (led.size() > 1 && led[1] > begin) {
           parts.add(begin, g.first, true);
@@ -245,14 +247,14 @@ class Chunker {
     return true;
   }
 
-  // Of the words in (begin, most], the one before which [lead, end) is best cut in two: near its middle, and behind a
-  // mark that ends a clause, if there is one within a quarter; 0: there is no word.
+  // Return the best word in (begin, most] before which to cut [lead, end) in two. It is near the middle, and after a
+  // mark that ends a clause if there is one within a quarter of the text. 0 means that there is no word.
   int64_t middle_of(int64_t lead, int64_t begin, int64_t most, int64_t end) const {
     const std::string_view text = document_.text();
     const int64_t characters = count_characters(piece(lead, end));
     int64_t best = 0, least = 0, passed = 0;
     bool after_space = false;
-    char32_t before = 0;  // the last one that is no white space
+    char32_t before = 0;  // the last character that is not white space
     for (int64_t at = lead; at <= most && at < end; ++passed) {
       const Decoded c = decode_utf8(text, at);
       const bool space = is_space(c.code_point);
@@ -269,7 +271,8 @@ class Chunker {
     return best;
   }
 
-  // The first sentence of the last group, if that is all whole sentences which lead sentence s; else s.
+  // Return the first sentence of the last group if that group consists of whole sentences that lead to sentence s, else
+  // s.
   int64_t lead_of(int64_t s, const std::vector<Group>& groups, const Parts& parts) {
     if (!heeds_borders() || groups.empty()) return s;
     const std::vector<Tie>& ties = document_.borders().ties;
@@ -281,7 +284,7 @@ class Chunker {
     return lead;
   }
 
-  // Where the pieces begin of text that breaks a limit.
+  // Return the starts of the pieces of a text that exceeds a limit.
   std::vector<int64_t> pieces_of(int64_t begin, int64_t stop) {
     std::vector<int64_t> starts{begin};
     const auto refine = [&](Unit unit, int64_t limit) {
@@ -297,26 +300,26 @@ class Chunker {
       }
       starts = std::move(finer);
     };
-    const bool foreign = is_foreign();  // refit() cuts by its tokens
+    const bool foreign = is_foreign();  // refit() cuts by the foreign tokenizer's tokens
     if (bounds_groups() && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
     if (limits_.most > 0 && !(foreign && limits_.unit == Unit::kTokens)) refine(limits_.unit, limits_.most);
     return starts;
   }
 
-  // What a piece may end with, from the best on.
+  // The places where a piece may end, the best first.
   enum class Rung : uint8_t { kAtom, kSentence, kWord, kCharacter };
 
-  // With a foreign tokenizer sums are only near what a chunk's text has: what is still too long is cut again.
+  // Cut spans that are still too long. With a foreign tokenizer, sums only approximate the tokens of a chunk's text.
   void refit() {
     int64_t limit = limits_.unit == Unit::kTokens ? limits_.most : 0;
     if (plan_.method->sized && plan_.size > 0 && plan_.unit == Unit::kTokens)
       limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
     if (limit <= 0) return;
     std::vector<Span> fitting;
-    int64_t least = 0;  // no chunk begins before the one before it
+    int64_t least = 0;  // no chunk begins before the previous one
     for (size_t i = 0; i < out_.spans.size(); ++i) {
       Span span = out_.spans[i];
-      // What leads the sentence behind it, as a heading does, is cut together with it.
+      // Text that leads to the next sentence, as a heading does, is cut together with it.
       while (i + 1 < out_.spans.size() && leads(span, out_.spans[i + 1])) {
         span.end = out_.spans[++i].end;
         span.last = out_.spans[i].last;
@@ -339,7 +342,7 @@ class Chunker {
     out_.spans = std::move(fitting);
   }
 
-  // Whether all sentences of a chunk lead those of the next one.
+  // Return whether all sentences of a chunk lead to those of the next one.
   bool leads(const Span& span, const Span& next) {
     if (!plan_.atoms || span.first < span.own_first || next.first < next.own_first) return false;
     if (span.begin != document_.begin(span.first) || next.begin != document_.begin(next.first)) return false;
@@ -356,8 +359,8 @@ class Chunker {
   }
   int64_t next_character(int64_t at) const { return at + decode_utf8(document_.text(), at).length; }
 
-  // Appends where pieces of [begin, end) begin that fit: each as long as can be, to a sentence's end that is not tied,
-  // else to any sentence's, a word's, or a character's.
+  // Append the starts of pieces of [begin, end) that fit, each as long as possible. A piece ends with a sentence that
+  // need not stay with the next one if possible, or else with any sentence, a word or a character.
   void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) {
     while (begin < end) {
       starts.push_back(begin);
@@ -373,7 +376,8 @@ class Chunker {
       begin = stop > 0 ? stop : next_character(begin);
     }
   }
-  // The last of the rising borders up to which [begin, border) fits; 0: none. Counts rise with the border, nearly.
+  // Return the last of the rising boundaries for which [begin, boundary) fits, 0 if none does. Counts nearly always
+  // rise with the boundary.
   int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) const {
     size_t low = 0, high = borders.size();
     while (low < high) {
@@ -386,12 +390,12 @@ class Chunker {
     }
     return low > 0 ? borders[low - 1] : 0;
   }
-  // Beginnings of them inside [begin, end).
+  // Return the boundaries of one rung inside [begin, end).
   std::vector<int64_t> borders(Rung rung, int64_t begin, int64_t end) {
     std::vector<int64_t> found;
     if (rung <= Rung::kSentence) {
-      bool leads =
-          plan_.atoms;  // whether all that is before leads the sentence, as a heading does: it alone is no piece
+      bool leads = plan_.atoms;  // whether all text so far leads to the sentence, as a heading does; it may not be a
+                                 // piece by itself
       for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s) {
         const Tie tie = plan_.atoms ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
         leads = leads && tie == Tie::kLead;
@@ -415,7 +419,7 @@ class Chunker {
   Document& document_;
   Chunking& out_;
   const LengthLimits limits_;
-  bool has_affinities_ = false;  // those of the parts
+  bool has_affinities_ = false;  // whether the affinities of the parts are known
 };
 
 void Chunker::split_by_separators() {
@@ -427,7 +431,7 @@ void Chunker::split_by_separators() {
     input.token_starts = tokens;
   }
   std::vector<Piece> pieces;
-  for (int64_t s = 0; s < document_.sentences(); ++s) {  // stretches between what is left out, mostly the whole text
+  for (int64_t s = 0; s < document_.sentences(); ++s) {  // stretches between removed spans, mostly the whole text
     if (document_.is_removed(s)) continue;
     input.begin = document_.begin(s);
     if (!document_.has_walls()) s = document_.sentences() - 1;
@@ -437,12 +441,12 @@ void Chunker::split_by_separators() {
   }
   forget_if_huge(tokens);
 
-  // A word that had to be cut has other tokens than its pieces, so what goes into the table is counted by itself.
+  // A word that had to be cut has other tokens than its pieces, so the text that goes into the table is counted itself.
   int64_t limit = plan_.max_tokens;
   const bool to_characters =
       std::find(plan_.separators.begin(), plan_.separators.end(), std::string()) != plan_.separators.end();
   if (plan_.unit == Unit::kTokens && to_characters) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
-  if (is_foreign()) limit = 0;  // refit() cuts by its tokens
+  if (is_foreign()) limit = 0;  // refit() cuts by the foreign tokenizer's tokens
   const bool counted = inputs_.counts_tokens() && !is_foreign();
   const auto add = [&](int64_t begin, int64_t end) {
     const int64_t used = counted ? document_.count_tokens(piece(begin, end)) : 0;
@@ -458,12 +462,12 @@ void Chunker::split_by_separators() {
     starts.push_back(end);
   };
   for (const Piece& p : pieces) {
-    // Of a piece that was cut, only its last chunk may be repeated.
+    // Only the last chunk of a piece that was cut may be repeated.
     int64_t begin = out_.spans.empty() ? p.start : std::max(p.start, out_.spans.back().begin);
     if (add(begin, p.end)) continue;
     cut(begin, p.end);
     const int64_t known = out_.spans.empty() ? 0 : out_.spans.back().end;
-    if (trim(document_.text(), begin, starts[1]).end <= known) {  // nothing new fits beside what is repeated
+    if (trim(document_.text(), begin, starts[1]).end <= known) {  // nothing new fits next to the repeated text
       begin = trim(document_.text(), known, p.end).begin;
       if (begin >= p.end || add(begin, p.end)) continue;
       cut(begin, p.end);

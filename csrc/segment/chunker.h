@@ -1,4 +1,5 @@
-// One document to chunks: the method's groups of sentences, or pieces of text, fitted to the budget.
+// The step from one document to its chunks. The method's groups of sentences, or pieces of text, are fitted to the
+// budget.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,20 +10,21 @@
 
 namespace pychunk {
 
-// A chunk before its row is written: bytes [begin, end), sentences [first, last) that it touches, of which those from
-// own_first on are not repeated from the chunk before. Tokens are there where the table counts them.
+// A chunk before its row is written: bytes [begin, end), and the sentences [first, last) that it touches. Those from
+// `own_first` on do not repeat the previous chunk. `tokens` is set if the table counts tokens.
 struct Span {
   int64_t begin, end;
   int64_t first, last, own_first;
   int64_t tokens;
 };
 
-// What groups are made of: the document's sentences, or with those that alone break a limit as pieces that do not.
+// The parts that groups consist of: the document's sentences. A sentence that exceeds a limit by itself is replaced by
+// pieces that do not.
 struct Parts {
   const Document* document = nullptr;
-  std::vector<int64_t> starts;     // empty: the sentences
-  std::vector<int32_t> sentences;  // that holds each part
-  std::vector<uint8_t> pieces;     // whether it is a piece of one
+  std::vector<int64_t> starts;     // empty: the parts are the sentences
+  std::vector<int32_t> sentences;  // the sentence of each part
+  std::vector<uint8_t> pieces;     // whether each part is a piece of a sentence
 
   void of_sentences(const Document& of) {
     document = &of;
@@ -33,7 +35,7 @@ struct Parts {
     sentences.push_back(static_cast<int32_t>(sentence));
     pieces.push_back(piece);
   }
-  int64_t begin(int64_t p) const {  // of the last one and one more: the text's end
+  int64_t begin(int64_t p) const {  // for the part after the last one: the end of the text
     const auto size = static_cast<int64_t>(document->text().size());
     if (starts.empty()) return p < document->sentences() ? document->begin(p) : size;
     return p < static_cast<int64_t>(starts.size()) ? starts[static_cast<size_t>(p)] : size;
@@ -41,14 +43,14 @@ struct Parts {
   int64_t sentence(int64_t p) const { return starts.empty() ? p : sentences[static_cast<size_t>(p)]; }
 };
 
-// The chunks of one document, what the method found, and memory that the next document uses again.
+// The chunks of one document and the method's result. The next document reuses the memory.
 struct Chunking {
   std::vector<Span> spans;
   Grouping grouping;
-  // Of each sentence, why the method begins a group with it; kEnd: it does not.
+  // The method's reason to begin a group with each sentence. kEnd means that it does not.
   std::vector<CutReason> begins;
   Parts parts;
-  // Of the parts, where these are not the sentences.
+  // The values of the parts, if these are not the sentences.
   Lengths lengths[3];
   bool has_lengths[3] = {};
   SharedWords shared_words;
@@ -57,7 +59,7 @@ struct Chunking {
   Borders borders;
 };
 
-// Chunks of a document that is open and has a sentence.
+// Make the chunks of a document that is open and has at least one sentence.
 void chunk_document(const Inputs& inputs, Document& document, Chunking& out);
 
 }  // namespace pychunk

@@ -1,11 +1,13 @@
-// The columns of whole numbers of the chunk table, each declared here alone: its name, when it is there, and its value.
+// The integer columns of the chunk table. This is the only place that declares the name of each, the condition under
+// which the table has it, and its value.
 #pragma once
 #include <cstdint>
 
 namespace pychunk {
 
-// X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the RowWriter at
-// its chunk (chunk_rows.cc). Those of the outline are set once all chunks of a document are known (outline.cc).
+// The list of X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the
+// RowWriter at its chunk (chunk_rows.cc). The columns of the outline are set once all chunks of a document are known
+// (outline.cc).
 #define PYCHUNK_WHOLE_COLUMNS(X)                               \
   X(start, true, row.characters(row.inside.begin))             \
   X(end, true, row.characters(row.inside.end))                 \

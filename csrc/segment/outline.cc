@@ -12,7 +12,7 @@
 namespace pychunk {
 namespace {
 
-// The last of rising positions that is not behind `at`; -1: none.
+// Return the index of the last of some rising positions that is not after `at`, -1 if there is none.
 int64_t last_up_to(const std::vector<int32_t>& rising, int64_t at) {
   return std::upper_bound(rising.begin(), rising.end(), at) - rising.begin() - 1;
 }
@@ -50,18 +50,19 @@ class OutlineWriter {
  private:
   const Section& section(int64_t s) const { return outline_.sections[static_cast<size_t>(s)]; }
 
-  // Whether a heading is source; without blocks it is read as Markdown.
+  // Return whether a heading is source. Without blocks it is read as Markdown.
   bool has_markup(int64_t s) const {
     const std::span<const int32_t> block = document_.block_of();
     return block.empty() || block[static_cast<size_t>(s)] < 0 ||
            document_.blocks().has_markup(block[static_cast<size_t>(s)]);
   }
 
-  // A chunk hangs on the one that holds the heading of what its sentences have in common, or of the section above if it
-  // holds that itself; no chunk holds a title that is left out.
+  // Set the parent of each chunk. It is the chunk with the heading of the section that its sentences have in common. If
+  // the chunk has that heading itself, the parent is the chunk with the heading of the section above. No chunk has a
+  // title that was removed.
   void write_parents() {
     std::vector<int64_t> holder(outline_.sections.size(), -1);
-    size_t next = 0;  // section whose holder is not known
+    size_t next = 0;  // the next section whose chunk is not known yet
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (; next < holder.size() && outline_.sections[next].first < rows_[r].last; ++next)
         if (outline_.sections[next].first >= rows_[r].first) holder[next] = static_cast<int64_t>(r);
@@ -75,10 +76,10 @@ class OutlineWriter {
       if (chunks_[r].parent >= 0) chunks_[chunks_[r].parent].subtree += chunks_[r].subtree;
   }
 
-  // Chunks that share a unit with the one before or behind are numbered.
+  // Number the chunks that share a unit with the previous or next chunk.
   void write_parts() {
     const auto unit = [&](int64_t sentence) { return last_up_to(outline_.units, sentence); };
-    size_t begin = 0;  // of the parts of `current`
+    size_t begin = 0;  // the first part of `current`
     int64_t current = -1;
     for (size_t r = 0; r <= rows_.size(); ++r) {
       int64_t found = -1;
@@ -99,7 +100,8 @@ class OutlineWriter {
     }
   }
 
-  // Of a chunk that begins in a table behind its first row, its heads; in code behind its fence, that.
+  // Write the header of a chunk. It is the header rows for a chunk that begins in a table after its first row, and the
+  // fence for a chunk that begins in code after its fence.
   void write_header(int64_t s) {
     const std::span<const int32_t> block = document_.block_of();
     const BlockKind kind = document_.kind_of(s);
@@ -124,7 +126,7 @@ class OutlineWriter {
   OutlineTexts& texts_;
 };
 
-// A line of Markdown without the marks of quotes and list items that it begins with.
+// Return a line of Markdown without the marks of quotes and list items at its start.
 std::string_view past_marks(std::string_view line) {
   for (;;) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
@@ -141,19 +143,19 @@ std::string_view past_marks(std::string_view line) {
   }
 }
 
-// Whether a line is an element <h1> to <h6>.
+// Return whether a line is an element <h1> to <h6>.
 bool is_html_heading(std::string_view line) {
   return line.size() > 4 && line[0] == '<' && (line[1] == 'h' || line[1] == 'H') && line[2] >= '1' && line[2] <= '6' &&
          (line[3] == '>' || line[3] == ' ' || (line[3] >= '\t' && line[3] <= '\r'));
 }
 
-// Whether a word in braces after a heading is one of its attributes: #id, .class, name=value, or - alone.
+// Return whether a word in braces after a heading is one of its attributes: #id, .class, name=value, or - alone.
 bool is_attribute(std::string_view word) {
   if (word.starts_with('#') || word.starts_with('.')) return word.size() > 1;
   return word == "-" || word.find('=', 1) != std::string_view::npos;
 }
 
-// A heading without the attributes that end it, as in "Setup {#setup .wide}".
+// Return a heading without the attributes at its end, as in "Setup {#setup .wide}".
 std::string_view without_attributes(std::string_view line) {
   const size_t open = line.ends_with('}') ? line.rfind('{') : std::string_view::npos;
   if (open == std::string_view::npos) return line;
@@ -197,7 +199,7 @@ void append_heading(std::string_view line, bool markup, LinkLabels& labels, std:
   if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   keep(0, size());
   bool is_markdown = false;
-  std::string own;  // lines of a heading in a quote or a list, without their marks
+  std::string own;  // the lines of a heading in a quote or list, without their marks
   if (const size_t under = line.find_last_of("\r\n"); under != std::string_view::npos) {
     std::string_view last = line.substr(under + 1), above = line.substr(0, under);
     const bool within = last.find_first_of("> \t") == 0;

@@ -1,4 +1,5 @@
-// The tree of headings in the chunk table: where each chunk hangs, the headings above it, parts of units that were cut.
+// The tree of headings in the chunk table: the parent of each chunk, the headings above it, and the parts of units that
+// were cut.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,12 +12,12 @@ class LinkLabels;
 struct ChunkBlock;
 struct Outline;
 
-// Sentences of a chunk without those that it repeats.
+// The sentences of a chunk, except those that repeat the previous chunk.
 struct OwnSentences {
   int64_t first, last;
 };
 
-// Texts of headings, each chunk's path as positions among them, and the header row of the table that it is a part of.
+// The texts of headings, the heading path of each chunk as positions among them, and the header row of its table.
 struct OutlineTexts {
   std::vector<char> headings, headers;
   std::vector<int64_t> heading_offsets{0}, path_offsets{0}, header_offsets{0};
@@ -25,11 +26,12 @@ struct OutlineTexts {
   void append(const OutlineTexts& next);
 };
 
-// Appends the text of a heading: without the marks that make it one, white space as single spaces. With `markup` it is
-// source: its attributes and inline markup (markdown_inline.h) are left out, too. `labels` are those of its document.
+// Append the text of a heading, without the marks that make it a heading, and with single spaces as white space. With
+// `markup` the line is source, and its attributes and inline markup (markdown_inline.h) are dropped too. `labels` are
+// the link labels of its document.
 void append_heading(std::string_view line, bool markup, LinkLabels& labels, std::vector<char>& out);
 
-// Sets the columns of the chunks of one document, the last rows.size() of `out`.
+// Set the columns of the chunks of one document, which are the last rows.size() of `out`.
 void write_outline(const Document& document, const Outline& outline, const std::vector<OwnSentences>& rows,
                    ChunkBlock& out);
 

@@ -1,5 +1,5 @@
-// segment() for a batch: sentences, tokens, vectors, cuts, budget and chunks, one document after the other on each
-// thread, so that what a document needs stays in cache and nothing but chunks leaves the call.
+// The steps of segment() for a batch: sentences, tokens, vectors, cuts, budget and chunks. Each thread handles one
+// document after the other, so that a document's data stays in cache and only chunks leave the call.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace pychunk {
 
-// The chunks of all documents, in order. Throws std::invalid_argument naming the document where given sentences,
-// vectors or cuts do not fit the text.
+// Return the chunks of all documents, in order. Throw std::invalid_argument, which names the document, if given
+// sentences, vectors or cuts do not fit the text.
 Table segment(const Inputs& inputs);
 
-// What the method decides before chunks are fitted to a budget: see pychunk._engine.data.cuts.Cuts. `kind` and `score`
-// are empty where the method has none.
+// The decisions of the method, before chunks are fitted to a budget. See pychunk._engine.data.cuts.Cuts. `kind` and
+// `score` are empty if the method has none.
 struct CutTable {
   std::vector<int32_t> first;
   std::vector<int64_t> offsets;
@@ -22,10 +22,11 @@ struct CutTable {
   std::vector<float> score;
   std::vector<int64_t> score_offsets;
 };
-// With `held`, scores of pairs are those that the method holds against its threshold, over its window.
+// Return the cuts of the documents. With `held`, pair scores are those that the method compares with its threshold,
+// over its window.
 CutTable cuts(const Inputs& inputs, bool held = false);
 
-// Sum and count of the fixed-point scores between neighbours of a batch: what fit() averages (semantic, nsp).
+// The sum and count of the fixed-point scores between neighbours in a batch, which fit() averages (semantic, nsp).
 struct AdjacentSums {
   int64_t sum = 0, count = 0;
 };

@@ -14,10 +14,10 @@
 namespace pychunk {
 namespace {
 
-// Vectors of this many bytes are worth giving their memory back at once.
+// The size in bytes from which freeing the memory of vectors at once is worthwhile.
 constexpr int64_t kMuch = int64_t{256} << 20;
 
-// Where a block's part of each kind of column begins.
+// The start of a block's part of each kind of column.
 struct Place {
   int64_t chunk = 0, text = 0, sentence = 0, chunk_values = 0, sentence_values = 0;
 };
@@ -85,7 +85,7 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
 #define PYCHUNK_ADDRESS(name, there, value) &out.name,
   Buffer<int64_t>* const columns[] = {&out.document, &out.chunk, PYCHUNK_WHOLE_COLUMNS(PYCHUNK_ADDRESS)};
 #undef PYCHUNK_ADDRESS
-  // Text and vectors have memory of their own: who keeps the spans alone does not keep those.
+  // Text and vectors have memory of their own, so that a caller who keeps only the spans does not keep them.
   Arena arena(std::size(columns) * Arena::bytes<int64_t>(n) + 2 * Arena::bytes<int64_t>(n + 1) +
               Arena::bytes<char>(32 * n) + 2 * Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
   for (Buffer<int64_t>* column : columns) arena.take(n, *column);
@@ -105,12 +105,12 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
   const int64_t taken = (total.chunk_values + total.sentence_values) * static_cast<int64_t>(sizeof(float));
   parallel_for(static_cast<int64_t>(blocks.size()), threads, [&](int64_t b) {
     fill(texts, first_row, blocks[static_cast<size_t>(b)], places[static_cast<size_t>(b)], out);
-    blocks[static_cast<size_t>(b)] = ChunkBlock{};  // its memory is not needed while the others are copied
+    blocks[static_cast<size_t>(b)] = ChunkBlock{};  // frees its memory while the others are copied
   });
 #ifdef __GLIBC__
-  // A block's vectors are too small for memory of their own, and what lies between them keeps all that they took: 2 GB
-  // of a call with 2 GB of vectors. Giving it back takes 0.1 s of such a call, and the next one meets up to 330,000
-  // more page faults, as it would in fresh memory: a second of system time on two busy cores.
+  // A block's vectors are too small for memory of their own. Allocations between them keep all their memory in use,
+  // which is 2 GB in a call with 2 GB of vectors. Freeing it takes 0.1 s of such a call. The next call has up to
+  // 330,000 more page faults, as it would in fresh memory, which take a second of system time on two busy cores.
   if (taken > kMuch) malloc_trim(0);
 #else
   (void)taken;

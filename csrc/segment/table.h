@@ -17,7 +17,7 @@ namespace pychunk {
 
 enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
 
-// A row of the table; see columns.h.
+// A row of the table. See columns.h.
 struct Chunk {
 #define PYCHUNK_FIELD(name, there, value) int64_t name;
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
@@ -28,22 +28,22 @@ struct Chunk {
 };
 
 struct ChunkSentence {
-  int64_t start, end;  // characters
+  int64_t start, end;  // in characters
 };
 
-// Chunks of consecutive documents, from one worker.
+// The chunks of consecutive documents, from one worker.
 struct ChunkBlock {
   int64_t first_document = 0;
   std::vector<int64_t> chunks_in_document;
   std::vector<Hash128> document_hashes;
   std::vector<Chunk> chunks;
-  SlabRows chunk_vectors;                   // dim values a chunk
-  std::vector<int64_t> sentences_in_chunk;  // for `sentences`
+  SlabRows chunk_vectors;                   // dim values for each chunk
+  std::vector<int64_t> sentences_in_chunk;  // for the `sentences` column
   std::vector<ChunkSentence> sentences;
   SlabRows sentence_vectors;
   Summaries summaries;
   OutlineTexts outline;
-  int64_t tokens = 0, fallback_tokens = 0;  // met by the tokenizer
+  int64_t tokens = 0, fallback_tokens = 0;  // that the tokenizer produced
 };
 
 struct Table {
@@ -53,7 +53,7 @@ struct Table {
 #undef PYCHUNK_FIELD
   Buffer<int64_t> text_offsets;
   Buffer<char> text;
-  Buffer<char> chunk_id;  // 32 hexadecimal digits a chunk
+  Buffer<char> chunk_id;  // 32 hexadecimal digits for each chunk
   Buffer<int8_t> kind, cut;
   Buffer<float> score;
   Buffer<float> chunk_vectors;
@@ -64,8 +64,8 @@ struct Table {
   int64_t tokens_met = 0, fallback_tokens = 0;
 };
 
-// Joins the blocks, in order, on `threads` threads; `document` counts from first_row. The `sentences` columns
-// are filled where any block has them.
+// Join the blocks, in order, on `threads` threads. `document` counts from first_row. The `sentences` columns are filled
+// if any block has them.
 Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
 
 }  // namespace pychunk

@@ -12,8 +12,8 @@
 namespace pychunk {
 namespace {
 
-// Lists are lower case; a word is looked up as it is and with ASCII letters lowered. What is too common as an
-// ordinary word at a sentence's end ("am", "ill", "old") is absent, or in a list that asks what follows.
+// The lists are in lower case. The look-up first lowers a word's ASCII letters. Abbreviations that are also common
+// words at the end of sentences ("am", "ill", "old") are absent, or in a list that checks what follows.
 constexpr std::string_view kOpenWords =
     // English
     "mr mrs ms mx messrs dr drs prof rev hon pres gov sen rep gen lt col maj capt cmdr cdr adm sgt cpl pvt supt "
@@ -58,7 +58,7 @@ constexpr std::string_view kDegreeWords =
 constexpr std::string_view kStreetWords = "str ";
 constexpr std::string_view kYearWords = "г гг р рр r ";
 constexpr std::string_view kVietnameseWords = "GS TS PGS ThS Ths BS KS LS CN TP Tp tp TX Tx TT ĐH NSND NSƯT ";
-// The names of Latin letters in other scripts, by which initials are written: एस. रामन.
+// The names of Latin letters in other scripts, with which initials are written: एस. रामन.
 constexpr std::string_view kLetterWords =
     "ए बी सी डी एफ एच जे के एल एम एन ओ क्यू आर एस टी यू वी व्ही डब्ल्यू एक्स वाई वाय जेड ज़ेड झेड "
     "এ বি সি ডি এফ জি এইচ আই জে কে এল এম এন ও পি কিউ আর এস টি ইউ ভি ডব্লিউ এক্স ওয়াই জেড "
@@ -69,7 +69,7 @@ constexpr std::string_view kLetterWords =
     "എ ബി സി ഡി എഫ് ജി എച്ച് ഐ ജെ കെ എൽ എം എൻ ഒ പി ക്യു ആർ എസ് ടി യു വി ഡബ്ല്യു "
     "ඒ බී සී ඩී එෆ් ජී එච් අයි ජේ කේ එල් එම් එන් ඕ පී ආර් එස් ටී යූ වී ඩබ්ලිව් "
     "اے بی سی ڈی ایف ایچ جے کے ایل ایم این او کیو آر ایس یو وی ڈبلیو ایکس وائی زیڈ ";
-// Those that are words as well, of which one alone is no initial: पी (drank), آئی (came).
+// Letter names that are also words, so that one alone is no initial: पी (drank), आई (came).
 constexpr std::string_view kDoubtfulLetterWords = "ई जी आई आय पी ਸੀ ਪੀ ਆਈ ઈ એ પી ஈ இ ای جی آئی پی ٹی ";
 constexpr std::string_view kPronounWords =
     "My Mine I Myself Nobody Somebody Everybody Everyone Someone Several Few Neither Either No Any Whose Which "
@@ -78,7 +78,7 @@ constexpr std::string_view kPronounWords =
     "Votre Leur Leurs Je Nous Vous On Cet Ces Io Noi Lui Lei Loro Mio Mia Suo Sua Questo Questa Eu Meu Minha Seu "
     "Ele Ela Ik Wij Jij Hij Zij Mijn Onze Dit Dat Jag Vi Han Hon Min Mitt Vår Jeg Hun Vores Euer Eure Eine "
     "Я Ты Мы Вы Мой Моя Мои Наш Наша Его Её Их Мій Моя Наша Його Її Їх Ми Ви ";
-// What ends a clause that says who spoke, and the words of the same ends that do not.
+// The words at the end of a clause that names the speaker, and the words with the same endings that do not.
 constexpr std::string_view kSaidWords =
     "说 說 道 问 問 答 喊 叫 嚷 吼 嘆 叹 骂 罵 曰 讲 講 表示 指出 回应 回應 解释 解釋 补充 補充 强调 強調 言った 言う "
     "答えた 尋ねた 聞いた 叫んだ "
@@ -141,7 +141,7 @@ constexpr std::string_view kGermanWords =
 constexpr std::string_view kOtherWords =
     "the of to and that for with de het een van en la le les et og det er at til que el un ";
 
-// WordSet of a list. Length and both ends turn most others down without hashing them.
+// A set of words. Their length, first and last byte reject most other words without a hash.
 class WordSet {
  public:
   void insert(std::string_view word) {
@@ -176,13 +176,15 @@ WordSet words_of(std::string_view list) {
 
 constexpr size_t kLongest = 24;
 
-// Length and both ends of a word: enough to turn down most words that are no abbreviation without hashing them.
+// Returns a number made of a word's length, first and last byte. It rejects most words that are no abbreviations
+// without a hash.
 size_t outline(std::string_view word) {
   const auto first = static_cast<unsigned char>(word.front()), last = static_cast<unsigned char>(word.back());
   return (word.size() * 1024 + (first & 31) * 32 + (last & 31)) % (kLongest * 1024 + 1024);
 }
 
-// Lowers the first letter of a word as far as abbreviations begin with such: Latin, Greek, Cyrillic of two bytes.
+// Lowers the first letter of a word if it is a two-byte letter of Latin, Greek or Cyrillic, with which abbreviations
+// begin.
 void lower_first(char* word) {
   const auto [c, length] = decode_utf8(std::string_view(word, 4), 0);
   if (length != 2 || case_of(c) != Case::kUpper || c == 0x130 || c == 0x178) return;
@@ -213,7 +215,7 @@ struct Lists {
         outlines.set(outline(word));
       }
     };
-    // The first list that holds a word wins.
+    // A word belongs to the first list that contains it.
     add(kTitleWords, Abbreviation::kTitle);
     add(kMayCloseWords, Abbreviation::kMayClose);
     add(kNumberWords, Abbreviation::kNumber);
@@ -224,7 +226,8 @@ struct Lists {
 };
 
 const Lists& lists() {
-  static const Lists& made = *new Lists;  // never destroyed: a thread may still read them while the process ends
+  // The lists are never destroyed: a thread may still read them while the process ends.
+  static const Lists& made = *new Lists;
   return made;
 }
 
@@ -285,7 +288,7 @@ bool is_german_month(std::string_view word) { return lists().months.contains(wor
 
 bool capitalises_after_ordinals(std::string_view text) {
   const WordSet &german = lists().german, &others = lists().others;
-  // One pass over the beginning: enough to tell, and cheap beside the splitting itself.
+  // One pass over the beginning of the text is enough to decide, and cheap compared with the splitting itself.
   text = text.substr(0, 4096);
   int balance = 0;
   for (size_t begin = 0; begin < text.size();) {

@@ -1,4 +1,4 @@
-// The words that sentence rules ask about, for some thirty languages: abbreviations, openers, months.
+// The word lists that sentence rules use, for about thirty languages: abbreviations, sentence openers, months.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,56 +10,60 @@ namespace pychunk {
 enum class Abbreviation : uint8_t {
   kNone,
   kOpen,      // something must follow: "Mr.", "e.g.", "vul."
-  kNumber,    // something must follow if it is a number: "No. 5", "p. 3", "Oct. 4"
+  kNumber,    // open before a number: "No. 5", "p. 3", "Oct. 4"
   kTitle,     // a name follows: open before a capital, but closes before a sentence opener ("Co. The")
   kMayClose,  // ends the sentence before a capital: "etc.", "p.m."
-  kDegree,    // open behind another abbreviation: "Dr. med. Anna", but Swedish "gå med. Anna"
-  kStreet,    // open unless a number stands before it: "str. Lungă", but "250 str. Autor"
+  kDegree,    // open after another abbreviation: "Dr. med. Anna", but Swedish "gå med. Anna"
+  kStreet,    // open unless a number precedes it: "str. Lungă", but "250 str. Autor"
 };
 
-// Makes the lists, which the first use would do.
+// Creates the lists, which the first use would otherwise create.
 void prepare_abbreviations();
 
-// `word` as it stands before the stop, without it ("e.g" for "e.g."); case matters only where lists say so.
+// Returns the kind of `word`, given without its stop ("e.g" for "e.g."). Case matters only if a list says so.
 Abbreviation abbreviation(std::string_view word);
 
-// Words that commonly open a sentence and seldom follow an abbreviation inside one ("The", "However").
+// Returns whether a word often opens a sentence, and rarely follows an abbreviation inside one ("The", "However").
 bool is_opener(std::string_view word);
 
-// Pronouns and determiners that open a sentence behind an acronym: "in the U.S.A. My sister".
+// Returns whether a word is a pronoun or determiner that opens a sentence after an acronym: "in the U.S.A. My sister".
 bool is_pronoun(std::string_view word);
 
-// Abbreviations of years, which initials may follow: "в 1999 г. А. С. Пушкин".
+// Returns whether a word is an abbreviation of "year", which initials may follow: "в 1999 г. А. С. Пушкин".
 bool is_year_word(std::string_view word);
 
-// Titles and kinds of places in Vietnamese, whose capitals mean other things elsewhere: "GS.", "TP.".
+// Returns whether a word is a Vietnamese title or kind of place, such as "GS." or "TP.". These capitals mean other
+// things in other languages.
 bool is_vietnamese_title(std::string_view word);
 
-// Whether the text's beginning holds letters that hardly another language writes.
+// Returns whether the beginning of the text has letters that hardly any other language uses.
 bool looks_vietnamese(std::string_view text);
 
-// The name of a Latin letter in another script, by which initials are written; those that are words as well apart.
+// Returns whether a word is the name of a Latin letter in another script, as used for initials. The doubtful names are
+// also words.
 bool is_letter_name(std::string_view word);
 bool is_doubtful_letter_name(std::string_view word);
 
-// Whether a Chinese or Japanese clause says who spoke: it ends in a verb of saying.
+// Returns whether a Chinese or Japanese clause names the speaker, which means that it ends with a verb of saying.
 bool tells_speaker(std::string_view clause);
 
-// Korean particles and verbs that make a quotation of what is closed before them.
+// Returns whether a word is a Korean particle or verb after a closing quote, which makes the text before it a
+// quotation.
 bool is_quoting_word(std::string_view word);
 
-// Words of two or three letters that end sentences in hasty writing, where other short ones are abbreviations.
+// Returns whether a word of two or three letters ends sentences in careless writing. Other short words there are
+// abbreviations.
 bool is_short_word(std::string_view word);
 
-// What follows an ordinal in a German date or century: "9. September", "16. Jahrhunderts".
+// Returns whether a word follows an ordinal in a German date or century: "9. September", "16. Jahrhunderts".
 bool is_german_month(std::string_view word);
 
-// Whether the text looks German, where a capital after a number and a stop says nothing ("3. Oktober", "2. Liga").
-// In other languages that write ordinals so, a small letter follows.
+// Returns whether the text looks German. In German a capital after a number and a stop means nothing ("3. Oktober", "2.
+// Liga"). In other languages that write ordinals with a stop, a lower-case letter follows.
 bool capitalises_after_ordinals(std::string_view text);
 
-// Name and words, parted by spaces, of every list above, for the reference; a word's first list of the first six
-// is its kind.
+// Returns the name and words, separated by spaces, of every list above, for the reference implementation. The kind of a
+// word is the first of the first six lists that contains it.
 std::vector<std::pair<std::string_view, std::string_view>> word_lists();
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-// What single characters mean to the sentence splitter. Scripts without case have Case::kNone.
+// The role of single characters in sentence splitting. Scripts without case have Case::kNone.
 #pragma once
 #include <cstdint>
 
@@ -21,7 +21,8 @@ inline Case case_of(char32_t c) {
     if (c == 0x178) return Case::kUpper;
     return alternate(!((c >= 0x139 && c <= 0x148) || c >= 0x179));
   }
-  if (c < 0x250) {  // Latin of Romanian, Pinyin, Livonian and others; African letters without a pattern are left out
+  // These are Latin letters of Romanian, Pinyin, Livonian and others. African letters without a pattern are omitted.
+  if (c < 0x250) {
     if (c >= 0x1CD && c <= 0x1DC) return alternate(false);
     const bool pairs = (c >= 0x1DE && c <= 0x1EF) || (c >= 0x1F8 && c <= 0x21F) || (c >= 0x222 && c <= 0x233) ||
                        (c >= 0x246 && c <= 0x24F);
@@ -47,10 +48,11 @@ inline bool is_ascii_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x5D0 && c < 0x2000) || c >= 0x2C00; }
 
-// A letter of an alphabet without case, which may be an initial: Chinese and Japanese signs are none.
+// Returns whether c is a letter of a caseless alphabet, which may be an initial. Chinese and Japanese characters are
+// not.
 inline bool is_caseless(char32_t c) { return is_letter(c) && case_of(c) == Case::kNone && c < 0x2000; }
 
-// Digits of those alphabets, and ASCII ones.
+// Returns whether c is a digit of those alphabets or of ASCII.
 inline bool is_script_digit(char32_t c) {
   if (c < 0x660) return is_digit(c);
   if (c < 0x900) return c <= 0x669 || (c >= 0x6F0 && c <= 0x6F9) || (c >= 0x7C0 && c <= 0x7C9);
@@ -61,7 +63,7 @@ inline bool is_script_digit(char32_t c) {
 
 inline bool is_greek(char32_t c) { return (c >= 0x370 && c < 0x400) || (c >= 0x1F00 && c < 0x2000); }
 
-// Vowel signs and other marks of the scripts of India and Sri Lanka, which go with a letter.
+// Returns whether c is a vowel sign or other mark of the scripts of India and Sri Lanka, which belongs to a letter.
 inline bool is_sign(char32_t c) {
   const char32_t at = c & 0x7F;
   if (c >= 0xD80 && c <= 0xDFF) return at == 0x02 || at == 0x03 || (at >= 0x4A && at <= 0x5F) || at >= 0x72;
@@ -69,7 +71,7 @@ inline bool is_sign(char32_t c) {
   return at <= 3 || at == 0x3C || (at >= 0x3E && at <= 0x4D) || (at >= 0x55 && at <= 0x57) || at == 0x62 || at == 0x63;
 }
 
-// Stops after which a sentence may end only before white space, and those that need none.
+// Returns whether c is a stop after which a sentence may end only before white space. Joined stops, below, need none.
 inline bool is_spaced_stop(char32_t c) {
   switch (c) {
     case '.':

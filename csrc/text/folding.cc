@@ -14,11 +14,11 @@ namespace pychunk {
 namespace {
 
 constexpr uint32_t kPoints = 0x110000;
-// Hangul, by the standard's arithmetic (section 3.12): the first syllable, leading consonant, vowel, and one before the
-// first trailing consonant; how many there are.
+// The constants of Hangul arithmetic (Unicode standard, section 3.12): the first syllable, the first leading consonant,
+// the first vowel, and the code point before the first trailing consonant. The next line has their numbers.
 constexpr uint32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr uint32_t kLeads = 19, kVowels = 21, kTails = 28, kSyllables = kLeads * kVowels * kTails;
-constexpr size_t kRoom = 256;  // bytes that one character becomes at most
+constexpr size_t kRoom = 256;  // more than the bytes that any character becomes
 
 void check_point(uint32_t c) { PYCHUNK_CHECK(c < kPoints, "code points must be below 0x110000, got ", c); }
 
@@ -26,7 +26,7 @@ std::unordered_map<uint32_t, std::vector<uint32_t>> mappings_of(std::span<const 
   std::unordered_map<uint32_t, std::vector<uint32_t>> out;
   for (size_t i = 0; i < rows.size();) {
     PYCHUNK_CHECK(i + 2 <= rows.size() && rows[i + 1] > 0 && rows[i + 1] <= rows.size() - i - 2,
-                  "rows must be a code point, a count and as many code points");
+                  "each row must hold a code point, a count and that number of code points");
     const auto to = rows.subspan(i + 2, rows[i + 1]);
     check_point(rows[i]);
     for (const uint32_t c : to) check_point(c);
@@ -45,7 +45,7 @@ Folding::Folding(const FoldingTables& tables)
       second_(kPoints),
       ignored_(kPoints) {
   PYCHUNK_CHECK(tables.classes.size() % 2 == 0 && tables.compositions.size() % 3 == 0 && tables.ignored.size() % 2 == 0,
-                "classes and ignored must be pairs, compositions triples");
+                "classes and ignored must hold pairs of numbers, and compositions triples");
   for (const uint32_t c : tables.compositions) check_point(c);
   for (size_t i = 0; i < tables.classes.size(); i += 2) {
     check_point(tables.classes[i]);
@@ -95,7 +95,7 @@ Folding::Cell Folding::make(uint32_t c) {
     several_.insert(several_.end(), bytes, bytes + encode_utf8(point, bytes));
   }
   const size_t length = several_.size() - index - 1;
-  PYCHUNK_CHECK(length < kRoom, "a character becomes too many");
+  PYCHUNK_CHECK(length < kRoom, "a character must fold to fewer than 256 bytes");
   several_[index] = static_cast<uint8_t>(length);
   return cell_of(Kind::kSeveral, index);
 }
@@ -148,11 +148,11 @@ uint32_t Folding::composite(uint32_t first, uint32_t second) const {
   return found == compositions_.end() ? 0 : found->second;
 }
 
-// A mark joins the last starter unless one of its class or a higher one stands between.
+// A mark combines with the last starter, unless a character of the same or a higher class is between them.
 void Folding::compose(Points& points) const {
   Points out;
-  size_t starter = 0;  // its place in `out`, from 1; 0: none yet
-  uint32_t last = 0;   // class of the character before that stayed
+  size_t starter = 0;  // its position in `out`, from 1; 0 if there is none yet
+  uint32_t last = 0;   // class of the last character that was kept
   for (const uint32_t c : points) {
     const uint32_t own = combining_class(c);
     const bool next_to_starter = starter == out.size();
@@ -200,7 +200,7 @@ void Folding::fold(std::string_view text, Values<char>& out) const {
   Points run;
   for (int64_t i = 0, turn = 0; i < size; ++turn) {
     checkpoint_each(turn, 1 << 16);
-    // Whatever ASCII is left, and one more character.
+    // Room for all remaining text if it is ASCII, and for one more character.
     if (const size_t room = static_cast<size_t>(size - i) + kRoom; out.size() - at < room)
       out.resize(std::max(at + room, out.size() + out.size() / 2));
     const int64_t begin = i;
@@ -228,7 +228,8 @@ void Folding::fold(std::string_view text, Values<char>& out) const {
       at += several[0];
       i += length;
     } else {
-      // With the character before, which joins nothing before it, and all after it that may join.
+      // Folds the previous character, which combines with nothing before it, together with all following ones that may
+      // combine.
       run.clear();
       if (i > 0) run.push_back(decode_utf8(text, character_before(text, i)).code_point);
       while (i < size) {

@@ -1,6 +1,6 @@
-// Texts in one case and spelling, as `folded` of pychunk/index/lexical/analyzer.py makes them: case folding, the
-// compatibility composition of Unicode, the same again of what came new, without characters that a word is the same
-// without, and plain letters in the place of others where that is asked for.
+// The folding of texts to one case and spelling, as `folded` in pychunk/index/lexical/analyzer.py defines it. The steps
+// are case folding, Unicode's compatibility composition, both again for new characters, and the removal of characters
+// that do not change a word. If requested, plain letters then replace others.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,32 +12,33 @@
 
 namespace pychunk {
 
-// What Python's own tables say, so that both fold by one version of Unicode. Rows of unequal length lie end to end.
+// The data of Python's own tables, so that both engines fold by the same version of Unicode. Rows of different lengths
+// are stored end to end.
 struct FoldingTables {
   std::span<const uint32_t> cases;           // code point, count, its case folding
   std::span<const uint32_t> decompositions;  // code point, count, its full compatibility decomposition; no Hangul
   std::span<const uint32_t> classes;         // code point, canonical combining class if not 0
   std::span<const uint32_t> compositions;    // first, second, composite; no Hangul
-  std::span<const uint32_t> ignored;         // first, last of each range
-  std::span<const uint32_t> plain;           // code point, count, what takes its place at the end
+  std::span<const uint32_t> ignored;         // first and last of each range
+  std::span<const uint32_t> plain;           // code point, count, the final replacement
 };
 
 class Folding {
  public:
   explicit Folding(const FoldingTables& tables);
 
-  // Valid UTF-8, folded, to the end of `out`.
+  // Folds a text of valid UTF-8 and appends the result to `out`.
   void fold(std::string_view text, Values<char>& out) const;
 
  private:
   enum class Kind : uint32_t {
-    kSame,     // stays as it is
-    kOther,    // another character
-    kSeveral,  // any number of them, also none
-    kJoins,    // may change with what is before it
+    kSame,     // stays unchanged
+    kOther,    // becomes another character
+    kSeveral,  // becomes several characters, or none
+    kJoins,    // may combine with characters before it
   };
-  // Kind in the low 2 bits, above them the other code point, or where its bytes are in several_. All zero stays, so
-  // that whole pages are equal and stored once.
+  // The kind in the low 2 bits. The bits above hold the other code point, or an offset in several_. A cell that stays
+  // unchanged is 0, so that whole pages are equal and stored once.
   struct Cell {
     uint32_t bits;
     Kind kind() const { return static_cast<Kind>(bits & 3); }
@@ -46,11 +47,11 @@ class Folding {
   using Points = std::vector<uint32_t>;
 
   Cell cell(char32_t c) const { return {cells_[static_cast<size_t>(pages_[c >> 8]) << 8 | (c & 0xFF)]}; }
-  // Folded by the letter of the standard, step by step.
+  // Folds step by step, exactly as the standard says.
   void fold_slowly(Points& points) const;
-  // Without ignored characters, and plain.
+  // Removes ignored characters and replaces others by plain ones.
   void finish(Points& points) const;
-  // Case folding and full decomposition, marks in order.
+  // Applies case folding and full decomposition, and puts marks in order.
   void decompose(Points& points) const;
   void compose(Points& points) const;
   uint32_t composite(uint32_t first, uint32_t second) const;
@@ -64,7 +65,7 @@ class Folding {
   std::vector<bool> second_, ignored_;
   std::vector<uint16_t> pages_;
   std::vector<uint32_t> cells_;
-  std::vector<uint8_t> several_;  // a count, and that many bytes
+  std::vector<uint8_t> several_;  // a count, then that number of bytes
 };
 
 }  // namespace pychunk

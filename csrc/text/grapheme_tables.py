@@ -1,15 +1,16 @@
-"""Writes grapheme_tables.inc: characters that never begin a grapheme cluster, from Python's unicodedata.
+"""The generator of grapheme_tables.inc, the characters that never begin a grapheme cluster.
 
     python csrc/text/grapheme_tables.py            # rewrites csrc/text/grapheme_tables.inc
 
-Marks of every kind (Mn, Me, Mc but for some that stand alone), joiners, skin tones, tags and halfwidth voice marks:
-Grapheme_Cluster_Break Extend, SpacingMark and ZWJ of UAX 29.
+The characters come from Python's unicodedata. They are all marks (Mn, Me, and Mc except some that begin a cluster),
+joiners, skin tones, tags and halfwidth voice marks. In UAX 29 these are the values Extend, SpacingMark and ZWJ of
+Grapheme_Cluster_Break.
 """
 
 import unicodedata
 from pathlib import Path
 
-#: Spacing marks that begin a cluster (UAX 29, table 2).
+#: The spacing marks that begin a cluster (UAX 29, table 2).
 ALONE = {
     *(0x102B, 0x102C, 0x1038, *range(0x1062, 0x1065), *range(0x1067, 0x106E), 0x1083, *range(0x1087, 0x108D), 0x108F),
     *(*range(0x109A, 0x109D), 0x1A61, 0x1A63, 0x1A64, 0xAA7B, 0xAA7D, 0x11720, 0x11721),

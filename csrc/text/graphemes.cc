@@ -14,14 +14,15 @@ namespace {
 bool between(char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; }
 
 bool is_regional(char32_t c) { return between(c, 0x1F1E6, 0x1F1FF); }
-// What a joiner may join; some symbols beside pictures, which hold no joiner anyway.
+// Returns whether a joiner may join c. The ranges include some symbols near emoji, which never follow a joiner.
 bool is_pictographic(char32_t c) {
   return c == 0xA9 || c == 0xAE || between(c, 0x203C, 0x3299) || between(c, 0x1F000, 0x1FFFD);
 }
-// Joins the consonant before it with the one behind: Devanagari, Bengali, Gujarati, Oriya, Telugu, Malayalam.
+// Returns whether c joins the consonants before and after it, in Devanagari, Bengali, Gujarati, Oriya, Telugu or
+// Malayalam.
 bool is_linker(char32_t c) { return c == 0x94D || c == 0x9CD || c == 0xACD || c == 0xB4D || c == 0xC4D || c == 0xD4D; }
 bool is_consonant(char32_t c, char32_t linker) {
-  const char32_t at = c & 0x7F;  // scripts of India are laid out alike
+  const char32_t at = c & 0x7F;  // Indic scripts have the same layout in Unicode
   return (c & ~char32_t{0x7F}) == (linker & ~char32_t{0x7F}) && (between(at, 0x15, 0x39) || between(at, 0x58, 0x5F));
 }
 
@@ -49,7 +50,7 @@ bool is_one_syllable(Hangul before, Hangul after) {
   return false;
 }
 
-// Whether a cluster ends at `at`, between two characters of text; `begin` is a border.
+// Returns whether a cluster ends at `at`, between two characters of text. `begin` is a boundary.
 bool is_cluster_border(std::string_view text, int64_t begin, int64_t at) {
   const char32_t after = decode_utf8(text, at).code_point;
   if (extends_cluster(after)) return false;
@@ -58,7 +59,7 @@ bool is_cluster_border(std::string_view text, int64_t begin, int64_t at) {
   if (before == 0x200D && is_pictographic(after)) return false;
   if (is_one_syllable(hangul_of(before), hangul_of(after))) return false;
   if (is_regional(before) && is_regional(after)) {
-    int64_t flags = 1;  // letters before: an even number of them are whole flags
+    int64_t flags = 1;  // regional letters before `at`: an even number makes whole flags
     while (i > begin && is_regional(decode_utf8(text, i = character_before(text, i, begin)).code_point)) ++flags;
     return flags % 2 == 0;
   }
@@ -74,12 +75,12 @@ bool is_ideograph(char32_t c) {
   return between(c, 0x3041, 0x30FF) || between(c, 0x31F0, 0x31FF) || between(c, 0x3400, 0x4DBF) ||
          between(c, 0x4E00, 0x9FFF) || between(c, 0xF900, 0xFAFF) || between(c, 0x20000, 0x3FFFD);
 }
-// Thai, Lao, Burmese, Khmer.
+// Returns whether c is Thai, Lao, Burmese or Khmer.
 bool is_unspaced(char32_t c) {
   return between(c, 0xE01, 0xE4E) || between(c, 0xE81, 0xECD) || between(c, 0x1000, 0x109F) ||
          between(c, 0x1780, 0x17D3);
 }
-// Of a word between those.
+// Returns whether c is part of a word between those.
 bool is_of_word(char32_t c) {
   return is_digit(c) || (c < 0x2000 && is_letter(c)) || between(c, 0xAC00, 0xD7A3) || between(c, 0xFF10, 0xFF19) ||
          between(c, 0xFF21, 0xFF3A) || between(c, 0xFF41, 0xFF5A);
@@ -109,7 +110,7 @@ int64_t cluster_border(std::string_view text, int64_t begin, int64_t at) {
 
 int64_t words_of_run(std::string_view run) {
   int64_t words = 0;
-  bool inside = false;  // of a word that is letters of other scripts
+  bool inside = false;  // in a word of letters of other scripts
   for (size_t i = 0; i < run.size();) {
     const Decoded c = decode_utf8(run, static_cast<int64_t>(i));
     i += static_cast<size_t>(c.length);

@@ -1,5 +1,5 @@
-// What readers take for one character, however many code points it is: grapheme clusters (UAX 29: marks, emoji with
-// tones and joiners, flags, Hangul, Indic conjuncts), and words of scripts that put no spaces between them.
+// The user-perceived characters of a text: grapheme clusters of UAX 29, with marks, emoji with skin tones and joiners,
+// flags, Hangul and Indic conjuncts. It also counts words in scripts without spaces between words.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -7,17 +7,18 @@
 
 namespace pychunk {
 
-// Whether c never begins a cluster: a mark, a joiner, a skin tone.
+// Returns whether c never begins a cluster. Marks, joiners and skin tones never do.
 bool extends_cluster(char32_t c);
 
-// The last border between clusters in text (begin, at], where `begin` is one; `at` where there is none.
+// Returns the last cluster boundary in text (begin, at], or `at` if there is none. `begin` must be a cluster boundary.
 int64_t cluster_border(std::string_view text, int64_t begin, int64_t at);
 
-// Words of a run without white space: one a Chinese or Japanese character, one a cluster of Thai, Lao, Burmese or
-// Khmer, one for what lies between those and holds a letter or a digit; at least 1.
+// Returns the number of words in a run without white space, at least 1. Each Chinese or Japanese character is a word,
+// and so is each cluster of Thai, Lao, Burmese or Khmer. Any stretch between them that has a letter or digit is one
+// word.
 int64_t words_of_run(std::string_view run);
 
-// The table, first and last code points of runs: what the reference reads.
+// Returns the table of extending code points, as first and last of each run. The reference implementation reads it.
 std::vector<uint32_t> cluster_extending();
 
 }  // namespace pychunk

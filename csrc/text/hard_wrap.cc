@@ -30,12 +30,12 @@ std::string_view stripped(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// Characters, not bytes: a line of Cyrillic is as wide as one of Latin.
+// Returns the width in characters, not bytes, so that lines of Cyrillic and Latin are equally wide.
 int64_t columns(std::string_view s) {
   return std::count_if(s.begin(), s.end(), [](uint8_t byte) { return !continues_character(byte); });
 }
 
-// Columns up to the white space at the line's end.
+// Returns the width up to the white space at the line's end.
 int64_t line_columns(std::string_view line) {
   const size_t last = line.find_last_not_of(" \t\r");
   return last == std::string_view::npos ? 0 : columns(line.substr(0, last + 1));
@@ -70,7 +70,7 @@ bool ends_in_hyphen(std::string_view line, size_t& hyphen) {
   return line.ends_with('-') ? (hyphen = line.size() - 1, true) : false;
 }
 
-// Whether a line ends in a mark or a digit of ASCII, other than a hyphen.
+// Returns whether a line ends with an ASCII mark or digit other than a hyphen.
 bool closes_line(std::string_view line) {
   const char c = line[line.find_last_not_of(" \t\r")];
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -82,27 +82,29 @@ std::string_view word_of(std::string_view line) {
   return inside.substr(0, std::min(inside.find(' '), inside.size()));
 }
 
-// What is counted of the lines that another of their block follows.
+// The counts over all lines that are followed by another line of their block.
 struct FilledLines {
   int64_t number = 0;
   int64_t full = 0;      // the next line's first word would not have fitted
-  int64_t filled = 0;    // as much, where a fifth of the width may be free
-  int64_t spare = 0;     // columns in which a line could have ended that is not full
-  int64_t capitals = 0;  // the next line begins with one
-  int64_t marked = 0;    // the next line begins with a digit or a mark, as records and rows do
-  int64_t parted = 0;    // it begins so or with a capital, and the line ends in a mark or a digit
-  int64_t repeated = 0;  // both begin with the same word
+  int64_t filled = 0;    // likewise, but a fifth of the width may be free
+  int64_t spare = 0;     // number of columns at which a line that is not full could have ended
+  int64_t capitals = 0;  // the next line begins with a capital
+  int64_t marked = 0;    // the next line begins with a digit or a mark, as in records and table rows
+  int64_t parted = 0;    // the next line begins with a capital, digit or mark, and this one ends with a mark or digit
+  int64_t repeated = 0;  // both lines begin with the same word
 };
 
 bool is_wrapped(const FilledLines& seen, int64_t width) {
   if (2 * std::max({seen.marked, seen.parted, seen.repeated}) > seen.number) return false;
-  // All but one line in seven are full, and there are enough of them to tell: three of 72 columns, four of 28.
+  // All but one line in seven are full, and there are enough lines to decide: three of 72 columns, four of 28.
   if (7 * (seen.number - seen.full) <= seen.number && 4 * seen.spare >= 9 * width) {
-    // Verse and lists have a capital at each line; so have names, but the lines of lists seldom fill a wide page.
+    // In verse and lists every line begins with a capital. Names also have capitals, but the lines of lists rarely fill
+    // a wide page.
     if (8 * (seen.capitals + seen.marked) <= 7 * seen.number) return true;
     if (4 * seen.parted <= seen.number && (width >= 50 || 2 * seen.spare >= 9 * width)) return true;
   }
-  // Edited text is filled loosely: a fifth of the width may be free. Verse is, too, but most lines have a capital.
+  // Edited text is filled loosely, and a fifth of the width may be free. Verse is loose too, but most of its lines
+  // begin with a capital.
   const bool loose = width >= kLoosest && 4 * seen.filled >= 3 * seen.number && 5 * seen.capitals <= 3 * seen.number;
   return loose && 3 * seen.parted <= seen.number;
 }
@@ -110,7 +112,8 @@ bool is_wrapped(const FilledLines& seen, int64_t width) {
 }  // namespace
 
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
-  // Paragraphs of a line each, as in most text, are too long on average: they are not looked at one by one.
+  // In most text each paragraph is one line, and such lines are too long on average. They need not be examined one by
+  // one.
   if (line_breaks.size() < 3) return 0;
   const size_t widest = static_cast<size_t>(kWidest) * (line_breaks.size() + 1);
   if (text.size() > widest && static_cast<size_t>(count_characters(text)) > widest) return 0;
@@ -118,7 +121,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
     int64_t length, next_word;
     bool capital, marked, parted, repeated;
   };
-  std::vector<Inner> inner;  // lines followed by another of their block
+  std::vector<Inner> inner;  // lines followed by another line of their block
   int64_t begin = 0, line_number = 0;
   bool fenced = false;  // inside a block of code, whose lines nobody filled
   for (const int64_t end : line_breaks) {
@@ -136,7 +139,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
                      word_of(line) == word_of(next)});
   }
   if (inner.size() < 3) return 0;
-  // Nine of ten lines keep to the width; a link or a formula that no line could hold does not set it.
+  // Nine in ten lines keep to the width. A link or formula too long for any line does not determine it.
   std::vector<int64_t> lengths;
   for (const Inner& line : inner) lengths.push_back(line.length);
   const auto tenth = lengths.end() - 1 - static_cast<int64_t>(lengths.size() / 10);
@@ -159,7 +162,7 @@ int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_break
 }
 
 bool hyphen_parts(std::string_view text, int64_t at) {
-  // Most lines end in something else, which one look tells.
+  // Most lines end without a hyphen, which a look at the last byte reveals.
   int64_t end = at;
   while (end > 0 && (text[static_cast<size_t>(end) - 1] == ' ' || text[static_cast<size_t>(end) - 1] == '\t' ||
                      text[static_cast<size_t>(end) - 1] == '\r'))
@@ -177,7 +180,8 @@ bool line_break_separates(std::string_view text, int64_t at, int64_t width) {
   const std::string_view s = stripped(before);
   if (!s.empty() && (s[0] == '#' || s[0] == '|')) return true;
   return !full(before, after, 3 * width / 4) &&
-         !hyphen_parts(text, at);  // a short line stands by itself: a heading, a signature
+         // A short line is a unit by itself, such as a heading or a signature.
+         !hyphen_parts(text, at);
 }
 
 }  // namespace pychunk

@@ -1,4 +1,5 @@
-// Hard-wrapped text: documents most of whose lines are filled to a common width (e-mail, a wrapped README).
+// The detection of hard-wrapped text: documents in which most lines are filled to a common width, such as e-mail or a
+// wrapped README.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -6,17 +7,20 @@
 
 namespace pychunk {
 
-// The width that the document's lines are filled to, in characters, or 0 where it is not wrapped. line_breaks are
-// the offsets of its line feeds, rising. A line is full where the next line's first word would not have fitted. The
-// document is wrapped where at least three lines are followed by another of their block and nearly all of those are
-// full, or 3 in 4 of them are nearly so and few begin with a capital; not where most begin and end as records do.
+// Returns the width, in characters, to which the document's lines are filled, or 0 if it is not wrapped. `line_breaks`
+// are the increasing offsets of its line feeds. A line is full if the next line's first word would not have fitted.
+//
+// The function looks at lines that are followed by another line of their block. The document is wrapped if it has at
+// least three of them and nearly all are full. It is also wrapped if 3 in 4 are nearly full and few begin with a
+// capital. It is not wrapped if most lines begin and end as records do.
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks);
 
-// Whether the line at whose feed `at` is ends in a letter and a hyphen, and the next one goes on in a small letter.
+// Returns whether the line with its line feed at `at` ends with a letter and a hyphen, and the next line begins with a
+// lower-case letter.
 bool hyphen_parts(std::string_view text, int64_t at);
 
-// Whether the line feed at `at` still separates in a document of that width: a blank line, a list item, a
-// heading or a table row lies on either side of it, or the line is short. Of a width of 0 no line is.
+// Returns whether the line feed at `at` still separates, in a document of that width. It does if a blank line, a list
+// item, a heading or a table row is on either side of it, or if the line is short. With a width of 0 no line is short.
 bool line_break_separates(std::string_view text, int64_t at, int64_t width);
 
 }  // namespace pychunk

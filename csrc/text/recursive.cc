@@ -11,9 +11,9 @@
 namespace pychunk {
 namespace {
 
-constexpr size_t kWindow = 1024;  // borders found at a time: 16 kB with their counts, which stays in L1
+constexpr size_t kWindow = 1024;  // boundaries found at a time: 16 kB with their counts, which stays in L1
 
-// Characters of text [begin, end), where that is white space at the edge of a piece: mostly one or none.
+// Counts the characters of text [begin, end), the white space at the end of a piece. Usually there is one or none.
 int64_t count_trimmed(std::string_view text, int64_t begin, int64_t end) {
   int64_t n = 0;
   for (int64_t i = begin; i < end; ++i) n += !continues_character(as_bytes(text)[i]);
@@ -51,21 +51,21 @@ void RecursiveSplitter::split(const RecursiveInput& input, std::vector<Piece>& o
   split_section(0, begin, end, units);
 }
 
-// Splits a section at the first rung that occurs in it, and merges runs of short splits. The recursion goes
-// down the ladder, so its depth is at most the number of rungs.
+// Splits a section at the first separator that occurs in it, and merges runs of short splits. The depth of the
+// recursion is at most the number of separators.
 void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, int64_t units) {
   while (rung < ladder_.size() && !open(ladder_[rung], begin, end)) ++rung;
   if (rung == ladder_.size()) return emit(begin, end, units);
 
   Level& level = ladder_[rung];
   const int64_t size = options_.size, overlap = options_.overlap;
-  size_t first = 0, next = 0;  // the chunk being built holds the splits first .. next - 1
+  size_t first = 0, next = 0;  // the current chunk has the splits first .. next - 1
   while (true) {
     const size_t known = level.count;
     const int64_t* border = level.border.data();
     const int64_t* sum = units_of(level);
     for (; next + 1 < known; ++next) {
-      // LangChain descends into a split of exactly `size`, too, and counts white space at the end of a piece.
+      // Like LangChain, this also splits a split of exactly `size`, and counts white space at the end of a piece.
       const int64_t after = sum[next + 1];
       if (after - sum[first] <= size && after - sum[next] < size) continue;
       if (next > first) emit(border[first], border[next], sum[next] - sum[first]);
@@ -75,11 +75,11 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
         continue;
       }
       while (first < next && (sum[next] - sum[first] > overlap || after - sum[first] > size)) ++first;
-      // What counts nothing is no overlap: without it nothing at all may be repeated.
+      // A split of size 0 is no overlap. If no overlap is requested, nothing at all may be repeated.
       while (first < next && sum[first + 1] == sum[first]) ++first;
     }
     if (level.complete) break;
-    if (first > known / 2) {  // moved at most once per border that was added
+    if (first > known / 2) {  // each new boundary is moved at most once
       std::copy(border + first, border + known, level.border.begin());
       if (!unit_is_byte_) std::copy(sum + first, sum + known, level.units.begin());
       level.count -= first;
@@ -95,7 +95,7 @@ const int64_t* RecursiveSplitter::units_of(const Level& level) const {
   return (unit_is_byte_ ? level.border : level.units).data();
 }
 
-// Starts splitting [begin, end) at this level; false if its separator does not occur.
+// Starts to split [begin, end) at this level. Returns false if its separator does not occur.
 bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
   level.cursor = begin;
   level.end = end;
@@ -108,14 +108,14 @@ bool RecursiveSplitter::open(Level& level, int64_t begin, int64_t end) {
     level.token = tokens_before(begin);
     level.units[0] = static_cast<int64_t>(level.token);
   }
-  // A separator at the very start makes no border there, but it does occur.
+  // A separator at the very start adds no boundary, but it counts as an occurrence.
   const bool at_start = level.kind == Kind::kSeparator && slice(input_.buffer, begin, end).starts_with(level.separator);
   if (at_start) level.cursor += static_cast<int64_t>(level.separator.size());
   refill(level);
   return at_start || level.kind == Kind::kCharacter || level.count > 2;
 }
 
-// Finds and measures the next window of borders; after the last one comes the section's end.
+// Finds and measures the next window of boundaries. The end of the section follows the last one.
 void RecursiveSplitter::refill(Level& level) {
   checkpoint();
   const size_t first = level.count;
@@ -132,8 +132,8 @@ void RecursiveSplitter::refill(Level& level) {
   measure(level, first);
 }
 
-// Up to `room` borders behind the cursor; fewer when there are no more. Borders lie inside the section, and
-// none at its edges.
+// Writes up to `room` boundaries after the cursor, and fewer only if there are no more. Boundaries are inside the
+// section, never at its ends.
 size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) {
   const uint8_t* text = as_bytes(input_.buffer);
   const size_t begin = static_cast<size_t>(level.cursor), end = static_cast<size_t>(level.end);
@@ -157,7 +157,7 @@ size_t RecursiveSplitter::find_borders(Level& level, int64_t* out, size_t room) 
   return n;
 }
 
-// Sums up to the borders from `first` on; the sum up to the one before is known.
+// Computes the sums up to the boundaries from `first` on. The sum up to the boundary before is known.
 void RecursiveSplitter::measure(Level& level, size_t first) {
   const size_t n = level.count - first;
   if (unit_is_byte_ || n == 0) return;
@@ -188,7 +188,8 @@ void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
     case Unit::kCharacters:
       units -= count_trimmed(text, start, from) + count_trimmed(text, to, end);
       break;
-    case Unit::kWords:  // `units` counts a word once for each split that it was cut into
+    // `units` counts a word once for each split that contains part of it.
+    case Unit::kWords:
       kernels().count_words_at(as_bytes(text), static_cast<size_t>(from), &to, 1, 0, &units);
       break;
     case Unit::kTokens:

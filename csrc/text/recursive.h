@@ -1,7 +1,7 @@
-// Recursive splitting: cut at the strongest separator, descend only into what is still too long, merge what
-// is short. It yields the chunks of LangChain's RecursiveCharacterTextSplitter (separator kept at the start, chunks
-// stripped), except that no chunk is white space alone, and that a split which measures 0 never begins an overlap:
-// LangChain would repeat it even where no overlap is asked for.
+// Recursive splitting. It cuts at the strongest separator, splits only the parts that are still too long, and merges
+// short ones. It gives the chunks of LangChain's RecursiveCharacterTextSplitter (separators kept at the start, chunks
+// stripped), with two exceptions. No chunk is only white space. A split of size 0 never begins an overlap, whereas
+// LangChain repeats it even if no overlap is requested.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,40 +14,40 @@
 namespace pychunk {
 
 struct RecursiveOptions {
-  int64_t size;         // of a piece at most, in `unit`; >= 1
-  int64_t overlap = 0;  // at most this much of the piece before is repeated, in whole splits; 0 .. size
+  int64_t size;         // the largest size of a piece, in `unit`; >= 1
+  int64_t overlap = 0;  // the most that is repeated from the piece before, in whole splits; 0 .. size
   Unit unit = Unit::kCharacters;
-  // At least one: literal separators in UTF-8, strongest first; each stays at the head of the split that follows it,
-  // and
-  // "" cuts between any two characters.
+  // At least one literal separator in UTF-8, strongest first. Each stays at the start of the split that follows it. The
+  // separator "" cuts between any two characters.
   std::vector<std::string> separators;
 };
 
-// A piece of the text: [start, end) in bytes, without white space at its edges (Python's str.isspace).
+// A piece of the text: [start, end) in bytes, without white space at its ends (as Python's str.isspace defines it).
 struct Piece {
   int64_t start, end;
   int64_t size;  // of this span, in the unit
 };
 
-// The document is buffer[begin, end), valid UTF-8; every offset, given or returned, counts from the buffer's
-// start and lies on a character border.
+// The input of the splitter. The document is buffer[begin, end), in valid UTF-8. Every offset, given or returned,
+// counts from the start of the buffer and is at a character boundary.
 struct RecursiveInput {
   std::string_view buffer;
   int64_t begin, end;
-  // Rising (equal ones count apart): a span holds as many tokens as start in it. Where a long run without
-  // white space has to count as more tokens than it has, the caller adds starts inside the run.
+  // The start of each token, in increasing order. Equal starts count separately. The size of a span is the number of
+  // tokens that start in it. If a long run without white space must count as more tokens than it has, the caller adds
+  // starts inside the run.
   std::span<const int64_t> token_starts = {};  // only Unit::kTokens reads them
 };
 
-// Holds the work buffers, so one instance serves one thread, document after document.
+// The recursive splitter with its work buffers. One instance serves one thread, document after document.
 //
-// Every character that is not white space is in at least one piece, without overlap in exactly one; a piece
-// starts and ends no earlier than the one before it. Where the ladder ends in characters, no piece is longer
-// than `size`, except a single character that holds more tokens than that. Time is linear in the text for a
-// ladder of given length, plus the length of what is repeated.
+// Every character that is not white space is in at least one piece, and without overlap in exactly one. Starts and ends
+// of pieces never decrease. If the last separator is "", no piece is longer than `size`, except a single character that
+// has more tokens than that. For a given number of separators, time is linear in the length of the text plus that of
+// the overlaps.
 class RecursiveSplitter {
  public:
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument if an option is invalid.
   explicit RecursiveSplitter(const RecursiveOptions& options);
 
   // Appends the pieces of one document.
@@ -56,16 +56,16 @@ class RecursiveSplitter {
  private:
   enum class Kind : uint8_t { kSeparator, kCharacter };
 
-  // A rung of the ladder, and the section that is being split at it. Borders are found a window at a time, so
-  // that a long section needs no memory of its own length.
+  // One separator, and the section that is being split at it. The splitter finds boundaries one window at a time, so
+  // that memory does not grow with the section.
   struct Level {
     Kind kind;
     std::string separator;
-    int64_t cursor = 0, end = 0;  // borders before `cursor` are found already
-    bool complete = false;        // all borders of the section are in
-    size_t count = 0;             // of borders; split i is [border[i], border[i + 1])
+    int64_t cursor = 0, end = 0;  // all boundaries before `cursor` have been found
+    bool complete = false;        // all boundaries of the section have been found
+    size_t count = 0;             // number of boundaries; split i is [border[i], border[i + 1])
     std::vector<int64_t> border;
-    std::vector<int64_t> units;  // units[j] - units[i] = summed size of the splits i .. j - 1
+    std::vector<int64_t> units;  // units[j] - units[i] = total size of the splits i .. j - 1
     size_t token = 0;            // next entry of token_starts
   };
 
@@ -80,7 +80,7 @@ class RecursiveSplitter {
 
   RecursiveOptions options_;
   std::vector<Level> ladder_;
-  bool unit_is_byte_ = false;  // characters of a document that is all ASCII
+  bool unit_is_byte_ = false;  // the unit is characters, and the document is all ASCII
   RecursiveInput input_{};
   std::vector<Piece>* out_ = nullptr;
 };

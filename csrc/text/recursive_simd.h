@@ -1,4 +1,4 @@
-// Hot loops of the recursive splitter: where its borders lie and what lies between them.
+// The hot loops of the recursive splitter, which find its boundaries and measure the text between them.
 #pragma once
 #include "common/simd.h"
 #include "text/utf8.h"
@@ -6,7 +6,8 @@
 namespace pychunk {
 namespace {
 
-// What the masks below look for: ASCII white space and newlines byte by byte, others by their first byte.
+// Checks the assumption of the masks below. They find ASCII white space and newlines by their byte, and others by their
+// first byte.
 constexpr bool masks_hold() {
   for (char32_t c = 0; c < 0x10000; ++c) {
     const auto in = [](char32_t byte, char32_t low, char32_t high) { return byte >= low && byte <= high; };
@@ -20,10 +21,10 @@ constexpr bool masks_hold() {
 }
 static_assert(masks_hold());
 
-// Bytes of white space, block after block; a character that straddles two blocks is carried over.
+// The mask of white-space bytes, block after block. A character that spans two blocks is carried over.
 struct SpaceMask {
   uint64_t carry = 0;
-  // p is where the block lies in the text.
+  // Returns the mask of a block, whose text is at p.
   uint64_t next(const Block& block, const uint8_t* p) {
     uint64_t mask = block.range(0x09, 0x0D) | block.range(0x1C, 0x20) | carry;
     carry = 0;
@@ -40,7 +41,7 @@ struct SpaceMask {
   }
 };
 
-// A block of the text at p, of which `left` bytes are left; zeros follow them.
+// Loads a block of the text at p, of which `left` bytes are left. Zeros fill the rest.
 inline Block load_padded(const uint8_t* p, size_t left) {
   if (left >= 64) return Block::load(p);
   uint8_t tail[64] = {};
@@ -48,7 +49,7 @@ inline Block load_padded(const uint8_t* p, size_t left) {
   return Block::load(tail);
 }
 
-// Writes the offset of every set bit, until `room` runs out; returns how many were written.
+// Writes the offset of every set bit, up to `room` of them, and returns how many it wrote.
 inline size_t write_bits(uint64_t mask, int64_t offset, int64_t* out, size_t room) {
   size_t n = 0;
   for (; mask != 0 && n < room; mask &= mask - 1) out[n++] = offset + __builtin_ctzll(mask);
@@ -83,8 +84,8 @@ size_t find_separator(const uint8_t* text, size_t begin, size_t end, const uint8
   return n;
 }
 
-// Counts set bits up to each of n offsets. mask(block, p) gives a block's bits; force(bits, bit) may
-// set the bit of an offset once the count up to it is taken.
+// Counts the set bits before each of n offsets. mask(block, p) returns the bits of a block. force(bits, bit) may set
+// the bit of an offset after the count up to it.
 template <typename Mask, typename Force>
 inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out,
                      Mask mask, Force force) {
@@ -117,7 +118,7 @@ void count_words_at(const uint8_t* text, size_t begin, const int64_t* at, size_t
     after_word = solid >> 63;
     return found;
   };
-  // A word that an offset cuts counts on both sides, as each side is measured on its own.
+  // A word that an offset cuts counts on both sides, since each side is measured on its own.
   count_at(text, begin, at, n, base, out, starts, [&](uint64_t& bits, uint64_t bit) { bits |= solid & bit; });
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
 
-// Letters between stops: "U.S", "e.g", "p.m".
+// Returns whether the word consists of letters separated by stops: "U.S", "e.g", "p.m".
 bool is_dotted(std::string_view word) {
   size_t run = 0, stops = 0;
   for (const char c : word) {
@@ -29,15 +29,16 @@ bool is_roman(std::string_view word) {
   return !word.empty() && word.size() <= 6 && word.find_first_not_of("IVXLCM") == std::string_view::npos;
 }
 
-// The numbers of lists up to 39 in small letters: "ii", "xiv".
+// Returns whether the word has only the letters of list numbers up to 39 in lower case: "ii", "xiv".
 bool is_small_roman(std::string_view word) { return word.find_first_not_of("ivx") == std::string_view::npos; }
 
-// Digits with stops between them: "3", "18.35", "1.2.1".
+// Returns whether the word consists of digits, possibly with stops between them: "3", "18.35", "1.2.1".
 bool is_number(std::string_view word) {
   return is_digit_byte(word[0]) && is_digit_byte(word.back()) && word.find_first_not_of("0123456789.") == word.npos;
 }
 
-// Two capitals that are no abbreviation, though the same letters in lower case may be one: "BP", "EG".
+// Returns whether the word is two capitals that are no abbreviation, even if the same letters in lower case are one:
+// "BP", "EG".
 bool is_acronym(std::string_view word) {
   static constexpr std::string_view kTitles[] = {"MR", "MS", "DR", "ST", "NO", "VS", "LT", "MT", "FT", "JR", "SR"};
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
@@ -46,12 +47,12 @@ bool is_acronym(std::string_view word) {
          std::find(std::begin(kTitles), std::end(kTitles), word) == std::end(kTitles);
 }
 
-// The parts of Spanish plurals: "EE. UU.".
+// Returns whether the word is part of a Spanish plural abbreviation: "EE. UU.".
 bool is_doubled_capital(std::string_view word) {
   return word.size() == 2 && word[0] == word[1] && word[0] >= 'A' && word[0] <= 'Z';
 }
 
-// A letter of an alphabet without case, with its marks.
+// Returns whether the word is a letter of a caseless alphabet, with its marks.
 bool is_syllable(std::string_view word) {
   if (word.empty()) return false;
   auto [c, length] = decode_utf8(word, 0);
@@ -64,7 +65,8 @@ bool is_syllable(std::string_view word) {
   return true;
 }
 
-// Words of one letter with its marks in the south of India, where initials have marks, too: come, go, give, you.
+// Returns whether the word, one letter with its marks, is a South Indian verb or pronoun: come, go, give, you. In these
+// languages initials have marks, too.
 bool is_syllable_word(std::string_view word) {
   return word == "வா" || word == "போ" || word == "தா" || word == "நீ" || word == "రా" || word == "పో" || word == "ಬಾ" ||
          word == "ಹೋ" || word == "വാ" || word == "പോ";
@@ -86,7 +88,8 @@ bool is_all_digits(std::string_view word) {
   return true;
 }
 
-// Small letters without a vowel, as no word is and many abbreviations are: "Rdnr. 5".
+// Returns whether the word has lower-case letters without a vowel. No word looks like this, but many abbreviations do:
+// "Rdnr. 5".
 bool is_vowelless(std::string_view word) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   if (!is_ascii_lower(lower(word[0])) || !std::all_of(word.begin() + 1, word.end(), is_ascii_lower)) return false;
@@ -95,7 +98,8 @@ bool is_vowelless(std::string_view word) {
                       [&](char c) { return std::string_view("aeiouy").find(lower(c)) != std::string_view::npos; });
 }
 
-// Titles of Vietnamese have at most four letters, a capital first but for one: most words need not be looked up.
+// Returns whether the word is a Vietnamese title. These titles have at most four letters and, with one exception, begin
+// with a capital. Most words therefore need no look-up.
 bool may_be_vietnamese(std::string_view word) {
   return word.size() <= 5 && (word == "tp" || (!word.empty() && !is_ascii_lower(word[0]))) && is_vietnamese_title(word);
 }
@@ -119,7 +123,7 @@ bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, i
     c = text_.at(inside, length);
   }
   const bool bracketed = inside > next && (text_.byte(inside - 1) == '(' || text_.byte(inside - 1) == '[');
-  if (c == '.' && bracketed) return true;  // "(...)" stands for sentences left out
+  if (c == '.' && bracketed) return true;  // "(...)" marks omitted sentences
   if (c == ',' || c == ';' || c == ':' || c == ')' || c == ']' || c == '.') return false;
   if (end > stops && inside == next && (c == U'라' || c == U'이' || c == U'하') && is_quoting_word(word_at(inside)))
     return false;
@@ -133,7 +137,7 @@ bool SentenceRules::ends(int64_t start, int64_t i, int64_t stops, int64_t end, i
     if (stop == '.' || stop == 0x2026) return follows == Case::kUpper || is_digit(c) || inside > next || is_letter(c);
     return true;
   }
-  if (end > stops) return true;  // a quote or bracket closes after the stop
+  if (end > stops) return true;  // a quotation mark or bracket closes after the stop
   if (dash && follows == Case::kUpper && begins_dialogue(text_.at(start))) return true;  // the next speaker
   return full_stop_ends(start, i, inside, follows);
 }
@@ -145,7 +149,8 @@ bool SentenceRules::ends_glued(int64_t start, int64_t i, int64_t stops) const {
   const bool upper = case_of(text_.at(stops, length)) == Case::kUpper;
   const bool question = stop == '?' && stops - i == 1 && is_ascii_lower(text_.byte(stops));
   if (!upper && !question) return false;
-  // A word of three lower-case letters before, and after it one of two that ends like a word of a sentence.
+  // The word before must have three lower-case letters. The word after must have two letters and end like a word of a
+  // sentence.
   int64_t begin = i, letters = 0;
   for (; begin > start && case_of(text_.at(text_.before(begin))) == Case::kLower; ++letters)
     begin = text_.before(begin);
@@ -163,12 +168,13 @@ bool SentenceRules::ends_glued(int64_t start, int64_t i, int64_t stops) const {
   return (letters >= 2 || pronoun) && ends_word() && abbreviation(text_.slice(begin, i)) == Abbreviation::kNone;
 }
 
-// Before a lower-case letter: after a question mark, a run of marks, a detached stop, or a plain lower-case word
-// that can hardly be an abbreviation.
+// Decides before a lower-case letter. A sentence can end after a question mark, a run of marks, a detached stop, or a
+// plain lower-case word that is hardly an abbreviation.
 bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) const {
   int length = 0;
   const char32_t stop = text_.at(i, length);
-  // The name of a key: "Press ? for help"; who writes all small may set spaces before marks.
+  // The mark may be the name of a key: "Press ? for help". Authors who write only lower case may put spaces before
+  // marks.
   if (stops - i == length && i - 1 > start && text_.is_byte(i - 1, ' ') && case_of(text_.at(start)) != Case::kLower)
     return false;
   if (stop == '?' || stop == ';' || stop == 0x37E) return !begins_dialogue(text_.at(start));  // "— Oui ? dit-elle."
@@ -193,7 +199,7 @@ bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) c
          (letters >= (capital ? 6 : 4) || (!capital && stop == '!') || is_short_word(word));
 }
 
-// Whether the single full stop at i ends a sentence before a capital, a digit or a letter without case.
+// Decides whether the single full stop at i ends a sentence before a capital, a digit or a caseless letter.
 bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Case follows) {
   const int64_t begin = word_before(start, i);
   std::string_view word = text_.slice(begin, i);
@@ -201,10 +207,10 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   if (word.empty()) return true;
   int first_length = 0;
   const char32_t first = text_.at(begin, first_length);
-  // "(lat. Iohannes": no sentence is one small word in brackets.
+  // "(lat. Iohannes": a single lower-case word in brackets is no sentence.
   const bool in_bracket = text_.is_byte(begin - 1, '(') && word.find(')') == std::string_view::npos;
   if (in_bracket && case_of(first) == Case::kLower && word.size() <= 12) return false;
-  // Looked at only where the word leaves it open.
+  // The next word is looked at only if the word before leaves the question open.
   const auto following = [&] { return word_at(inside); };
   const auto opens = [&] { return is_opener(following()); };
   const auto pronoun = [&] {  // not an initial: "U.S. I. Lee"
@@ -225,19 +231,20 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
     case Abbreviation::kStreet:
       return follows == Case::kUpper && is_counted(start, begin);
     case Abbreviation::kOpen:
-      // "і т. п.", "и т. д." close as "etc." does, though "п." alone is a paragraph's number.
+      // "і т. п." and "и т. д." close a sentence as "etc." does, but "п." alone is the number of a paragraph.
       return (word == "п" || word == "д") && follows == Case::kUpper && begin - start >= 4 &&
              text_.slice(begin - 4, begin) == "т. ";
     case Abbreviation::kNumber:
       if (begin == start && (word == "No" || word == "no")) return !is_digit(c) && c != '#';  // an answer
       if (is_digit(c) || c == '#' || c == 0x2116 || is_roman(following())) return false;
       return opens() || (is_ascii_lower(word[0]) && (word == "no" || !is_label(inside)));
-    case Abbreviation::kTitle:  // of a name, so capitalised: "Wash." is a state, "wash." is not
+    // Titles of a name are capitalised: "Wash." is a state, "wash." is not.
+    case Abbreviation::kTitle:
       if (word == "Me" && begin == start) return true;
       return opens() || (begin > start && !is_ascii_lower(word[0]) && pronoun()) ||
              (is_ascii_lower(word[0]) && word.find('.') == std::string_view::npos && word != "jr" && word != "sr");
     case Abbreviation::kMayClose:
-      // Initials behind a year: "В 1999 г. А. С. Пушкину", or behind what is too short for a sentence.
+      // Initials may follow a year, as in "В 1999 г. А. С. Пушкину", or text too short for a sentence.
       if ((is_year_word(word) || begin - start <= 24) && is_counted(start, begin)) {
         // "В 1965 г. Леонов": a preposition and a year are no sentence.
         const std::string_view head = text_.slice(start, begin);
@@ -254,7 +261,8 @@ bool SentenceRules::full_stop_ends(int64_t start, int64_t i, int64_t inside, Cas
   if (single) {
     if (is_spaced_part(start, begin)) return false;
     if (first == 'I' && begin > start && !is_name_before(start, begin)) return true;
-    return begin > start && opens();  // an initial, "J. K. Rowling", unless a sentence clearly opens: "vitamin C. The"
+    // The letter is an initial, as in "J. K. Rowling", unless a sentence clearly begins: "vitamin C. The".
+    return begin > start && opens();
   }
   if (is_dotted(word)) return opens() || (begin > start && case_of(first) == Case::kUpper && pronoun());
   if (one_letter && (following().size() == 1 || following() == "Chr" || is_digit(c)))
@@ -281,7 +289,7 @@ bool SentenceRules::number_ends(int64_t start, int64_t begin, int64_t inside, st
   return !ordinal || opens || !nouns_are_capitalised();  // "am 3. Oktober", "vom 5.3. Dienstag"
 }
 
-// Whether a number counts items inside the sentence: "Results: 1. Adams 149, 2. Brown 145".
+// Returns whether a number counts items within the sentence: "Results: 1. Adams 149, 2. Brown 145".
 bool SentenceRules::continues_list(int64_t start, int64_t begin, std::string_view number) const {
   int value = 0;
   for (const char c : number) value = 10 * value + (c - '0');
@@ -301,7 +309,7 @@ std::string_view SentenceRules::word_at(int64_t begin) const {
   return text_.slice(begin, end);
 }
 
-// Where the word before i begins: after white space, an opening mark, a slash or a dash.
+// Returns where the word before i begins: after white space, an opening mark, a slash or a dash.
 int64_t SentenceRules::word_before(int64_t start, int64_t i) const {
   for (int steps = 0; i > start && steps < 40; ++steps) {
     const int64_t b = text_.before(i);
@@ -312,7 +320,7 @@ int64_t SentenceRules::word_before(int64_t start, int64_t i) const {
   return i;
 }
 
-// Whether a capitalised word ends right before the space before `begin`: "Henry I. Smith".
+// Returns whether a capitalised word ends immediately before the space before `begin`: "Henry I. Smith".
 bool SentenceRules::is_name_before(int64_t start, int64_t begin) const {
   int64_t i = begin;
   while (i > start && text_.space_before(i) > 0) i -= text_.space_before(i);
@@ -343,18 +351,18 @@ bool SentenceRules::is_initial(int64_t start, int64_t begin, int64_t i, int64_t 
   }
   const bool one_letter = decode_utf8(word, 0).length == static_cast<int>(word.size());
   if (!one_letter) {
-    if (joined_and) return chained || !is_counted(start, begin);  // "and" is written on
+    if (joined_and) return chained || !is_counted(start, begin);  // "and" is attached to the next word
     return chained || (first >= 0xB80 && first < 0xE00 && !is_syllable_word(word));
   }
   return chained || !is_counted(start, begin) || (first >= 0x900 && first < 0xE00);
 }
 
-// Whether a number and a space stand before.
+// Returns whether a number and a space precede.
 bool SentenceRules::is_counted(int64_t start, int64_t begin) const {
   return text_.is_byte(begin - 1, ' ') && begin - 1 > start && is_script_digit(text_.at(text_.before(begin - 1)));
 }
 
-// Whether a small letter with its full stop stands before: "z. B.", "i. d. R.".
+// Returns whether a lower-case letter with its full stop precedes: "z. B.", "i. d. R.".
 bool SentenceRules::is_spaced_part(int64_t start, int64_t begin) const {
   if (begin - 3 < start || text_.slice(begin - 2, begin) != ". ") return false;
   const int64_t letter = text_.before(begin - 2);
@@ -362,7 +370,7 @@ bool SentenceRules::is_spaced_part(int64_t start, int64_t begin) const {
   return letter == start || text_.space_before(letter) > 0 || is_opener_mark(text_.at(text_.before(letter)));
 }
 
-// Whether a bracket without a space in it was opened before, of at most eight characters: "(EU)", "[b]".
+// Returns whether a bracket opened before `inside`, with at most eight characters and no space in it: "(EU)", "[b]".
 bool SentenceRules::is_label(int64_t inside) const {
   if (!text_.is_byte(inside - 1, '(') && !text_.is_byte(inside - 1, '[')) return false;
   int length = 0;

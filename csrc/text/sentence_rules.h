@@ -1,5 +1,5 @@
-// Whether a stop ends a sentence: what stands before it (abbreviations, initials, ordinals, list items) and what
-// follows. All offsets are byte offsets.
+// The rules that decide whether a stop ends a sentence. A stop is a mark such as "." or "?". The rules look at what
+// precedes it (abbreviations, initials, ordinals, list items) and at what follows. All offsets are byte offsets.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -13,15 +13,15 @@ class SentenceRules {
  public:
   explicit SentenceRules(std::string_view text) : text_(text) {}
 
-  // Whether stops [i, stops), closers [stops, end) and white space [end, next) end the sentence that begins at
-  // `start`. Something follows at `next`.
+  // Returns whether the sentence that begins at `start` ends with stops [i, stops), closing marks [stops, end) and
+  // white space [end, next). Text must follow at `next`.
   bool ends(int64_t start, int64_t i, int64_t stops, int64_t end, int64_t next);
 
-  // Whether stops [i, stops) end the sentence although a letter follows at once, as in hasty writing:
-  // "Great service.They even"; never inside an address, a number or a name such as "Node.js".
+  // Returns whether stops [i, stops) end the sentence although a letter follows immediately, as in careless writing:
+  // "Great service.They even". Stops inside an address, a number or a name such as "Node.js" do not.
   bool ends_glued(int64_t start, int64_t i, int64_t stops) const;
 
-  // Whether a word without case before the stop at i is an initial, the name of a letter, or a short title.
+  // Returns whether a caseless word before the stop at i is an initial, the name of a letter, or a short title.
   bool is_initial(int64_t start, int64_t i, int64_t stops) const;
 
  private:
@@ -40,7 +40,7 @@ class SentenceRules {
   bool nouns_are_capitalised();
 
   Utf8Text text_;
-  int german_ = -1, vietnamese_ = -1;  // not asked yet
+  int german_ = -1, vietnamese_ = -1;  // -1: not yet computed
 };
 
 }  // namespace pychunk

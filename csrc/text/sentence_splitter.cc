@@ -14,7 +14,7 @@
 namespace pychunk {
 namespace {
 
-// Splits one document.
+// The splitter of one document.
 class Splitter {
  public:
   Splitter(std::string_view text, SentenceList& out) : text_(text), rules_(text), out_(out) {}
@@ -81,13 +81,13 @@ class Splitter {
     border(next, flags);
   }
 
-  // Whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word.
+  // Returns whether a single line feed is a space. It is one in wrapped text, and after a hyphen that divides a word.
   bool is_wrap(int64_t i) const {
     if (wrapped_) return !line_break_separates(text_.text, i, width_);
     return hyphens_ && hyphen_parts(text_.text, i) && !line_break_separates(text_.text, i, 0);
   }
 
-  // Whether a sentence ends where a wrapped line does.
+  // Returns whether a sentence ends at the end of a wrapped line.
   bool wrapped_stop(int64_t end, int64_t next) {
     int64_t i = end;
     while (i > start_ && is_closer(text_.at(text_.before(i)))) i = text_.before(i);
@@ -112,7 +112,7 @@ class Splitter {
     bool joined = is_joined_stop(c);
     for (char32_t d; end < text_.size && is_stop_at(d = text_.at(end, length), end); end += length)
       joined |= is_joined_stop(d);
-    // The second of two shads that a space parts begins no sentence.
+    // In a pair of shads with a space between them, the second one begins no sentence.
     while (is_shad(c) && text_.is_byte(end, ' ') && is_shad(text_.at(end + 1))) end += 4;
     const int64_t stops = end;
     for (char32_t d; end < text_.size && is_closer(d = text_.at(end, length)) && !(joined && opens(d, end));)
@@ -134,14 +134,13 @@ class Splitter {
     border(next, 0);
   }
 
-  // Whether a quotation mark behind a stop that needs no space begins what follows: Chinese and Japanese open with
-  // U+201C, which closes in German, and a straight quote opens if an even number of them came before it in the
-  // paragraph.
+  // Returns whether a quotation mark opens the next text, after a stop that needs no space. Chinese and Japanese open
+  // with U+201C, which closes in German. A straight quote opens if an even number of them precedes it in the paragraph.
   bool opens(char32_t c, int64_t i) { return c == 0x201C || (c == '"' && quotes_before(i) % 2 == 0); }
 
-  // Rare, so kept out of the loop: whether what is closed before i is a quotation inside a sentence that goes on: a
-  // Japanese particle makes one of it, or a clause says who spoke. The particle's letter begins words, too (very, at
-  // any rate, at last, suddenly), which the next one tells.
+  // Returns whether the closing mark before i ends a quotation inside a sentence that continues. A Japanese particle
+  // shows this, or a clause that names the speaker. The particle's letter also begins words (very, at any rate, at
+  // last, suddenly), which the next letter reveals. This case is rare, so the function is kept out of the loop.
   [[gnu::noinline]] bool is_quoted(int64_t i) const {
     const std::string_view rest = text_.slice(i, std::min(text_.size, i + 6));
     if (rest.starts_with("って")) return true;
@@ -165,7 +164,7 @@ class Splitter {
     return tells_speaker(text_.slice(i, stop));
   }
 
-  // Whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters.
+  // Returns whether the six dots of Chinese end a sentence. They do not in a quotation, or in stuttering.
   [[gnu::noinline]] bool is_chinese_pause(int64_t i, int64_t stops) const {
     if (text_.slice(i, stops) != "……" || i <= start_) return false;
     const int64_t at = text_.before(i);
@@ -180,7 +179,8 @@ class Splitter {
     return true;
   }
 
-  // Whether a stop ends a sentence without a space behind it: a danda, a shad, an Arabic, Armenian or Ethiopic stop.
+  // Returns whether a stop ends a sentence without a space after it: a danda, a shad, or an Arabic, Armenian or
+  // Ethiopic stop.
   [[gnu::noinline]] bool is_strong(int64_t i, char32_t c, int64_t stops) const {
     switch (c) {
       case 0x2026:
@@ -202,7 +202,7 @@ class Splitter {
     }
   }
 
-  // Past reference marks such as "[6]", "[6][7]" or " [21]", which belong to the sentence before them.
+  // Skips reference marks such as "[6]", "[6][7]" or " [21]", which belong to the sentence before them.
   int64_t past_references(int64_t end) const {
     for (;;) {
       int64_t i = end;
@@ -215,7 +215,7 @@ class Splitter {
     }
   }
 
-  // Past an emoticon, which belongs to the sentence before it: "So good! :)", "Thanks.;-)".
+  // Skips an emoticon, which belongs to the sentence before it: "So good! :)", "Thanks.;-)".
   int64_t past_emoticon(int64_t end) const {
     int64_t i = end;
     if (text_.is_byte(i, ' ')) ++i;
@@ -226,8 +226,8 @@ class Splitter {
     return i > mouth && (i == text_.size || text_.space_at(i) > 0) ? i : end;
   }
 
-  // Past a closing quote that stands between spaces: "it has to." '' "the teams" in tokenised writing. A straight
-  // quote closes if an odd number of them came before it in the paragraph.
+  // Skips a closing quote between spaces, as in tokenized text: "it has to." '' "the teams". A straight quote closes if
+  // an odd number of them precedes it in the paragraph.
   int64_t past_detached_quote(int64_t end) {
     const int64_t quote = end + text_.space_at(end);
     int length = 0;
@@ -241,7 +241,7 @@ class Splitter {
     return has_line_break(end, quote) ? end : quote + length;
   }
 
-  // Straight quotes in the paragraph before i, which only grows: each byte is looked at once.
+  // Returns the number of straight quotes in the paragraph before i. Since i only grows, each byte is read once.
   int64_t quotes_before(int64_t i) {
     const std::string_view more = text_.slice(quotes_to_, std::max(quotes_to_, i));
     quotes_ += std::count(more.begin(), more.end(), '"');
@@ -249,7 +249,7 @@ class Splitter {
     return quotes_;
   }
 
-  // Stops of scripts without a space behind them, and those of hasty writing.
+  // Handles stops of scripts that need no space after them, and those of careless writing.
   void unspaced(int64_t i, char32_t c, int64_t stops, int64_t end) {
     if (end != stops || !(is_strong(i, c, stops) || rules_.ends_glued(start_, i, stops))) return;
     next_ = end;
@@ -267,11 +267,11 @@ class Splitter {
   SentenceRules rules_;
   SentenceList& out_;
   int64_t start_ = 0;                   // of the current sentence, without leading white space
-  int64_t next_ = 0;                    // candidates before this have been dealt with
-  int64_t width_ = 0;                   // of a hard-wrapped document; 0 where it is not known
+  int64_t next_ = 0;                    // candidates before this one are done
+  int64_t width_ = 0;                   // line width of a hard-wrapped document; 0 if unknown
   bool wrapped_ = false;                // a single line feed is a space
-  bool hyphens_ = true;                 // one behind a hyphen is
-  int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes of the paragraph, counted so far
+  bool hyphens_ = true;                 // a line feed after a hyphen is a space
+  int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes counted so far in the paragraph
 };
 
 }  // namespace

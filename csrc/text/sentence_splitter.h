@@ -1,4 +1,5 @@
-// Text to sentences: exact, native, tiling. Works on UTF-8 bytes; every offset is a byte offset.
+// The splitter of texts into sentences. It is exact and native, and its sentences tile the text. It works on UTF-8
+// bytes, and every offset is a byte offset.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,27 +10,28 @@
 
 namespace pychunk {
 
-// What lies before a sentence. A stronger break implies the weaker ones
-// (page -> blank line -> paragraph), except that the first sentence of a document has kParagraphStart only.
+// The kinds of break before a sentence. A stronger break implies the weaker ones (page -> blank line -> paragraph). The
+// first sentence of a document is an exception and has kParagraphStart only.
 enum SentenceFlag : uint8_t {
-  kParagraphStart = 1,   // first of its paragraph: a line break (that is not a mere wrap) lies before it
-  kBlankLineBefore = 2,  // a line of nothing but white space lies before it
-  kPageStart = 4,        // a form feed lies before it
+  kParagraphStart = 1,   // first of its paragraph, after a line break that is not a mere wrap
+  kBlankLineBefore = 2,  // a line of only white space precedes it
+  kPageStart = 4,        // a form feed precedes it
 };
 
-// Sentences of one document. They tile it: sentence i is [starts[i], starts[i + 1]), the last one ends at the
-// document's end. Leading white space belongs to the first sentence (starts[0] == 0), other white space to
-// the sentence before it. A document of nothing but white space has no sentence.
+// The sentences of one document. They tile it: sentence i is [starts[i], starts[i + 1]), and the last one ends at the
+// document's end. Leading white space belongs to the first sentence (starts[0] == 0), other white space to the sentence
+// before it. A document of only white space has no sentence.
 struct SentenceList {
   std::vector<int64_t> starts;
-  std::vector<uint8_t> flags;  // SentenceFlag bits, one byte a sentence
+  std::vector<uint8_t> flags;  // SentenceFlag bits, one byte per sentence
   void clear() { starts.clear(), flags.clear(); }
 };
 
-// Splits valid UTF-8 (check it first) into sentences; `out` is overwritten, its memory reused.
+// Splits valid UTF-8 into sentences. The caller must have checked the encoding. It overwrites `out` and reuses its
+// memory.
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out);
 
-// What the white space before a sentence says of it; 0 without a line break.
+// Returns the flags that the white space before a sentence gives it, or 0 without a line break.
 uint8_t flags_of_gap(std::string_view gap);
 
 }  // namespace pychunk

@@ -18,7 +18,7 @@ enum Flag : uint32_t { kOther = 1, kWhite = 2, kChinese = 4, kMark = 8, kPunctua
 
 constexpr uint32_t kFirstHangul = 0xAC00, kLastHangul = 0xD7A3;
 
-// The value of the run that holds c, or 0.
+// Returns the value of the run that contains c, or 0.
 template <size_t N>
 uint32_t find_run(const uint32_t (&runs)[N], uint32_t c) {
   size_t low = 0, high = N / 3;
@@ -35,7 +35,8 @@ uint32_t find_run(const uint32_t (&runs)[N], uint32_t c) {
 uint32_t flags_of(uint32_t c) { return find_run(kFlagRuns, c); }
 uint32_t combining_class(uint32_t c) { return find_run(kClassRuns, c); }
 
-// Code point to a count and that many code points. An own copy: rows of several lengths cannot be searched.
+// A map from a code point to a count and that number of code points. It holds a copy, because rows of different lengths
+// cannot be searched.
 class Mappings {
  public:
   template <size_t N>
@@ -120,7 +121,7 @@ CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(opti
     const uint32_t first = kFlagRuns[i], last = kFlagRuns[i + 1], flags = kFlagRuns[i + 2];
     if (options.clean_text && (flags & kOther))
       cells.fill(first, last, make(CharacterKind::kDropped, 0).bits);
-    else if (flags == kChinese)  // those that decompose are made below
+    else if (flags == kChinese)  // the loop below sets those that decompose
       cells.fill(first, last,
                  make(options.handle_chinese_chars ? CharacterKind::kIsolated : CharacterKind::kLetter, 0).bits);
     else if (flags != kOther)
@@ -166,7 +167,8 @@ Character CharacterTable::compose(uint32_t code_point) {
   if (becomes.empty()) return make(CharacterKind::kDropped, 0);
   uint8_t encoded[4];
   if (becomes.size() > static_cast<size_t>(encode_utf8(code_point, encoded)))
-    throw std::logic_error("a character must not become more characters than it has bytes");  // buffers rely on it
+    // The sizes of buffers rely on this.
+    throw std::logic_error("a character must not become more characters than it has bytes");
   if (becomes.size() > 1) {
     const uint32_t index = static_cast<uint32_t>(sequences_.size());
     sequences_.push_back(static_cast<uint32_t>(becomes.size()));
@@ -201,7 +203,8 @@ void CharacterTable::normalise_slowly(const uint8_t* text, size_t begin, size_t 
                        [](const Piece& a, const Piece& b) { return a.combining_class < b.combining_class; });
       segment = next;
     }
-    // Hugging Face's alignment: sources are dealt out in the order of the text, not of the marks that moved.
+    // This follows the alignment of Hugging Face, which assigns sources in the order of the text, not of the reordered
+    // marks.
     size_t taken = 0;
     for (const Piece& piece : pieces) {
       if (piece.first) ++taken;

@@ -1,10 +1,10 @@
-"""Writes unicode_tables.inc: what Hugging Face `tokenizers` takes every code point for, found by asking it.
+"""The generator of unicode_tables.inc, the properties that Hugging Face `tokenizers` gives every code point.
 
-The Rust crates behind `tokenizers` each carry a Unicode version of their own (none of them Python's), so the tables
-are probed from the installed package rather than read from unicodedata:
+The Rust crates in `tokenizers` each have their own version of Unicode, none of them Python's. The generator therefore
+probes the installed package instead of reading unicodedata:
 
     python csrc/text/unicode_tables.py            # rewrites csrc/text/unicode_tables.inc
-    python csrc/text/unicode_tables.py --check    # exit status 1 if the file is not what the installed package says
+    python csrc/text/unicode_tables.py --check    # exit status 1 if the file differs from the package
 """
 
 import sys
@@ -25,9 +25,9 @@ def bert(**on: bool) -> normalizers.Normalizer:
 
 
 def combining_classes(decompose: normalizers.Normalizer) -> dict[int, int]:
-    """Code point to a rank that sorts as its canonical combining class does; starters are left out.
+    """Return for each mark a rank that sorts like its canonical combining class, without starters.
 
-    A mark moves before another exactly when its class is lower, so marks are ranked by which others they pass.
+    A mark moves before another one exactly if its class is lower. The marks that it passes therefore give its rank.
     """
     highest, common = "\u0345", "\u0301"
     marks = [
@@ -40,7 +40,7 @@ def combining_classes(decompose: normalizers.Normalizer) -> dict[int, int]:
             or (decompose.normalize_str("a" + chr(c) + common) == "a" + common + chr(c) and chr(c) != common)
         )
     ]
-    # One representative a class, kept in ascending order.
+    # The classes, in ascending order. The first member of each class represents it.
     classes: list[list[int]] = []
     for c in marks:
         for at, members in enumerate(classes):
@@ -57,7 +57,7 @@ def combining_classes(decompose: normalizers.Normalizer) -> dict[int, int]:
 
 
 def runs(values: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """(code point, value) pairs in ascending order to (first, last, value) runs; zero values are left out."""
+    """Merge ascending (code point, value) pairs into (first, last, value) runs, without zero values."""
     out: list[tuple[int, int, int]] = []
     for c, value in values:
         if value and out and out[-1][1] == c - 1 and out[-1][2] == value:
@@ -92,7 +92,7 @@ def mappings(normalizer: normalizers.Normalizer) -> list[tuple[int, ...]]:
 
 
 def lowercase_runs(pairs: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """One-to-one mappings as (first, last, step, last's mapping), and those to several code points."""
+    """Return one-to-one mappings as (first, last, step, mapping of last), and mappings to several code points."""
     out: list[tuple[int, ...]] = []
     for c, lower in (p for p in pairs if len(p) == 2):
         if out:

@@ -1,12 +1,12 @@
-// Hot loops over text: UTF-8 checking, character counts.
+// The hot loops over text: UTF-8 validation, and character and line counts.
 #pragma once
 #include "common/simd.h"
 
 namespace pychunk {
 namespace {
 
-// Length of the valid UTF-8 sequence at p (at most `left` bytes), or 0. Table 3-7 of the Unicode standard:
-// no overlong forms, no surrogates, nothing above U+10FFFF.
+// Returns the length of the valid UTF-8 sequence at p (at most `left` bytes), or 0. Table 3-7 of the Unicode standard
+// allows no overlong forms, no surrogates, and nothing above U+10FFFF.
 inline size_t sequence_length(const uint8_t* p, size_t left) {
   const uint8_t a = p[0];
   if (a < 0x80) return 1;
@@ -53,22 +53,27 @@ int64_t count_line_feeds(const uint8_t* text, size_t size) {
   return found;
 }
 
-// Marks bytes of words: ASCII letters and digits, and all bytes of other characters.
+// Marks the bytes of words: ASCII letters and digits, and all bytes of other characters.
 void mark_words(const uint8_t* text, size_t size, uint64_t* bits) {
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
     bits[at / 64] = block.range('0', '9') | block.range('A', 'Z') | block.range('a', 'z') | block.high();
   });
 }
 
-// Marks where a sentence may end: bit i % 64 of bits[i / 64] for each ASCII stop (. ! ?) and line-break byte,
-// for a semicolon behind a letter that is not of ASCII, which is a question mark in Greek, and for the second byte of
-// each character of several that may be a stop or a line break: U+0085 (C2 85), the Greek question mark (CD),
-// Armenian, Arabic and Urdu stops (D6 89, D8 9F, DB 94), danda and shad (E0 A5, E0 BC), Ethiopic, Khmer and Myanmar
-// stops (E1 8D, 9F, 81), general punctuation (E2 80, E2 81), CJK punctuation and full-width forms (E3 80, EF BC, EF
-// BD).
+// Marks where a sentence may end, in bit i % 64 of bits[i / 64]. It marks:
+// - each ASCII stop (. ! ?) and line-break byte
+// - a semicolon after a letter outside ASCII, which is a question mark in Greek
+// - the second byte of each multi-byte character that may be a stop or a line break
+// The characters of the last group are:
+// - U+0085 (C2 85) and the Greek question mark (CD)
+// - Armenian, Arabic and Urdu stops (D6 89, D8 9F, DB 94)
+// - danda and shad (E0 A5, E0 BC)
+// - Ethiopic, Khmer and Myanmar stops (E1 8D, 9F, 81)
+// - general punctuation (E2 80, E2 81)
+// - CJK punctuation and full-width forms (E3 80, EF BC, EF BD)
 void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
-  // Of the block before: bytes of other characters, those that begin one of two bytes, of three, and each kind. Of all
-  // but the last byte nothing matters, so what is not looked at need not be cleared.
+  // Masks of the block before: non-ASCII bytes, bytes that begin a character of two or of three bytes, and each lead
+  // byte. Only the last byte of a block matters, so masks that were not computed need not be cleared.
   uint64_t high = 0, twos = 0, threes = 0;
   uint64_t c2 = 0, cd = 0, d6 = 0, d8 = 0, db = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0, ef = 0;
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
@@ -87,7 +92,7 @@ void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
       threes = block.range(0xE0, 0xEF);
       if ((twos | twos_before >> 63) != 0) {
         marks |= pair(c2, 0xC2) & block.eq(0x85);
-        marks |= pair(cd, 0xCD);  // few other characters begin so
+        marks |= pair(cd, 0xCD);  // few other characters begin with it
         marks |= pair(d6, 0xD6) & block.eq(0x89);
         marks |= pair(d8, 0xD8) & block.eq(0x9F);
         marks |= pair(db, 0xDB) & block.eq(0x94);

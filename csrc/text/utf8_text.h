@@ -1,4 +1,4 @@
-// A document as characters at byte offsets, forwards and backwards. The text is valid UTF-8.
+// A document as characters at byte offsets, read forwards or backwards. The text must be valid UTF-8.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -9,38 +9,38 @@ namespace pychunk {
 
 inline const uint8_t* as_bytes(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-// text [begin, end).
+// Returns the bytes [begin, end) of text.
 inline std::string_view slice(std::string_view text, int64_t begin, int64_t end) {
   return text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
 }
 
 int64_t count_characters(std::string_view text);
 
-// The character that begins at text[i].
+// Decodes the character that begins at text[i].
 [[gnu::always_inline]] inline Decoded decode_utf8(std::string_view text, int64_t i) {
   return decode_utf8(as_bytes(text) + i);
 }
 
-// Length in bytes of the white-space character that begins at text[i], 0 if it is none.
+// Returns the length in bytes of the white-space character that begins at text[i], or 0 if there is none.
 [[gnu::always_inline]] inline int space_length(std::string_view text, int64_t i) {
   const auto [c, length] = decode_utf8(text, i);
   return is_space(c) ? length : 0;
 }
 
-// Where the character before text[i] begins; i > begin, where nothing before `begin` is looked at.
+// Returns where the character before text[i] begins. It requires i > begin, and reads nothing before `begin`.
 inline int64_t character_before(std::string_view text, int64_t i, int64_t begin = 0) {
   do --i;
   while (i > begin && continues_character(as_bytes(text)[i]));
   return i;
 }
 
-// The first border between characters from text[i] on; at most `end`.
+// Returns the first character boundary at or after text[i], but at most `end`.
 inline int64_t next_border(std::string_view text, int64_t i, int64_t end) {
   while (i < end && continues_character(as_bytes(text)[i])) ++i;
   return i;
 }
 
-// text [begin, end) without white space at its edges.
+// A slice of a text without white space at its ends.
 struct Trimmed {
   int64_t begin, end;
   bool empty() const { return begin >= end; }
@@ -74,7 +74,8 @@ struct Utf8Text {
     return found.code_point;
   }
   char32_t at(int64_t i) const { return i < size ? decode_utf8(text, i).code_point : 0; }  // 0 past the end
-  int64_t before(int64_t i) const { return character_before(text, i); }  // where the character before i begins; i > 0
+  // Returns where the character before i begins. It requires i > 0.
+  int64_t before(int64_t i) const { return character_before(text, i); }
   int space_at(int64_t i) const { return i < size ? space_length(text, i) : 0; }
   int space_before(int64_t i) const {
     if (i <= 0) return 0;

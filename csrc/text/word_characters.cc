@@ -15,8 +15,8 @@ template <typename Body>
 void for_each_range(std::span<const uint32_t> ranges, Body body) {
   PYCHUNK_CHECK(ranges.size() % 2 == 0, "ranges must be pairs of code points, got ", ranges.size(), " numbers");
   for (size_t i = 0; i < ranges.size(); i += 2) {
-    PYCHUNK_CHECK(ranges[i] <= ranges[i + 1] && ranges[i + 1] < kEndOfUnicode, "a range must be of code points, got ",
-                  ranges[i], " to ", ranges[i + 1]);
+    PYCHUNK_CHECK(ranges[i] <= ranges[i + 1] && ranges[i + 1] < kEndOfUnicode,
+                  "a range must be two code points in increasing order, got ", ranges[i], " to ", ranges[i + 1]);
     body(ranges[i], ranges[i + 1] + 1);
   }
 }

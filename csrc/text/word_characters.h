@@ -1,4 +1,4 @@
-// Which characters words are made of, as one table look-up.
+// The characters that words are made of, as one table look-up.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,21 +6,22 @@
 
 namespace pychunk {
 
-// kPaired: letters of scripts that write words without spaces. kTripled: those of which a word has some four.
+// The role of a character in words. kPaired marks letters of scripts that write words without spaces. kTripled marks
+// the ones of these scripts whose words have about four letters.
 enum class Belongs : uint8_t { kNot, kAnywhere, kNotFirst, kPaired, kTripled };
 
 constexpr bool is_unspaced(Belongs belongs) { return belongs == Belongs::kPaired || belongs == Belongs::kTripled; }
 
 class WordCharacters {
  public:
-  // Ranges as first, last, first, last ... of code points: letters and the like; marks, which only follow them; and
-  // where letters are kPaired and kTripled.
+  // Takes ranges of code points as first, last, first, last and so on. `letters` may be anywhere in a word, and `marks`
+  // only after a letter. `paired` and `tripled` say which letters are kPaired and kTripled.
   WordCharacters(std::span<const uint32_t> letters, std::span<const uint32_t> marks, std::span<const uint32_t> paired,
                  std::span<const uint32_t> tripled);
 
-  // Of a code point up to U+10FFFF.
+  // Returns the role of a code point up to U+10FFFF.
   Belongs operator[](char32_t c) const { return cells_[static_cast<size_t>(pages_[c >> 8]) << 8 | (c & 0xFF)]; }
-  // Of each byte: an ASCII letter, digit or underscore in lower case, else 0.
+  // Returns a table with an entry for each byte: an ASCII letter, digit or underscore in lower case, else 0.
   const uint8_t* ascii() const { return ascii_; }
 
  private:

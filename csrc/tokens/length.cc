@@ -33,7 +33,7 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
   for (const LongWord& word : long_words) {
     const int64_t begin = spans[2 * word.token], end = spans[2 * word.token + 1];
     const int64_t more = tokens_of_long_word(word.characters) - 1;
-    for (int64_t i = 0; i < more; ++i) {  // each on a character's first byte
+    for (int64_t i = 0; i < more; ++i) {  // each at the first byte of a character
       int64_t at = begin + (end - begin) * i / more;
       while (continues_character(as_bytes(text)[at])) --at;
       starts.push_back(at);
@@ -45,7 +45,7 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
 int64_t count_words(std::string_view text) {
   const auto size = static_cast<int64_t>(text.size());
   int64_t words = 0;
-  // A run of ASCII is one word, whatever it holds.
+  // A run of ASCII is one word, whatever characters it has.
   if (size > 0 && count_characters(text) == size) {
     kernels().count_words_at(as_bytes(text), 0, &size, 1, 0, &words);
     return words;

@@ -10,7 +10,7 @@
 namespace pychunk {
 namespace {
 
-// Text that one turn of a thread takes: enough to hide its cost.
+// The bytes of text that one turn of a thread takes, enough to hide the cost of the turn.
 constexpr int64_t kTurnBytes = 128 << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// WordPiece ids of many spans on many threads: what a transformer, or a GPU, is given.
+// The WordPiece ids of many spans, computed on many threads. They are the input of a transformer or of a GPU.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,12 +9,13 @@
 
 namespace pychunk {
 
-// As WordPiece::encode() of all spans [bounds[i], bounds[i + 1]) of the text; the same for any number of threads.
+// The result of WordPiece::encode() for all spans [bounds[i], bounds[i + 1]) of the text. It is the same for any number
+// of threads.
 struct Tokens {
   Buffer<int32_t> ids;
   Buffer<int64_t> offsets;     // one more than there are spans
   Buffer<int64_t> counts;      // of each span, as budgets count them
-  Buffer<int64_t> byte_spans;  // two a token, if wanted
+  Buffer<int64_t> byte_spans;  // two per token, if requested
 };
 Tokens tokenize(const WordPiece& tokenizer, std::string_view text, std::span<const int64_t> bounds, bool byte_spans,
                 int threads);

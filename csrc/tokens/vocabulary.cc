@@ -11,7 +11,8 @@ namespace {
 
 struct Entry {
   std::string_view piece;
-  uint64_t head;  // its first 8 bytes, zeros after its end, the first one highest: most differ by them
+  // The first 8 bytes, zero after the end, with the first byte highest. Most pieces differ in them.
+  uint64_t head;
   int32_t id;
 
   uint32_t byte(size_t at) const {
@@ -26,7 +27,7 @@ uint64_t head_of(std::string_view piece) {
   return head;
 }
 
-// The tokens in order; those that continue words alone and without their prefix, where `continues`.
+// Returns the tokens in order. If `continues`, it returns only tokens that continue words, without their prefix.
 std::vector<Entry> sorted(const std::vector<std::string>& tokens, std::string_view prefix, bool continues) {
   std::vector<Entry> entries;
   entries.reserve(tokens.size());
@@ -52,11 +53,11 @@ Vocabulary::Vocabulary(const std::vector<std::string>& tokens, std::string_view 
 }
 
 void Vocabulary::build_hash(const std::vector<std::string>& tokens) {
-  // Half empty, so that a look-up seldom goes past its first cache line. Ids of BERT vocabularies ascend as
-  // frequency falls, and early tokens get the slot that they hash to.
+  // The table is half empty, so a look-up rarely goes past its first cache line. In BERT vocabularies a higher id means
+  // a rarer token. Frequent tokens come first and get the slot to which they hash.
   const size_t size = std::bit_ceil(std::max<size_t>(tokens.size() * 2, 64));
   shift_ = 64 - std::countr_zero(size);
-  const size_t spare = 256;  // probes run off the end instead of wrapping around
+  const size_t spare = 256;  // probes run past the end instead of wrapping around
   slots_.assign(size + spare, Slot{{0, 0}, -1, 0});
   for (size_t id = 0; id < tokens.size(); ++id) {
     const std::string& token = tokens[id];
@@ -67,16 +68,16 @@ void Vocabulary::build_hash(const std::vector<std::string>& tokens) {
     Slot* slot = slots_.data() + (hash_key(key) >> shift_);
     while (slot->length != 0)
       if (++slot + 1 >= slots_.data() + slots_.size())
-        throw std::invalid_argument("vocabulary: too many tokens collide");
+        throw std::invalid_argument("vocabulary: too many tokens have the same hash");
     *slot = {key, static_cast<int32_t>(id), static_cast<uint32_t>(token.size())};
   }
 }
 
 void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_view prefix) {
-  // A node of the trie still to be placed: the entries [first, last) share their first `depth` bytes.
+  // A node of the trie that is not placed yet. The entries [first, last) share their first `depth` bytes.
   struct Node {
     size_t first, last, depth;
-    uint32_t cell;  // whose base is to be set; or the root's number, at depth 0
+    uint32_t cell;  // the cell whose base is not set yet; unused for the root, at depth 0
   };
   uint32_t next_base = 1, next_single = 1, first_free = 1;
   std::vector<bool> base_used;
@@ -90,7 +91,7 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
         throw std::invalid_argument("vocabulary: token '" + tokens[static_cast<size_t>(entries[i].id)] +
                                     "' has two ids, " + std::to_string(entries[i - 1].id) + " and " +
                                     std::to_string(entries[i].id));
-    const size_t empty = !entries.empty() && entries[0].piece.empty() ? 1 : 0;  // no word begins with nothing
+    const size_t empty = !entries.empty() && entries[0].piece.empty() ? 1 : 0;  // an empty piece matches nothing
 
     std::vector<Node> nodes{{empty, entries.size(), 0, 0}};
     nodes.reserve(4 * entries.size());
@@ -99,7 +100,7 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
       size_t first, last;
     };
     std::vector<Child> children;
-    for (size_t n = 0; n < nodes.size(); ++n) {  // breadth first: the nodes that most words pass lie together
+    for (size_t n = 0; n < nodes.size(); ++n) {  // breadth first: the nodes that most words visit are close together
       const Node node = nodes[n];
       size_t first = node.first;
       if (node.depth > 0 && entries[first].piece.size() == node.depth) {
@@ -120,13 +121,13 @@ void Vocabulary::build_trie(const std::vector<std::string>& tokens, std::string_
         return std::all_of(children.begin(), children.end(),
                            [&](const Child& child) { return is_free(candidate + child.label); });
       };
-      // Long runs of nearly full cells would make this search quadratic: it begins at the last success, for nodes
-      // with one child (four in five, which fill the gaps) and with several apart.
+      // Long runs of nearly full cells would make this search quadratic, so it starts at the last success. Nodes with
+      // one child (four in five, which fill the gaps) and nodes with several have separate starts.
       base = std::max(base, children.size() > 1 ? next_base : next_single);
       while (!fits(base)) ++base;
       if (children.size() > 1 && base > next_base + 64) next_base = base - 64;
       if (children.size() == 1) next_single = base + 1;
-      if (base >= 1u << 23) throw std::invalid_argument("vocabulary: too large for the trie");
+      if (base >= 1u << 23) throw std::invalid_argument("vocabulary: the tokens are too many or too long for the trie");
       if (base_used.size() <= base) base_used.resize(base + 1);
       base_used[base] = true;
       if (cells_.size() < base + 257 + 1) cells_.resize(base + 257 + 1024, Cell{0, -1});

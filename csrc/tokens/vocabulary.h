@@ -1,5 +1,5 @@
-// A WordPiece vocabulary as two immutable tables: whole words of up to 16 bytes by hash, everything as a
-// trie.
+// A WordPiece vocabulary as two immutable tables: a hash table of whole words of up to 16 bytes, and a trie of all
+// tokens.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace pychunk {
 
-// The first 16 bytes of a word, zeros after its end, as two little-endian numbers.
+// The first 16 bytes of a word, zero after its end, as two little-endian numbers.
 struct WordKey {
   uint64_t low, high;
 };
 
 constexpr size_t kKeyBytes = 16;
 
-// Reads 16 bytes at p whatever the length, which must be at most 16.
+// Reads 16 bytes at p, and clears those after `length`, which must be at most 16.
 inline WordKey load_key(const uint8_t* p, size_t length) {
   static_assert(std::endian::native == std::endian::little);
   alignas(16) static constexpr uint8_t kOnes[32] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
@@ -35,7 +35,7 @@ inline uint64_t hash_key(WordKey key) {
 
 class Vocabulary {
  public:
-  // tokens[i] has id i. Throws std::invalid_argument at a duplicate.
+  // Takes the tokens, in which tokens[i] has id i. Throws std::invalid_argument if there is a duplicate.
   Vocabulary(const std::vector<std::string>& tokens, std::string_view prefix);
 
   struct Slot {
@@ -46,7 +46,7 @@ class Vocabulary {
 
   const Slot* home(WordKey key) const { return slots_.data() + (hash_key(key) >> shift_); }
 
-  // The id of a word without NUL bytes whose slot begins at `slot`, or -1.
+  // Returns the id of a word whose search begins at `slot`, or -1. The word must have no NUL bytes.
   int32_t find(const Slot* slot, WordKey key) const {
     for (;; ++slot) {
       if (slot->key.low == key.low && slot->key.high == key.high) return slot->id;
@@ -59,8 +59,8 @@ class Vocabulary {
     uint32_t length;
   };
 
-  // The longest token that text begins with; where `continues`, among those with the prefix, which is left
-  // out.
+  // Returns the longest token with which text begins. If `continues`, it searches only tokens with the prefix, and the
+  // text does not contain the prefix.
   Match longest(const uint8_t* text, size_t size, bool continues) const {
     Match best{-1, 0};
     uint32_t base = roots_[continues];
@@ -75,12 +75,12 @@ class Vocabulary {
   }
 
  private:
-  // A double-array trie: the child of a node by byte b is cells_[base + b + 1], if that cell has label b + 1.
-  // No two nodes share a base, so the label alone says whose child a cell is. Base 0 is no node's: it stands
-  // for no child.
+  // A cell of a double-array trie. The child of a node for byte b is cells_[base + b + 1], if that cell has label b +
+  // 1. No two nodes share a base, so the label alone identifies the parent of a cell. No node has base 0, which means
+  // that there are no children.
   struct Cell {
     uint32_t bits;  // base << 9 | label
-    int32_t id;     // of the token that ends here, or -1
+    int32_t id;     // id of the token that ends here, or -1
     uint32_t label() const { return bits & 0x1FF; }
     uint32_t base() const { return bits >> 9; }
   };

@@ -14,11 +14,13 @@
 namespace pychunk {
 namespace {
 
-// Text is taken in tiles that end between two words: what the scan writes about one stays in the first-level cache.
+// The size of the tiles in which text is processed. A tile ends between two words. What the scan writes about one tile
+// stays in the first-level cache.
 constexpr size_t kTileBytes = 4096;
-// Words whose slots are fetched ahead of their look-up.
+// The number of words whose slots are prefetched before their look-up.
 constexpr size_t kAhead = 32;
-// A text of more bytes has room made for its tokens at once: to grow by copying took seconds, which nothing interrupts.
+// For a larger text, room for its tokens is reserved at once. Growth by copying took seconds, which nothing can
+// interrupt.
 constexpr size_t kHugeText = size_t{16} << 20;
 constexpr uint64_t kTopBits = 0x8080808080808080u;
 
@@ -38,16 +40,16 @@ struct Rules {
   bool lowercase, clean;
 };
 
-// Whether a word begins at text[at] whatever stands before it, and nothing before it has a part in the normalising of
-// what follows.
+// Returns whether a word begins at text[at] whatever precedes it, and whether the normalised form of what follows
+// depends on nothing before it.
 bool begins_word(const Rules& rules, const uint8_t* text, size_t at) {
   if (text[at - 1] == ' ' || text[at - 1] == '\n') return true;
   if (continues_character(text[at])) return false;
   return rules.characters[decode_utf8(text + at).code_point].kind() == CharacterKind::kIsolated;
 }
 
-// Where the tile that begins at `begin` ends. White space alone does not do: 180 MB of Chinese in one piece were one
-// tile, whose buffers took 5 GB, and whose scan nothing could interrupt.
+// Returns the end of the tile that begins at `begin`. Tiles must not end only at white space. 180 MB of Chinese in one
+// piece were then one tile, whose buffers took 5 GB and whose scan nothing could interrupt.
 size_t tile_end(const Rules& rules, const uint8_t* text, size_t begin, size_t end) {
   if (end - begin <= kTileBytes) return end;
   size_t at = begin + kTileBytes;
@@ -58,12 +60,12 @@ size_t tile_end(const Rules& rules, const uint8_t* text, size_t begin, size_t en
   return at;
 }
 
-// Tokens of one tile. There is never more than one a byte.
+// The tokens of one tile. There is never more than one per byte.
 struct Output {
   int32_t* ids;
-  int64_t* spans;  // null: not wanted
+  int64_t* spans;  // null if not requested
   size_t count;
-  std::vector<LongWord>* long_words;  // null: not wanted
+  std::vector<LongWord>* long_words;  // null if not requested
   size_t before;                      // tokens of the tiles before
 
   void add(int32_t id, size_t begin, size_t end) {
@@ -86,8 +88,8 @@ struct Output {
   }
 };
 
-// A word as the pieces that the vocabulary has, longest first, or as one unknown token. `begin` and `end` map
-// a byte of the word to the span in the text of the character that it belongs to.
+// Adds a word as the pieces of the vocabulary, longest first, or as one unknown token. `begin` and `end` map a byte of
+// the word to the span in the text of its character.
 template <typename Begin, typename End>
 void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begin, End end, Output& out) {
   const size_t before = out.count;
@@ -105,13 +107,13 @@ void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begi
   }
 }
 
-// Puts words together from normalised characters, each of which stands for bytes [begin, end) of the text.
+// A buffer that assembles words from normalised characters. Each character stands for bytes [begin, end) of the text.
 class WordBuffer {
  public:
   struct Source {
     size_t begin, end;
   };
-  // Where the word is put together; kept from one use to the next.
+  // The memory of the buffer, which is reused.
   struct Memory {
     std::vector<uint8_t> bytes;
     std::vector<Source> sources;  // of each byte
@@ -183,7 +185,7 @@ class WordBuffer {
   bool has_nul_ = false;
 };
 
-// Tokens of text [begin, end), which lies between ASCII white space and punctuation and needs normalising.
+// Adds the tokens of text [begin, end), which is between ASCII white space and punctuation and needs normalising.
 void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_t end, WordBuffer& word, Output& out) {
   const size_t before = out.count;
   for (size_t at = begin; at < end;) {
@@ -191,7 +193,8 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
     const size_t next = at + length;
     const Character c = rules.characters[code_point];
     switch (c.kind()) {
-      case CharacterKind::kReorders: {  // rare, and it may move marks that came before it: all over again
+      // This is rare. It may move marks that precede it, so the run starts over.
+      case CharacterKind::kReorders: {
         out.forget_from(before);
         word.discard();
         std::vector<Normalised> normalised;
@@ -221,13 +224,14 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
   word.finish();
 }
 
-// Memory that is not cleared: the longest word there may be has room for as many words as it has bytes, and fills one.
+// An array that is not cleared. A tile has room for as many words as it has bytes, but the longest possible word fills
+// only one.
 template <typename T>
 class Room {
  public:
   void fit(size_t size) {
     if (size <= size_) return;
-    size_ = 0;  // until there is more
+    size_ = 0;  // in case the allocation fails
     values_ = std::make_unique_for_overwrite<T[]>(size);
     size_ = size;
   }
@@ -240,7 +244,8 @@ class Room {
   size_t size_ = 0;
 };
 
-// What encode() works with. A thread keeps it: to count the tokens of a chunk, new memory took longer than its text.
+// The work buffers of encode(). A thread keeps them, because allocating new ones took longer than counting the tokens
+// of a chunk.
 struct Scratch {
   std::vector<uint64_t> breaks;
   Room<uint8_t> copy;
@@ -260,13 +265,15 @@ struct Scratch {
   }
 };
 
-// A function of its own, as the compiler would ask for the address of a thread's variable wherever it is used.
+// This is a separate function because otherwise the compiler would look up the address of the thread's variable at each
+// use.
 [[gnu::noinline]] Scratch& thread_scratch() {
   thread_local Scratch scratch;
   return scratch;
 }
 
-// The thread's, for a scope; what a tile without white space took is given back at its end.
+// The thread's buffers for one scope. If a tile without white space made them huge, their memory is released at its
+// end.
 class Borrowed {
  public:
   ~Borrowed() {
@@ -405,7 +412,7 @@ int64_t WordPiece::letters(std::string_view text, bool& plain) const {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
   if (std::all_of(text.begin(), text.end(), is_plain)) return static_cast<int64_t>(text.size());
-  constexpr size_t kPart = 4096;  // marks that swap places across its end change no count
+  constexpr size_t kPart = 4096;  // marks that change places across its end do not change the count
   const auto* data = as_bytes(text);
   std::vector<Normalised> normalised;
   int64_t letters = 0;

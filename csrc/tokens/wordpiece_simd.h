@@ -1,12 +1,12 @@
-// Word boundaries and lower case of ASCII text, 64 bytes at a time.
+// The word boundaries and lower case of ASCII text, 64 bytes at a time.
 #pragma once
 #include "common/simd.h"
 
 namespace pychunk {
 namespace {
 
-// Writes the positions of the bits of mask, plus base, and returns the end. Rounds of 8 regardless of how
-// many bits are left: one branch a round, and most blocks of English text have 9 to 16 words.
+// Writes the positions of the set bits of mask, plus base, and returns the end. It works in rounds of 8, even if fewer
+// bits are left. This costs one branch per round, and most blocks of English text have 9 to 16 words.
 inline uint32_t* write_positions(uint64_t mask, uint32_t base, uint32_t* out) {
   uint32_t* const end = out + __builtin_popcountll(mask);
   while (out < end) {
@@ -22,12 +22,12 @@ inline uint32_t* write_positions(uint64_t mask, uint32_t base, uint32_t* out) {
 size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean, uint8_t* copy,
                   uint32_t* starts, uint32_t* ends) {
   uint32_t *start = starts, *end = ends;
-  uint64_t word_before = 0, punctuation_before = 0;  // bit 0: the last byte of the block before is one
+  uint64_t word_before = 0, punctuation_before = 0;  // bit 0: the last byte of the previous block is one
   for_each_block(text, size, [&](const Block& block, size_t at, size_t count) {
     const uint64_t inside = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
     const uint64_t low = block.range(0, 0x20);
     uint64_t space = block.eq(0x20), dropped = 0;
-    if (low != space) {  // line breaks and worse
+    if (low != space) {  // line breaks and other control characters
       const uint64_t line = block.range(0x09, 0x0A) | block.eq(0x0D), feed = block.range(0x0B, 0x0C);
       space |= line;
       if (clean) {

@@ -13,7 +13,7 @@ namespace {
 
 float quarter_log(int64_t n) { return log_length(n) * 0.25f; }
 
-// What is known of the sentences of a turn before any node is looked at.
+// The properties of the sentences of a turn that do not depend on the node.
 struct AskedSentences {
   int64_t first = 0, count = 0;
   std::vector<float> products;  // [heads, sentences]
@@ -41,7 +41,7 @@ struct AttentionScratch {
   std::vector<float> place, near, scores, weights;
 };
 
-// The weights of the sentences [first, last) into scratch.weights. Loops are short enough to run in vectors.
+// Writes the weights of the sentences [first, last) to scratch.weights. Its loops are short enough to be vectorized.
 void attention(const Compressor& model, const AskedSentences& asked, int64_t first, int64_t last,
                AttentionScratch& scratch) {
   const auto heads = static_cast<size_t>(model.queries.rows), count = static_cast<size_t>(last - first);
@@ -77,7 +77,7 @@ void attention(const Compressor& model, const AskedSentences& asked, int64_t fir
   }
 }
 
-// y = m + bias + size bias' + (m down) up of rows of unit length, in place; `hidden` is scratch.
+// Computes y = m + bias + size bias' + (m down) up for rows of unit length, in place. `hidden` is scratch memory.
 void map_rows(const Compressor& model, std::span<const int64_t> first, std::span<const int64_t> last, float* rows,
               std::vector<float>& hidden) {
   const auto dim = static_cast<size_t>(model.queries.cols), rank = static_cast<size_t>(model.up.rows);

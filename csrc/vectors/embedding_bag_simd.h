@@ -1,10 +1,10 @@
-// Embedding bag: rows of an int8 table summed exactly. Integer sums have no order, so every instruction set,
-// batch and thread count gives the same bits.
+// The embedding bag: exact sums of rows of an int8 table. Sums of integers do not depend on the order, so every
+// instruction set, batch and thread count gives the same bits.
 //
-// Floor: a token reads `dim` bytes of the table (256: four cache lines; the 4,000 commonest rows, 85 % of
-// English tokens, are 1 MB and live in L2) and does dim / 32 widening loads and dim / 32 adds in 512-bit
-// registers: 16 micro-operations, about 8 cycles, against about 5 bytes of text, so near 2 GB/s a core while
-// L2 feeds it.
+// Lower bound on the cost: a token reads `dim` bytes of the table. At 256 these are four cache lines. The 4,000 most
+// common rows, 85 % of English tokens, are 1 MB and stay in the L2 cache. With 512-bit registers a token takes dim / 32
+// widening loads and dim / 32 additions. These are 16 micro-operations, about 8 cycles, for about 5 bytes of text. The
+// limit is thus near 2 GB/s per core while L2 supplies the rows.
 #pragma once
 #include "common/simd.h"
 
@@ -14,12 +14,12 @@ namespace {
 typedef int16_t I16 __attribute__((vector_size(kVectorBytes), may_alias));
 typedef int8_t I8 __attribute__((vector_size(kVectorBytes / 2), may_alias));
 
-// sums[0 .. kColumns) of the columns that begin at `table`; 8 registers of int16 hold them.
+// The number of int16 lanes in a register, and of the columns that 8 such registers hold.
 constexpr size_t kLanes16 = kVectorBytes / 2;
 constexpr size_t kColumns = 8 * kLanes16;
-// |int8| <= 128, so 255 rows fit into int16 before they are added to the int32 sums.
+// |int8| <= 128, so the sum of 255 rows fits into int16 before it is added to the int32 sums.
 constexpr size_t kRowsInInt16 = 255;
-// Rows asked for before their turn, those of the next sentence among them: rare tokens wait for memory otherwise, which
+// The number of rows to prefetch, including those of the next sentence. Otherwise rare tokens wait for memory, which
 // took 6 % of the whole pipeline.
 constexpr size_t kAhead = 8;
 
@@ -45,7 +45,7 @@ inline void bag_columns(const int8_t* table, size_t dim, const int32_t* ids, siz
   }
 }
 
-// sums[j] = sum over t < n of table[ids[t], j]; ids, `known` >= n of them, must be rows of the table.
+// Sets sums[j] to the sum of table[ids[t], j] over t < n. All `known` >= n ids must be rows of the table.
 void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums) {
   memset(sums, 0, dim * sizeof(int32_t));
   size_t column = 0;
@@ -54,7 +54,7 @@ void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n
     for (size_t t = 0; t < n; ++t) sums[column] += table[static_cast<size_t>(ids[t]) * dim + column];
 }
 
-// out = sums / |sums|, in float32; zero stays zero. The squares are summed exactly in 64 bits.
+// Sets out = sums / |sums|, in float32. A zero vector stays zero. The sum of squares is exact, in 64 bits.
 void unit_from_sums(const int32_t* sums, size_t dim, float* out) {
   int64_t squares = 0;
   for (size_t j = 0; j < dim; ++j) squares += static_cast<int64_t>(sums[j]) * sums[j];

@@ -10,11 +10,11 @@ namespace pychunk {
 namespace {
 
 constexpr double kWholeOne = 2048.0, kAlike = kWholeOne * kWholeOne / 256.0;
-// A number below 2^51 that this is added to and taken from again is rounded to a whole one, of two as near to the even
-// one, as by std::rint, which is a call for each number without SSE 4.1.
+// Adding and subtracting this constant rounds a number below 2^51 to the nearest integer, halves to the even one.
+// std::rint does the same, but without SSE 4.1 it is a function call for each number.
 constexpr double kToWhole = 6755399441055744.0;  // 1.5 * 2^52
 constexpr size_t kPartial = 8;
-// Chunks whose windows lie in the cache together: 16 pages and those around them are 0.8 MB of float64.
+// The number of chunks whose windows are in the cache together. 16 pages and those around them take 0.8 MB as float64.
 constexpr int64_t kChunksTogether = 16;
 
 double product_of(const double* a, const double* b, size_t dim) {
@@ -36,7 +36,7 @@ struct ChunkWindows {
   const Matrix<const float>& vectors;
   std::span<const int64_t> first, since, until;
 
-  // The end of the chunks from `chunk` on whose windows reach into one another.
+  // Returns the end of the chunks from `chunk` on whose windows overlap.
   int64_t together(int64_t chunk) const {
     const auto n = static_cast<int64_t>(since.size());
     int64_t end = chunk + 1;
@@ -47,7 +47,7 @@ struct ChunkWindows {
     return end;
   }
 
-  // The best of the chunks [begin, end), which are together.
+  // Finds the best sentence for each of the chunks [begin, end), whose windows overlap.
   void best(int64_t begin, int64_t end, int64_t* out) const {
     const auto at = [](std::span<const int64_t> values, int64_t i) { return values[static_cast<size_t>(i)]; };
     const auto dim = static_cast<size_t>(vectors.cols);

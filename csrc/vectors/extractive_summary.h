@@ -1,5 +1,5 @@
-// The sentence that stands nearest to what the chunks around a chunk are about: the one whose vector lies furthest
-// along the sum of theirs.
+// The sentence that is nearest to the topic of a chunk's neighbours: the one whose vector has the largest product with
+// the sum of their vectors.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace pychunk {
 
-// Of each chunk c the best sentence of the chunks [since[c], until[c]) but itself, of equals the first; -1 where they
-// have none. Chunk c has the sentences [first[c], first[c + 1]). Numbers of vectors count in whole 2048ths, so that of
-// vectors of unit length, up to 2^20 to a window, all sums and products are exact, in whatever order; products that
-// differ by less than 1/256 or so are equal.
+// Returns for each chunk c the best sentence of the chunks [since[c], until[c]) except c itself. Of equal sentences it
+// takes the first, and -1 if there are none. Chunk c has the sentences [first[c], first[c + 1]).
 //
-// Floor: each vector is read once and kept as float64 while chunks around it are looked at (2048 bytes of 256 numbers);
-// each is multiplied once for every chunk whose window it is in.
+// Vector elements are rounded to multiples of 1/2048. Sums and products of vectors of unit length, up to 2^20 per
+// window, are therefore exact in any order. Products that differ by less than about 1/256 count as equal.
+//
+// Lower bound on the cost: each vector is read once, and kept as float64 while the chunks around it are processed (2048
+// bytes for 256 numbers). It is multiplied once for each chunk whose window contains it.
 std::vector<int64_t> most_central(const Matrix<const float>& vectors, std::span<const int64_t> first,
                                   std::span<const int64_t> since, std::span<const int64_t> until, int threads);
 

@@ -1,4 +1,4 @@
-// Rows of floats as bytes, with a scale each.
+// Rows of floats stored as bytes, each row with its scale.
 #pragma once
 #include <cstdint>
 
@@ -6,9 +6,10 @@
 
 namespace pychunk {
 
-// Each row of `rows` to rows.cols + 4 bytes of `out`: whole numbers from -127 to 127 and, as a float in the machine's
-// order, what they are times: the row's largest over 127. A number that is none is 0.
-// Floor: 5 bytes moved for each number; some 1 GB of rows a second and thread.
+// Writes each row of `rows` as rows.cols + 4 bytes to `out`: integers from -127 to 127, then their scale as a float in
+// native byte order. The scale is the row's largest absolute value divided by 127. NaN becomes 0.
+//
+// Lower bound on the cost: 5 bytes are moved for each number. The rate is about 1 GB of rows per second and thread.
 void pack_rows(Matrix<const float> rows, int8_t* out, int threads);
 
 }  // namespace pychunk

@@ -10,7 +10,7 @@
 namespace pychunk {
 namespace {
 
-// Sentences of one turn of a worker, in whole documents.
+// The number of sentences in one turn of a worker, which takes whole documents.
 constexpr int64_t kTurnSentences = 512;
 
 void span_vector(const Matrix<const float>& vectors, std::span<const int64_t> weights, int64_t first, int64_t last,

@@ -1,4 +1,4 @@
-// Nodes of the levels of documents: spans of sentences, their vectors, and windows of tokens that lie in each other.
+// The nodes of the levels of documents: spans of sentences, their vectors, and nested windows of tokens.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,24 +9,29 @@
 
 namespace pychunk {
 
-// Nodes of one level, runs of sentences [first[i], last[i]) of the batch, rising; none crosses a document.
+// The nodes of one level, as increasing runs of sentences [first[i], last[i]) of the batch. None crosses a document
+// boundary.
 struct Spans {
   std::span<const int64_t> first, last;
 };
 
-// The unit-length sum of the vectors of each node's sentences, each times its weight (where all are 0: times 1), added
-// in their order as a chunk's vector is. One array [nodes, dim] a level. Documents are runs of sentences
-// [doc_offsets[i], doc_offsets[i + 1]).
-// Floor: every level reads each vector once; document by document they come from memory once for all levels.
+// Returns one array [nodes, dim] per level. The vector of a node is the unit-length sum of its sentences' vectors, each
+// times its weight (or times 1 if all weights are 0). They are added in order, like a chunk's vector. Document i has
+// the sentences [doc_offsets[i], doc_offsets[i + 1]).
+//
+// Lower bound on the cost: every level reads each vector once. Since documents are processed one by one, vectors come
+// from memory once for all levels.
 std::vector<Buffer<float>> span_vectors(const Matrix<const float>& vectors, std::span<const int64_t> weights,
                                         std::span<const int64_t> doc_offsets, const std::vector<Spans>& levels,
                                         int threads);
 
-// Documents in turns of a worker, whole and of some 512 sentences: turn i is documents [out[i], out[i + 1]).
+// Divides documents into turns of a worker, of whole documents and about 512 sentences. Turn i has the documents
+// [out[i], out[i + 1]).
 std::vector<size_t> document_turns(std::span<const int64_t> doc_offsets);
 
-// First sentences of windows: of each document greedy runs of the units before, sentences first, that hold at most
-// `size` tokens, or one unit. Each size makes a level of the one before it, so that windows lie in each other.
+// Returns the first sentences of windows, for each size. A window is a greedy run of the units of the level below,
+// within one document, with at most `size` tokens, or a single longer unit. The lowest units are sentences. Each size
+// builds on the level before it, so that windows are nested.
 std::vector<std::vector<int64_t>> token_windows(std::span<const int64_t> tokens, std::span<const int64_t> doc_offsets,
                                                 const std::vector<int64_t>& sizes);
 

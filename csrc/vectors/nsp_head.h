@@ -1,5 +1,5 @@
-// How likely one sentence follows another, from their static vectors alone: a small network distilled from the
-// next-sentence cross-encoder.
+// The probability that one sentence follows another, from their static vectors alone. It is computed by a small network
+// distilled from the next-sentence cross-encoder.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,15 +10,16 @@
 
 namespace pychunk {
 
-// logit = out . max(0, first u + second v + product (u * v) + bias) + out_bias, for unit vectors u and v.
+// The network: logit = out . max(0, first u + second v + product (u * v) + bias) + out_bias, for unit vectors u and v.
 struct PairHead {
   Matrix<const float> first, second, product;  // [hidden, dim]
   std::span<const float> bias, out;            // [hidden]
   float out_bias = 0.0f;
 };
 
-// Probability that sentence s + 1 follows sentence s, for all but the last. Each takes 3 hidden x dim multiplications
-// and as many additions: 25,000 at 32 x 256, about half of what tokenising a sentence of 25 tokens costs.
+// Computes the probability that sentence s + 1 follows sentence s, for all but the last. Each takes 3 hidden x dim
+// multiplications and as many additions. At 32 x 256 these are 25,000, about half the cost of tokenizing a sentence of
+// 25 tokens.
 void next_probabilities(const PairHead& head, const Rows& vectors, std::vector<float>& out);
 
 }  // namespace pychunk

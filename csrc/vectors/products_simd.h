@@ -1,18 +1,18 @@
-// Rows times a matrix in float32, with one order of additions for every instruction set: each output adds its products
-// one after the other, and outputs lie in the lanes of a register. Contraction into fused multiply-add is off for the
-// whole build (CMakeLists.txt).
+// Rows times a matrix in float32, with the same order of additions for every instruction set. Each output adds its
+// products one after the other, and the lanes of a register hold different outputs. Contraction to fused multiply-add
+// is off for the whole build (CMakeLists.txt).
 //
-// Floor: n * in * outs multiplications and as many additions; registers of 16 lanes take 16 of each a cycle where two
-// pipes do 256 bits each, so 256 x 32 for one row takes 512 cycles. Eight sums run side by side, as an addition waits
-// four cycles for the one before.
+// Lower bound on the cost: n * in * outs multiplications and as many additions. With two pipes of 256 bits, a register
+// of 16 lanes takes one cycle for each, so one row at 256 x 32 takes 512 cycles. Eight sums run in parallel, because an
+// addition waits four cycles for the previous one.
 #pragma once
 #include "vectors/similarity_simd.h"
 
 namespace pychunk {
 namespace {
 
-// kRows rows by kRegisters registers of outputs. Loops are unrolled and registers moved one by one: what is copied as
-// an array stays in memory, and takes three times as long.
+// Computes kRows rows by kRegisters registers of outputs. Loops are unrolled and registers moved one by one, because a
+// copied array stays in memory and takes three times as long.
 template <size_t kRows, size_t kRegisters>
 inline void products_tile(const float* x, size_t stride, size_t in, const float* w, size_t outs, float* y) {
   F32 sums[kRows][kRegisters];
@@ -45,10 +45,11 @@ inline void products_panel(const float* x, size_t n, size_t stride, size_t in, c
   for (; t < n; ++t) products_tile<1, kRegisters>(x + t * stride, stride, in, w, outs, y + t * outs);
 }
 
-// y[t, o] += sum over c of x[t, c] * w[c, o], in the order of c; x has rows `stride` apart, outs is a multiple of 16.
+// Adds the sum over c of x[t, c] * w[c, o] to y[t, o], in the order of c. Rows of x are `stride` numbers apart, and
+// `outs` is a multiple of 16.
 void add_products(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y) {
   size_t o = 0;
-  // 16 or 8 sums side by side: instruction sets of 512 bits have 32 registers, the others 16.
+  // 16 or 8 sums run in parallel, since 512-bit instruction sets have 32 registers and the others 16.
   constexpr size_t kRows = kLanes == 16 ? 8 : 4;
   for (; o + 2 * kLanes <= outs; o += 2 * kLanes) products_panel<kRows, 2>(x, n, stride, in, w + o, outs, y + o);
   if constexpr (kLanes == 16)

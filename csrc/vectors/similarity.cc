@@ -11,7 +11,7 @@
 namespace pychunk {
 namespace {
 
-// SplitMix64: the next of a sequence of well-mixed 64-bit numbers.
+// SplitMix64: returns the next of a sequence of well-mixed 64-bit numbers.
 uint64_t next_random(uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   uint64_t z = state;
@@ -34,7 +34,7 @@ void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float
   }
 }
 
-// Greedy choice of a few sentences near the mean and unlike each other; `out` holds the mean on entry.
+// Chooses greedily a few sentences that are near the mean and unlike each other. On entry `out` holds the mean.
 void extract(const Rows& vectors, std::vector<float>& out, std::vector<int32_t>& took) {
   const Kernels& run = kernels();
   const auto n = static_cast<size_t>(vectors.rows), dim = static_cast<size_t>(vectors.cols);
@@ -48,7 +48,7 @@ void extract(const Rows& vectors, std::vector<float>& out, std::vector<int32_t>&
     size_t best = n;
     float best_score = 0.0f;
     for (size_t i = 0; i < n; ++i) {
-      if (highest[i] == 2.0f) continue;  // chosen already
+      if (highest[i] == 2.0f) continue;  // already chosen
       const float score = pick == 0 ? to_mean[i] : pick_score(to_mean[i], highest[i]);
       if (best == n || score > best_score) best = i, best_score = score;
     }
@@ -87,7 +87,7 @@ int64_t normalized(const Matrix<const float>& vectors, float* out) {
   for (int64_t i = 0; i < vectors.rows; ++i, out += dim) {
     checkpoint_each(i, 4096);
     const float* row = vectors.row(i);
-    // A sum of squares that is not finite has a part that is not, or only overflows.
+    // If a sum of squares is not finite, either an element is not finite, or the sum only overflowed.
     const bool suspect = !std::isfinite(kernels().dot(row, row, dim));
     if (suspect && !std::all_of(row, row + dim, [](float x) { return std::isfinite(x); })) return i;
     std::copy_n(row, dim, out);
@@ -121,7 +121,7 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   for (int64_t i = 0; i + 1 < n; ++i) {
     checkpoint_each(i, window < 256 ? 64 : 1);
     const int64_t begin = std::max<int64_t>(0, i + 1 - window), end = std::min(n, i + 1 + window);
-    vectors.get(begin, end);  // so that both sides are there
+    vectors.get(begin, end);  // loads both sides
     sum_rows(vectors, begin, i + 1, left);
     sum_rows(vectors, i + 1, end, right);
     normalize(left.data(), vectors.cols);
@@ -161,7 +161,7 @@ void summary_vector(SummarySource source, const Rows& vectors, std::span<const u
       return;
     }
     case SummarySource::kRandom:
-      // The sum of four uniform 16-bit numbers, less its mean: near enough to Gaussian, and exact in float32.
+      // The sum of four uniform 16-bit numbers minus its mean. It is close enough to Gaussian, and exact in float32.
       out.resize(static_cast<size_t>(vectors.cols));
       for (float& x : out) {
         const uint64_t bits = next_random(seed);
@@ -171,7 +171,7 @@ void summary_vector(SummarySource source, const Rows& vectors, std::span<const u
       }
       break;
     case SummarySource::kGiven:
-      fail("the summary is given, not made");
+      fail("a given summary must be passed, it cannot be computed");
   }
   normalize(out.data(), vectors.cols);
 }

@@ -1,7 +1,6 @@
-// Dot products of float32 vectors as one fixed tree of partial sums, so that every instruction set rounds
-// alike: lane k of 32 adds the products k, k + 32, k + 64, ... in order; then the upper half of the lanes is
-// added to the lower half, five times. Contraction into fused multiply-add is off for the whole build
-// (CMakeLists.txt).
+// Dot products of float32 vectors as one fixed tree of partial sums, so that every instruction set rounds alike. Lane k
+// of 32 adds the products k, k + 32, k + 64 and so on, in order. Then the upper half of the lanes is added to the lower
+// half, five times. Contraction to fused multiply-add is off for the whole build (CMakeLists.txt).
 #pragma once
 #include "common/simd.h"
 
@@ -17,9 +16,9 @@ typedef float F32x2 __attribute__((vector_size(8), may_alias));
 typedef float F32x4 __attribute__((vector_size(16), may_alias));
 typedef float F32x8 __attribute__((vector_size(32), may_alias));
 
-// The two halves of a register. By instructions: g++ 12 keeps sums in memory whose bytes are copied, and stores them in
-// each turn of the loop that adds to them. Masked, as its own header leaves what goes by no mask uninitialised, and
-// warns.
+// Extracts the two halves of a register with intrinsics. If bytes of a sum are copied, g++ 12 keeps the sum in memory
+// and stores it in each iteration. The masked intrinsics are used because without a mask g++'s own header leaves a
+// value uninitialised, and warns.
 template <typename Half, typename V>
 inline void halves_of(V lanes, Half& low, Half& high) {
 #if defined(__AVX512BW__)
@@ -47,7 +46,7 @@ inline Half halved(V lanes) {
   return low + high;
 }
 
-// The upper half of the lanes is added to the lower half until one is left.
+// Adds the upper half of the lanes to the lower half until one lane is left.
 inline float sum_of(F32 lanes) {
 #if defined(__AVX512BW__)
   const F32x4 four = halved<F32x4>(halved<F32x8>(lanes));
@@ -60,9 +59,9 @@ inline float sum_of(F32 lanes) {
   return two[0] + two[1];
 }
 
-// The sum of kTree lanes.
+// Returns the sum of kTree lanes.
 inline float sum_of_tree(F32* partial) {
-  // Registers first, then halves of one: what goes through memory as an array takes twice as long.
+  // It adds whole registers first, then halves of one. An array that goes through memory takes twice as long.
 #pragma GCC unroll 4
   for (size_t half = kTree / kLanes / 2; half > 0; half /= 2)
 #pragma GCC unroll 4
@@ -93,8 +92,8 @@ float dot(const float* a, const float* b, size_t dim) {
   return sum_of_tree(partial);
 }
 
-// sum = a + b; products[0] = dot(sum, sum), products[1] = dot(sum, other): three rows read and one written instead of
-// six and one.
+// Sets sum = a + b, products[0] = dot(sum, sum) and products[1] = dot(sum, other). It reads three rows and writes one.
+// Separate loops would read six and write one.
 void sum_and_products(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products) {
   constexpr size_t kRegisters = kTree / kLanes;
   F32 squares[kRegisters] = {}, across[kRegisters] = {};
@@ -125,12 +124,12 @@ void sum_and_products(const float* a, const float* b, const float* other, size_t
   products[1] = sum_of_tree(across);
 }
 
-// out[i] = dot(rows[i], v)
+// Sets out[i] = dot(rows[i], v).
 void dot_rows(const float* rows, size_t n, size_t dim, const float* v, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = dot(rows + i * dim, v, dim);
 }
 
-// sum[j] += weight * x[j]
+// Adds weight * x[j] to sum[j].
 void add_scaled(const float* x, size_t dim, float weight, float* sum) {
   for (size_t j = 0; j < dim; ++j) sum[j] += weight * x[j];
 }

@@ -11,7 +11,7 @@
 namespace pychunk {
 namespace {
 
-// Two neighbours as they were when they were compared; a node that was joined since has another age.
+// Two neighbours at the time of their comparison. A node that has been joined since has another age.
 struct Neighbours {
   double cosine;
   int64_t left, right;
@@ -23,13 +23,13 @@ struct IsWorse {
   }
 };
 
-// The tree of one document.
+// The builder of the tree of one document.
 class Agglomerator {
  public:
   Agglomerator(const Matrix<const float>& vectors, std::span<const int64_t> weights, int64_t branching)
       : vectors_(vectors), weights_(weights), dim_(static_cast<size_t>(vectors.cols)), branching_(branching) {}
 
-  // Nodes [first[i], first[i + 1]), the last one up to `end`.
+  // Builds the levels above the nodes [first[i], first[i + 1]), of which the last one ends at `end`.
   std::vector<std::vector<int64_t>> run(std::span<const int64_t> first, int64_t end) {
     first_.assign(first.begin(), first.end());
     sums_.assign(first_.size() * dim_, 0.0f);
@@ -66,7 +66,7 @@ class Agglomerator {
     heap_.push({lengths > 0.0 ? product / lengths : 0.0, left, right, age_[l], age_[r]});
   }
 
-  // One level up.
+  // Builds the next level.
   void join() {
     const auto count = static_cast<int64_t>(first_.size());
     const int64_t wanted = (count + branching_ - 1) / branching_;
@@ -109,7 +109,7 @@ class Agglomerator {
     if (before_[l] >= 0) compare(before_[l], left);
   }
 
-  // Moves the nodes that are left together.
+  // Compacts the remaining nodes.
   void keep() {
     size_t to = 0;
     for (size_t i = 0; i < first_.size(); ++i) {

@@ -1,4 +1,4 @@
-// A tree over each document by joining neighbours that are alike: every node is a run of sentences.
+// A tree over each document, built by joining similar neighbours. Every node is a run of sentences.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,13 +8,17 @@
 
 namespace pychunk {
 
-// First sentences of the nodes of each level of the trees, from the finest above `first` to one node a document; the
-// root of a low tree is at all levels above it, too. `first`, of m nodes, and n behind them: what the trees stand on.
+// Returns the first sentences of the nodes of each level, from the level above `first` up to one node per document. The
+// root of a low tree is on all levels above it, too. `first` has the first sentences of the m leaves and, at the end,
+// the number of sentences.
 //
-// One level up: of all neighbours that together hold at most `branching` nodes of the level below the two whose
-// weighted sums of sentence vectors have the highest cosine are joined, the first on a tie, until a level has no more
-// than 1 / branching of the nodes below, or no two may be joined. Where all fit under one node they do.
-// A heap of neighbours: O(m log m) comparisons and O(m) sums and cosines of dim numbers, over all levels.
+// One level at a time, it joins neighbours that together have at most `branching` nodes of the level below. It takes
+// the two whose weighted sums of sentence vectors have the highest cosine, and the first of equal ones. It stops if a
+// level has at most 1 / branching of the nodes below, or if no two may be joined. If all nodes fit under one node, it
+// joins them all.
+//
+// The cost, with a heap of neighbours, is O(m log m) comparisons and O(m) sums and cosines of dim numbers, over all
+// levels.
 std::vector<std::vector<int64_t>> agglomerate(const Matrix<const float>& vectors, std::span<const int64_t> weights,
                                               std::span<const int64_t> doc_offsets, std::span<const int64_t> first,
                                               int64_t branching, int threads);

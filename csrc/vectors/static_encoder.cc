@@ -38,7 +38,7 @@ void encode_static(std::string_view text, const WordPiece& tokenizer, const Matr
 
 Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
                              std::span<const int64_t> offsets, int threads) {
-  constexpr size_t kRuns = 1024;  // of one turn of a worker
+  constexpr size_t kRuns = 1024;  // runs in one turn of a worker
   const size_t runs = offsets.size() - 1;
   Buffer<float> out(static_cast<int64_t>(runs) * table.cols);
   parallel_for(static_cast<int64_t>((runs + kRuns - 1) / kRuns), threads, [&](int64_t turn) {

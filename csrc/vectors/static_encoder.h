@@ -1,4 +1,4 @@
-// Vectors by the static encoder: of token ids, of a text, of many texts.
+// The static encoder's vectors for token ids, for a text, and for many texts.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace pychunk {
 
-// One unit vector, table.cols values, for each run of ids [offsets[i], offsets[i + 1]): the sum of their rows, exact,
-// then scaled. Ids behind the last run are only asked for early, as those of the next call may be.
+// Writes one unit vector of table.cols values for each run of ids [offsets[i], offsets[i + 1]): the exact sum of their
+// rows, scaled. Ids after the last run are only prefetched, as they may belong to the next call.
 void embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids, std::span<const int64_t> offsets,
                     float* out);
 
-// The unit vector of a text.
+// Writes the unit vector of a text.
 void encode_static(std::string_view text, const WordPiece& tokenizer, const Matrix<const int8_t>& table, float* out);
 
-// The same of many runs, on `threads` threads.
+// Does the same for many runs, on `threads` threads.
 Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
                              std::span<const int64_t> offsets, int threads);
 
-// Unit vectors of texts, rows x table.cols.
+// Returns the unit vectors of texts, float[texts, table.cols].
 Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                             int threads);
 

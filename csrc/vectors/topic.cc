@@ -11,9 +11,10 @@
 namespace pychunk {
 namespace {
 
-constexpr int64_t kBlock = 512;  // sentences that go through the layers together, besides what the layers see around
+// The number of sentences that pass through the layers together, in addition to those around them that the layers see.
+constexpr int64_t kBlock = 512;
 
-// sums += the layer's taps on rows [0, count) of `in`, those outside taken for zero.
+// Adds the layer's taps on rows [0, count) of `in` to `sums`. Rows outside count as zero.
 void add_layer(const TopicLayer& layer, const std::vector<float>& in, int64_t count, std::vector<float>& sums) {
   const int64_t channels = layer.weights.cols, taps = layer.weights.rows / channels;
   const auto width = static_cast<size_t>(channels);
@@ -45,17 +46,17 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
   auto& [inputs, mean, hidden, sums, projected, of_mean] = scratch;  // looked up once
   topic_text_inputs(head.words, text, inputs);
   topic_mean(vectors, mean);
-  const auto seen = static_cast<size_t>(head.vectors.cols);  // channels that vectors add to: the first ones
+  const auto seen = static_cast<size_t>(head.vectors.cols);  // the first channels, which vectors add to
   of_mean.assign(seen, 0.0f);
   run.add_products(mean.data(), 1, dim, dim, head.vectors.data, seen, of_mean.data());
-  int64_t reach = 0;  // sentences on either side that the layers see
+  int64_t reach = 0;  // the number of sentences on either side that the layers see
   for (const TopicLayer& layer : head.layers) reach += layer.weights.rows / channels / 2 * layer.dilation;
   affinities.reserve(static_cast<size_t>(n - 1));
   for (int64_t block = 0; block < n; block += kBlock) {
     const int64_t stop = std::min(n, block + kBlock);
     const int64_t first = std::max<int64_t>(0, block - reach), last = std::min(n, stop + reach), count = last - first;
     float* rows = inputs.rows.data() + first * kTopicInputs;
-    // All rows that this block looks at, at once: one that is given up would be made again.
+    // Requests all rows of this block at once, since a row that is dropped would have to be computed again.
     vectors.get(std::max<int64_t>(0, first - kTopicAround), std::min(n, last + kTopicAround));
     topic_cosines(vectors, mean.data(), first, last, rows);
     const Matrix<const float> own = vectors.get(first, last);

@@ -1,5 +1,5 @@
-// Where a new topic begins: a small network over the static vectors of the sentences around each gap, and over what is
-// cheap to tell of them. Trained by training/topic.py on where sections of articles begin.
+// The network that finds where a new topic begins. It is small, and reads the static vectors of the sentences around
+// each gap and other cheap inputs. It is trained by training/topic.py on where sections of articles begin.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,19 +12,20 @@
 
 namespace pychunk {
 
-// A convolution over sentences: kernel * channels rows of weights, tap by tap.
+// A convolution over sentences, with kernel * channels rows of weights, tap by tap.
 struct TopicLayer {
   Matrix<const float> weights;  // [kernel * channels, channels]
   std::span<const float> bias;  // [channels]
   int64_t dilation = 1;
 };
 
-// For each sentence, with v its vector, m the document's mean and f the sentence's inputs (topic_inputs.h):
+// The network's weights. For each sentence let v be its vector, m the document's mean and f the sentence's inputs
+// (topic_inputs.h). Then
 //   h = max(0, bias + first[word 1] + second[word 2] + (v vectors - m vectors) + f inputs)
-//   h = h + max(0, layer(h))                                                       for each layer
+//   h = h + max(0, layer(h)) for each layer
 //   logit = out_bias + h . out + f . skip
-// Vectors add to the first channels alone, a multiple of 16 as all of them. Sentences before the first and after the
-// last are zero to every layer.
+// Vectors add only to the first channels, whose number is a multiple of 16, as is the number of all channels. Every
+// layer sees zeros before the first sentence and after the last.
 struct TopicHead {
   Matrix<const float> vectors;        // [dim, channels that vectors add to]
   Matrix<const float> inputs;         // [kTopicInputs, channels]
@@ -36,12 +37,14 @@ struct TopicHead {
   TopicWords words;
 };
 
-// affinities[s] is the probability that sentence s + 1 goes on with the topic of sentence s: 1 / (1 + exp(logit of
-// s + 1)), the same bits everywhere. n - 1 of them. Memory: some 50 bytes a sentence, and blocks of 512.
+// Computes n - 1 affinities, with the same bits everywhere. affinities[s] is the probability that sentence s + 1
+// continues the topic of sentence s. It is 1 / (1 + exp(logit of s + 1)). The function takes about 50 bytes per
+// sentence, and memory for blocks of 512 sentences.
 void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& vectors,
                       std::vector<float>& affinities);
 
-// 1 / (1 + exp(x)) by a fixed sequence of IEEE operations, unlike std::exp, whose last bit hangs on the library.
+// Returns 1 / (1 + exp(x)) by a fixed sequence of IEEE operations. The last bit of std::exp, in contrast, depends on
+// the library.
 float exact_logistic(float x);
 
 }  // namespace pychunk

@@ -17,25 +17,27 @@
 namespace pychunk {
 namespace {
 
-constexpr int64_t kContentBytes = 5, kStemBytes = 6;  // of the shortest word whose repetition counts; what tells it
+// The length of the shortest word whose repetition counts, and the number of bytes that identify a word.
+constexpr int64_t kContentBytes = 5, kStemBytes = 6;
 constexpr int32_t kNear = 2, kFar = 10, kAround = 3;  // sentences
 constexpr int64_t kHeadingLineBytes = 80;             // of the longest heading
-constexpr int64_t kWidestWindow = kTopicAround / 2;   // sentences on a side of the widest window
-constexpr float kNoVector = 1e-8f;                    // squares below this are rounding errors of a centred vector
+constexpr int64_t kWidestWindow = kTopicAround / 2;   // sentences on one side of the widest window
+constexpr float kNoVector = 1e-8f;                    // smaller squares are rounding errors of a centred vector
 
-// The place of a key in a table of 2^(64 - shift) places, by Fibonacci hashing.
+// Returns the slot of a key in a table of 2^(64 - shift) slots, by Fibonacci hashing.
 size_t place_of(uint64_t key, int shift) { return static_cast<size_t>((key * 0x9e3779b97f4a7c15u) >> shift); }
-// A fifth of a table's places stay free, and more where a key comes twice, as words of a document do.
+// Returns the shift for a table in which a fifth of the slots stay free. More stay free if keys repeat, as the words of
+// a document do.
 int shift_for(size_t keys) { return 64 - std::countr_zero(std::bit_ceil(keys + keys / 4 + 2)); }
 
-// The sentence that a word was last met in.
+// A map from a word to the last sentence that contained it.
 class LastMet {
  public:
   void begin(size_t most_words) {
     shift_ = shift_for(most_words);
     places_.assign(size_t{1} << (64 - shift_), {});
   }
-  // -1 where it was never met; `sentence` takes its place.
+  // Returns the last sentence with the word, or -1 if there is none, and stores `sentence` in its place.
   int32_t exchange(uint64_t key, int32_t sentence) {
     for (size_t at = place_of(key, shift_);; at = (at + 1) & (places_.size() - 1)) {
       Place& place = places_[at];
@@ -64,7 +66,7 @@ bool begins_item(std::string_view sentence) {
   return digits > 0 && digits < sentence.size() && (sentence[digits] == '.' || sentence[digits] == ')');
 }
 
-// The first bit that is set from `at` on, below `end`; else `end`.
+// Returns the first set bit at or after `at` and before `end`, or `end`.
 int64_t next_bit(const std::vector<uint64_t>& bits, int64_t at, int64_t end) {
   while (at < end) {
     const uint64_t left = bits[static_cast<size_t>(at >> 6)] >> (at & 63);
@@ -84,7 +86,8 @@ void for_each_bit(const std::vector<uint64_t>& bits, int64_t begin, int64_t end,
   }
 }
 
-// Of the bytes of words: where words begin, and where those of kContentBytes or more begin; how many of the latter.
+// Computes from the bytes of words where words begin, and where words of at least kContentBytes begin. Returns the
+// number of the latter.
 size_t word_starts_of(const std::vector<uint64_t>& in_words, std::vector<uint64_t>& starts,
                       std::vector<uint64_t>& long_words) {
   starts.resize(in_words.size()), long_words.resize(in_words.size());
@@ -102,7 +105,7 @@ size_t word_starts_of(const std::vector<uint64_t>& in_words, std::vector<uint64_
   return count;
 }
 
-// Eight bytes with ASCII capitals folded.
+// Returns the eight bytes with ASCII capitals in lower case.
 uint64_t folded(uint64_t bytes) {
   constexpr uint64_t kEach = 0x0101010101010101u;
   const uint64_t low = bytes & (0x7f * kEach);
@@ -110,7 +113,8 @@ uint64_t folded(uint64_t bytes) {
   return bytes | ((from_a & ~after_z & ~bytes & (0x80 * kEach)) >> 2);
 }
 
-// The first `size` <= 8 bytes of a word, capitals folded, zeros after them; `left` bytes are readable.
+// Returns the first `size` <= 8 bytes of a word, with capitals in lower case and zeros after them. `left` bytes are
+// readable.
 uint64_t key_of(const char* word, int64_t size, int64_t left) {
   uint64_t bytes = 0;
   if (left >= 8) {
@@ -126,7 +130,7 @@ bool all_digits(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// 1 / |x| of a row or a sum of rows, by its square; 0 of what is none.
+// Returns 1 / |x| of a row or a sum of rows from its square, or 0 for a zero vector.
 float inverse_norm(float square) { return square < kNoVector ? 0.0f : unit_scale(static_cast<double>(square)); }
 
 }  // namespace
@@ -153,8 +157,10 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
   out.words.assign(n * 2, 0);
   struct Scratch {
     LastMet met;
-    std::vector<int32_t> links, content;  // words that come back: begun at a gap less ended; words of a sentence
-    std::vector<uint64_t> in_words, word_starts, long_words;  // a bit a byte
+    // links counts recurring words: those that start at a gap minus those that end there. content counts the words of
+    // each sentence.
+    std::vector<int32_t> links, content;
+    std::vector<uint64_t> in_words, word_starts, long_words;  // one bit per byte
   };
   thread_local Scratch scratch;
   auto& [met, links, content, in_words, word_starts, long_words] = scratch;  // looked up once
@@ -176,12 +182,12 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
     float* row = out.rows.data() + s * kTopicInputs;
     int32_t count = 0, near = 0, far = 0, never = 0, ordinal = 0;
     const auto meet = [&](int64_t word) {
-      // A fifth letter is there; a sixth, where the word has one.
+      // The word has at least five letters. The key includes a sixth if there is one.
       const bool longer = word + kContentBytes < size && words_at(word + kContentBytes);
       const uint64_t key = key_of(text.text.data() + word, longer ? kStemBytes : kContentBytes, size - word);
       const int32_t before = met_before.exchange(key, sentence);
       if (before == sentence) return;
-      // Counted without branches, which no processor could foresee.
+      // The counts avoid branches, which no processor could predict.
       const int32_t distance = before < 0 ? kFar + 1 : sentence - before, comes_back = distance <= kFar;
       ++count;
       never += before < 0;
@@ -215,7 +221,7 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
     row[15] = own.starts_with('#') || (alone && s + 1 < n && inside.end - inside.begin <= kHeadingLineBytes);
     row[16] = begins_item(own);
   }
-  int32_t across = 0, around = 0;  // links across the gap; words of the kAround sentences on either side
+  int32_t across = 0, around = 0;  // links across the gap; words in the kAround sentences on either side
   for (size_t s = 0; s < std::min<size_t>(n, kAround); ++s) around += content[s];
   for (size_t s = 0; s < n; ++s) {
     across += links[s];
@@ -247,9 +253,10 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
   const float of_mean = inverse_norm(run.dot(mean, mean, dim));
-  // Of the last rows: sums of those up to each and 0, 1, 3 and 7 before it, and their inverse norms. Each sum is that
-  // of two of half as many rows, made when its last row comes, and held then against the sum before it, while it is at
-  // hand: 16 rows of four sums are 64 kB, more than a core's first cache holds.
+  // A ring of the last rows. For each row it holds the sums of the rows up to it and 0, 1, 3 and 7 before it, and their
+  // inverse norms. Each sum is that of two sums of half as many rows, computed when its last row comes. It is compared
+  // at once with the sum before it, while both are in the cache. The ring takes 64 kB (16 rows of four sums), more than
+  // a core's first-level cache.
   constexpr int64_t kWindows[] = {1, 2, 4, 8};
   constexpr size_t kSums = 4;
   constexpr int64_t kKept = 16;
@@ -263,23 +270,23 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
     return ring + (k * kKept + static_cast<size_t>(s & (kKept - 1))) * dim;
   };
   const auto norm_at = [&](size_t k, int64_t s) -> float& { return inverse[k][s & (kKept - 1)]; };
-  // Input `column` of the sentence after the gap, where that is one of those wanted.
+  // Sets input `column` of the sentence after the gap, if that sentence was requested.
   const auto tell = [&](int64_t gap, size_t column, float product, float left, float right) {
     if (gap >= begin && gap < end && gap > 0)
       rows[(gap - begin) * kTopicInputs + static_cast<int64_t>(column)] = product * left * right;
   };
-  // Up to kWidestWindow - 1 rows after the last sentence are seen, and as many before the rows of the first one's left
-  // side; rows outside the document are zero.
+  // The loop reads up to kWidestWindow - 1 rows after the last sentence, and as many before the rows to the left of the
+  // first one. Rows outside the document are zero.
   for (int64_t s = std::max<int64_t>(begin - kTopicAround, 0); s < end + kWidestWindow - 1; ++s) {
     checkpoint_each(s, 64);
     const float* row = s < vectors.rows ? vectors.get(s, s + 1).data : nullptr;
-    if (row != nullptr && s >= begin && s < end)  // rows are of unit length, or zero
+    if (row != nullptr && s >= begin && s < end)  // rows have unit length or are zero
       rows[(s - begin) * kTopicInputs + 6] = run.dot(row, mean, dim) * of_mean;
     for (size_t k = 0; k < kSums; ++k) {
       const float* one = k == 0 ? row : sum_at(k - 1, s);
       const float* more = k == 0 ? less_mean.data() : sum_at(k - 1, s - kWindows[k - 1]);
       if (k == 0 && row == nullptr) one = more = zeros.data();
-      const int64_t left = s - kWindows[k];  // where the sum before this one ends
+      const int64_t left = s - kWindows[k];  // the end of the sum before this one
       float products[2];
       run.sum_and_products(one, more, sum_at(k, left), dim, sum_at(k, s), products);
       norm_at(k, s) = inverse_norm(products[0]);

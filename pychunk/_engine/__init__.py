@@ -1,1 +1,1 @@
-"""The engine: what flows through it, its borders to the native core and the GPU, and the oracle."""
+"""The engine: its data, its interfaces to the native core and the GPU, and the reference implementation."""

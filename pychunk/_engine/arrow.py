@@ -1,4 +1,4 @@
-"""Arrow buffers as NumPy arrays and back, without copies."""
+"""Conversions between Arrow buffers and NumPy arrays without copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 class _LazyModule:
-    """A module that is loaded when the first of its names is asked for."""
+    """A module that is loaded when one of its names is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -26,28 +26,31 @@ class _LazyModule:
         return found
 
 
-#: ``pyarrow.compute``, which takes .07 s to load: a search without conditions does without.
+#: ``pyarrow.compute`` takes 0.07 s to load, and a search without conditions does not need it.
 compute: Any = _LazyModule("pyarrow.compute")
 
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
 
 def flat_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The same of strings, without Arrow, which takes .2 s at its first array, as it imports pandas where that is."""
+    """Return (bytes uint8[m], offsets int64[k + 1]) of strings without Arrow.
+
+    Arrow needs 0.2 s for its first array, as it imports pandas if that is installed.
+    """
     parts = [text.encode() for text in texts]
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
-#: Strings and characters that are made an array without Arrow's help, at half of its speed.
+#: The limits, in strings and in characters, up to which an array is made without Arrow, at half of its speed.
 _FEW, _SHORT = 4096, 1 << 26
 
 
 def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
-    """The strings as an array of string or large_string, where that saves the import of pandas.
+    """Return the strings as an array of string or large_string without the import of pandas.
 
-    None where they are many, or where it is imported.
+    Return None if there are many strings, or if pandas is already imported.
     """
     if "pandas" in sys.modules or len(values) > _FEW or sum(map(len, values)) > _SHORT:
         return None
@@ -57,8 +60,10 @@ def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
 
 
 def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """(bytes uint8[m], offsets int64[k + 1]) of strings; a slice keeps its own offsets, which are no copy where they
-    are of 64 bits."""
+    """Return (bytes uint8[m], offsets int64[k + 1]) of strings.
+
+    A slice keeps its own offsets. Offsets of 64 bits are not copied.
+    """
     _, offset_buffer, data = array.buffers()
     if len(array) == 0 or offset_buffer is None:
         return _NO_BYTES, np.zeros(len(array) + 1, dtype=np.int64)
@@ -69,19 +74,19 @@ def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[
 
 
 def items(buffer: Any, dtype: Any, count: int) -> npt.NDArray[Any]:
-    """The first ``count`` values in a buffer, which may be longer: a damaged file's by a part of one."""
+    """Return the first ``count`` values in a buffer. In a damaged file, the buffer may end inside a value."""
     return np.frombuffer(buffer, dtype, count)
 
 
 def primitive(values: npt.NDArray[Any]) -> pa.Array:
-    """A one-dimensional array without nulls; shares the memory of ``values``."""
+    """Return a one-dimensional array without nulls, which shares the memory of ``values``."""
     return pa.Array.from_buffers(
         _type_of(values.dtype), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]
     )
 
 
 def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array:
-    """The same with nulls, as ``pa.array(values, mask=missing)``, which imports pandas."""
+    """Return an array with nulls, like ``pa.array(values, mask=missing)``, which would import pandas."""
     if not missing.any():
         return primitive(values)
     valid = np.packbits(~missing, bitorder="little")
@@ -89,27 +94,27 @@ def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array
     return pa.Array.from_buffers(_type_of(values.dtype), len(values), buffers)
 
 
-#: Asking Arrow takes a microsecond, ten times a call.
+#: Asking Arrow takes a microsecond, and a call asks ten times.
 _type_of = functools.cache(pa.from_numpy_dtype)
 
 
 def strings(text: npt.NDArray[Any], offsets: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> Any:
-    """An array of string or large_string, by their type, over flat bytes and offsets; shares their memory."""
+    """Return an array of string or large_string, by the type of ``offsets``. It shares the memory of both."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
     kind = pa.large_string() if offsets.dtype == np.int64 else pa.string()
     return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
 
 
 def vectors(values: npt.NDArray[np.float32]) -> pa.FixedSizeListArray:
-    """Rows of float32[n, d] as a fixed_size_list<float>[d] array; shares the memory of ``values``."""
+    """Return rows of float32[n, d] as a fixed_size_list<float>[d] array, which shares the memory of ``values``."""
     return pa.FixedSizeListArray.from_arrays(primitive(values.reshape(-1)), values.shape[1])
 
 
 def python_values(array: pa.Array) -> list[Any]:
-    """What ``array.to_pylist()`` is, by way of NumPy: at once where that makes an object of Arrow's for each value.
+    """Return the result of ``array.to_pylist()`` by way of NumPy, without an Arrow object for each value.
 
-    A list of float vectors takes an eighth of the time, a dictionary's strings a twentieth; what NumPy would change
-    (numbers beside nulls, times) goes Arrow's way.
+    A list of float vectors takes an eighth of the time, and a dictionary's strings take a twentieth. Values that NumPy
+    would change, such as numbers next to nulls and times, are converted by Arrow.
     """
     kind = array.type
     if (pa.types.is_dictionary(kind) and _is_string(kind.value_type)) or _is_string(kind):

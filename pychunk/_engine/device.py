@@ -1,7 +1,6 @@
-"""The border to the GPU module: which device runs, arrays on it, and the kernels with their shapes checked.
+"""The interface to the GPU module: the choice of a device, arrays on it, and kernels with checked shapes.
 
-No other module imports ``pychunk._cuda``. What its functions compute, :mod:`pychunk._engine.native` computes on the
-CPU.
+No other module imports ``pychunk._cuda``. :mod:`pychunk._engine.native` computes the same on the CPU.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ try:
 
     _missing = ""
 except ImportError as error:
-    _cuda = None  # type: ignore[assignment]  # a build without it; every use comes after open_device()
+    _cuda = None  # type: ignore[assignment]  # in a build without it; every use comes after open_device()
     _missing = (
         "this build has no GPU module: with nvcc on PATH, in a checkout: pip install . -C cmake.define.PYCHUNK_CUDA=ON"
         if "_cuda" in str(error)
         else f"the GPU module cannot be loaded ({error})"
     )
 
-#: What Python calls memory that a device has not got.
+#: The exception for a device that is out of memory.
 OutOfDeviceMemory: type[MemoryError] = getattr(_cuda, "OutOfDeviceMemory", MemoryError)
 
 
 @dataclass(frozen=True)
 class Device:
-    """A CUDA device and the stream that work on it goes to; stream 0 is the default one."""
+    """A CUDA device and the stream for the work on it. Stream 0 is the default one."""
 
     number: int = 0
     stream: int = 0
@@ -51,32 +50,32 @@ class Device:
 
 @functools.cache
 def facts() -> dict[str, Any]:
-    """Devices, driver and runtime as :func:`pychunk.backend` reports them; ``why`` is empty where CUDA runs."""
+    """Return the devices, driver and runtime that :func:`pychunk.backend` reports. ``why`` is empty if CUDA works."""
     if _cuda is None:
         return {"devices": [], "driver": None, "runtime": None, "why": _missing}
     found = _cuda.devices()
     why = f"no GPU can be used: {found['error']}" if found["error"] else ""
     if found["error"] and not found["driver"]:
-        why = "no GPU can be used: there is no NVIDIA driver"  # which the runtime calls one that is too old
+        why = "no GPU can be used: there is no NVIDIA driver"  # the runtime says that the driver is too old
     version = {key: _version(found[key]) for key in ("driver", "runtime")}
     return {"devices": [each["name"] for each in found["devices"]], **version, "why": why}
 
 
 def _version(number: int) -> str | None:
-    """13000 is CUDA 13.0; 0 is no driver."""
+    """Return the name of a version: 13000 is CUDA 13.0, and 0 means that there is no driver."""
     return f"{number // 1000}.{number % 1000 // 10}" if number else None
 
 
 def emulated() -> bool:
-    """Whether "device" memory is host memory and kernels run on the CPU, as the tests build it."""
+    """Return whether "device" memory is host memory and kernels run on the CPU, as in the build for the tests."""
     return _cuda is not None and _cuda.emulated
 
 
 def open_device(name: str = "cuda") -> Device:
-    """The device that ``"cuda"`` or ``"cuda:1"`` names.
+    """Return the device that ``"cuda"`` or ``"cuda:1"`` names.
 
     Raises:
-        ValueError: there is none, and why; or no device of that number.
+        ValueError: If there is no GPU, with the reason, or no device with that number.
     """
     kind, _, number = name.partition(":")
     if kind != "cuda" or (number and not number.isdigit()):
@@ -90,18 +89,18 @@ def open_device(name: str = "cuda") -> Device:
 
 
 def view(values: Any, device: Device) -> Array:
-    """Another library's array, without a copy; work in ``device.stream`` waits for what made it.
+    """Return another library's array without a copy. Work in ``device.stream`` waits for the work that fills it.
 
     Raises:
-        ValueError: not contiguous, on another device, or of a type that kernels do not take.
-        TypeError: not an array on a GPU.
+        ValueError: If the array is not contiguous, is on another device, or has a type that kernels do not take.
+        TypeError: If it is not an array on a GPU.
     """
     if isinstance(values, _cuda.Array):
         return values
     interface = getattr(values, "__cuda_array_interface__", None)
     if interface is None:
         if not hasattr(values, "__dlpack__"):
-            raise TypeError(f"an array on the GPU must speak DLPack; got {type(values).__name__}")
+            raise TypeError(f"an array on the GPU must support DLPack; got {type(values).__name__}")
         kind = int(values.__dlpack_device__()[0])
         if kind == 2:
             return _cuda.from_dlpack(values.__dlpack__(stream=device.stream or 1))
@@ -121,32 +120,35 @@ def empty(shape: tuple[int, ...], dtype: Any, device: Device) -> Array:
 
 
 def foreign(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device: Device) -> Array:
-    """Memory at an address of the device, which ``owner`` keeps alive."""
+    """Return an array over memory at an address of the device, which ``owner`` keeps alive."""
     return _cuda.foreign(owner, pointer, list(shape), np.dtype(dtype).str, device.number)
 
 
 def part(array: Array, begin: int, shape: tuple[int, ...], device: Device) -> Array:
-    """Entries of an array from ``begin`` on, counted flat, in a shape of their own; a view."""
+    """Return a view of an array's entries from ``begin`` on, counted flat, in a shape of their own."""
     return foreign(array, array.pointer + begin * array.dtype.itemsize, shape, array.dtype, device)
 
 
 def order(earlier: Device, later: Device) -> None:
-    """What is put into ``later``'s stream from now on waits for what is in ``earlier``'s now."""
+    """Make all later work in ``later``'s stream wait for the work that is in ``earlier``'s stream now."""
     _cuda.order(earlier.stream, later.stream, earlier.number)
 
 
 def synchronize(device: Device) -> None:
-    """Waits for all that is in the device's stream."""
+    """Wait for all work in the device's stream."""
     _cuda.synchronize(device.stream, device.number)
 
 
 def to_device(values: npt.NDArray[Any], device: Device) -> Array:
-    """A copy on the device; of pinned memory it is made while the caller goes on, and the memory must stay as it is."""
+    """Return a copy on the device.
+
+    From pinned memory, the copy is made while the caller goes on, and the memory must not change until it is done.
+    """
     return _cuda.to_device(np.ascontiguousarray(values), device.number, device.stream)
 
 
 def to_host(array: Array, device: Device, out: npt.NDArray[Any] | None = None, *, wait: bool = True) -> Any:
-    """A copy in host memory; with ``wait=False`` it is there once the stream has come so far."""
+    """Return a copy in host memory. With ``wait=False`` it is complete only once the stream has reached it."""
     if out is None:
         out = np.empty(array.shape, array.dtype)
     _cuda.copy_to_host(array, out, device.stream, wait)
@@ -154,7 +156,7 @@ def to_host(array: Array, device: Device, out: npt.NDArray[Any] | None = None, *
 
 
 def pinned(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Host memory that a device reads and writes by itself: copies from it need no thread."""
+    """Return pinned host memory, which a device reads and writes by itself. Copies from it need no thread."""
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64))
     flat: npt.NDArray[Any] = _cuda.pinned(size * kind.itemsize).view(kind)
@@ -162,32 +164,36 @@ def pinned(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 
 
 def new_stream(device: Device) -> Any:
-    """A stream of its own; its ``pointer`` is what :meth:`Device.with_stream` takes."""
+    """Return a new stream. Pass its ``pointer`` to :meth:`Device.with_stream`."""
     return _cuda.Stream(device.number)
 
 
 def trim(device: Device) -> int:
-    """Gives back the device memory kept for later calls; returns its bytes."""
+    """Release the device memory that is kept for later calls, and return the number of bytes."""
     return _cuda.trim(device.number)
 
 
 def pool(
     states: Array, tokens: Array, out: Array, device: Device, *, chosen: Array | None = None, pooling: str, unit: bool
 ) -> None:
-    """One vector for each row of ``states``, float16 or float32 [rows, width, dim], to ``out[chosen]``, [n, dim].
+    """Pool each row of ``states``, float16 or float32 [rows, width, dim], into a vector in ``out[chosen]``, [n, dim].
 
-    ``tokens`` int32[rows] count with ``pooling="mean"``; ``cls`` takes the first state. As ``_native.pool``.
+    With ``pooling="mean"``, ``tokens``, int32[rows], are the lengths. ``cls`` takes the first state. See
+    :func:`.native.pool`.
     """
     _cuda.pool(states, tokens, chosen, out, mean=pooling == "mean", unit=unit, stream=device.stream)
 
 
 def embedding_bags(table: Array, ids: Array, offsets: Array, out: Array, device: Device) -> None:
-    """Unit vectors [n, dim] of n runs of token ids: sums of rows of the int8 table, exact, then scaled."""
+    """Compute the unit vectors, [n, dim], of n runs of token ids.
+
+    Rows of the int8 table are added exactly, then scaled.
+    """
     _cuda.embedding_bags(table, ids, offsets, out, stream=device.stream)
 
 
 def adjacent_cosines(vectors: Array, device: Device) -> Array:
-    """Cosines float32[n - 1] of each row and the next, whatever documents they are of."""
+    """Return the cosine of each row and the next, float32[n - 1], also across the boundaries of documents."""
     out = empty((max(0, len(vectors) - 1),), np.float32, device)
     _cuda.adjacent_cosines(vectors, out, stream=device.stream)
     return out
@@ -195,15 +201,15 @@ def adjacent_cosines(vectors: Array, device: Device) -> Array:
 
 @dataclass(frozen=True)
 class PicResult:
-    """What PIC finds, on the device: one entry a sentence, but ``cut_counts`` one a document."""
+    """The result of PIC on the device: one entry per sentence, but ``cut_counts`` has one per document."""
 
     scores: Array
     adjacent: Array
     labels: Array
-    #: Document d's are the first ``cut_counts[d]`` from ``offsets[d]`` on.
+    #: The cuts of document d are the first ``cut_counts[d]`` entries from ``offsets[d]`` on.
     cuts: Array
     cut_counts: Array
-    #: 1 for the sentences of an extractive summary, and for those that lacked at most ``margin`` to be; else 0.
+    #: 1 for sentences of an extractive summary and those that missed it by at most ``margin``, else 0.
     close: Array
 
 
@@ -223,15 +229,21 @@ def pic(
     unit: bool = True,
     bag: tuple[Array, Array, Array] | None = None,
 ) -> PicResult:
-    """PIC of a ragged batch in one launch.
+    """Run PIC on a ragged batch in one launch.
 
     Args:
-        vectors: unit vectors float32[n, dim]; with ``states`` or ``bag`` memory for them, which is filled.
-        offsets: int64[k + 1] in host memory: document d has the rows from ``offsets[d]`` to ``offsets[d + 1]``.
-        summary: ``extractive``, ``mean``, ``lead`` (``lead``: sentences of each first paragraph) or ``given``
-            (``given``: float32[k, dim]).
-        margin: how close a sentence must come to being chosen for ``close``.
-        states: (address uint64[n] of each sentence's first hidden state, its tokens int32[n]).
+        vectors: Unit vectors float32[n, dim]. With ``states`` or ``bag``, memory for the vectors, which is filled.
+        offsets: int64[k + 1] in host memory; document d has the rows ``offsets[d]`` up to ``offsets[d + 1]``.
+        device: The device and stream.
+        summary: ``extractive``, ``mean``, ``lead`` or ``given``.
+        given: float32[k, dim], the summaries, for ``given``.
+        lead: The number of sentences in each first paragraph, for ``lead``.
+        k: The threshold, in standard deviations above the mean.
+        margin: For ``close``, how little a sentence may have missed the summary by.
+        states: (address of each sentence's first hidden state, uint64[n]; its tokens, int32[n]).
+        half: Whether the hidden states are float16.
+        pooling: ``mean`` or ``cls``, for hidden states.
+        unit: Whether vectors of hidden states are scaled to unit length.
         bag: (table int8[v, dim], ids int32[t], their offsets int64[n + 1]).
     """
     rows, documents = vectors.shape[0], len(offsets) - 1

@@ -1,4 +1,4 @@
-"""Which engine runs: the native core, or the NumPy reference where PYCHUNK_BACKEND asks for it."""
+"""The choice of the engine: the native core, or the NumPy reference if PYCHUNK_BACKEND asks for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """The functions of the native core and of the reference; see :mod:`pychunk._engine.native` for each."""
+    """The functions of the native core and of the reference. :mod:`pychunk._engine.native` describes each."""
 
     def segment(self, request: Request) -> dict[str, Any]: ...
     def cuts(self, request: Request, *, held: bool = False) -> Cuts: ...
@@ -107,7 +107,11 @@ class Engine(Protocol):
 
 
 def backend_name() -> str:
-    """``native``, or what the environment variable PYCHUNK_BACKEND names; ValueError where nothing is called so."""
+    """Return ``native``, or the backend that the environment variable PYCHUNK_BACKEND names.
+
+    Raises:
+        ValueError: If there is no such backend.
+    """
     wish = os.environ.get("PYCHUNK_BACKEND", "native")
     if wish not in ("native", "reference"):
         raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
@@ -115,7 +119,7 @@ def backend_name() -> str:
 
 
 def engine(name: str | None = None) -> Engine:
-    """The engine of a name; default: the one that the environment asks for."""
+    """Return the engine with this name, by default the one that the environment selects."""
     if (name or backend_name()) == "native":
         native: Engine = _native
         return native
@@ -126,9 +130,9 @@ def engine(name: str | None = None) -> Engine:
 
 
 def walk_tree(root: Any, *, images: bool, targets: bool) -> HtmlDocument:
-    """Return what the elements below an element of lexbor's tree show, by the reference.
+    """Return the text, blocks and elements below an element of lexbor's tree, by the reference.
 
-    It also reads the pages that the native core does not, which takes them as lexbor would write them.
+    It also reads pages that the native core rejects because they are not written as lexbor writes its tree.
     """
     from .reference.parsing.html_walk import walk
 
@@ -136,10 +140,10 @@ def walk_tree(root: Any, *, images: bool, targets: bool) -> HtmlDocument:
 
 
 def backend() -> dict[str, Any]:
-    """What runs: version, backend, instruction set and those this CPU could run, threads, CUDA.
+    """Return what runs: version, backend, instruction set, instruction sets that this CPU supports, threads, CUDA.
 
-    ``cuda`` is a dictionary: the names of the ``devices``, the versions of ``driver`` and ``runtime``, and ``why`` CUDA
-    is off, empty where it runs.
+    ``cuda`` is a dictionary with the names of the ``devices`` and the versions of ``driver`` and ``runtime``. Its entry
+    ``why`` says why CUDA cannot be used, and is empty if it can.
 
     Example:
         >>> sorted(backend())

@@ -1,6 +1,6 @@
-"""The border to the extension: checks what goes in, makes it contiguous, calls, names what comes out.
+"""The interface to the extension: it checks arguments, makes arrays contiguous, calls, and names the results.
 
-No other module imports ``pychunk._core``. ``pychunk._engine.reference`` offers the same functions, slow and obvious.
+No other module imports ``pychunk._core``. ``pychunk._engine.reference`` has the same functions, slow and obvious.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .data.tokens import Tokens
 
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
     raise ImportError(
-        "pychunk does not support free-threaded Python, which runs here without its lock; use the ordinary build of "
-        f"Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
+        "pychunk does not support free-threaded Python, and this Python runs without its lock; use the ordinary build "
+        f"of Python {sys.version_info.major}.{sys.version_info.minor} (not the one whose name ends in t)"
     )
 
-# pybind11 takes the lock of the main interpreter: in another one loading the extension would wait for ever.
+# pybind11 takes the lock of the main interpreter. In a sub-interpreter, loading the extension would wait for ever.
 _interpreter, _main_interpreter = (
     ctypes.PYFUNCTYPE(ctypes.c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi))() for name in ("Get", "Main")
 )
 if _interpreter != _main_interpreter:
     raise ImportError(
-        "pychunk runs in Python's main interpreter alone; imported in a sub-interpreter: import it in the main one "
-        "(under mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a process of its own"
+        "pychunk runs only in Python's main interpreter, but was imported in a sub-interpreter; import it in the main "
+        "one (under mod_wsgi: WSGIApplicationGroup %{GLOBAL}), or in a separate process"
     )
 
 if importlib.util.find_spec("pychunk._core") is None:
@@ -47,8 +47,8 @@ except ImportError as error:
     if "PYCHUNK_ISA" in str(error):
         raise ImportError(str(error)) from None
     raise ImportError(
-        f"pychunk's extension cannot be loaded ({error}). In a checkout Python takes the source folder for the "
-        "package: build it there with `pip install .`, or run Python elsewhere"
+        f"pychunk's extension cannot be loaded ({error}). In a checkout, Python takes the source folder for the "
+        "installed package: build the extension there with `pip install .`, or run Python in another folder"
     ) from error
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ version: str = _core.__version__
 hash128 = _core.hash128
 read_json_lines = _core.read_json_lines
 json_keys = _core.json_keys
-#: What a JSON value may be, as ``read_json_lines`` numbers it; the last is a string with half a surrogate pair.
+#: The types of a JSON value, numbered as in ``read_json_lines``. The last one is a string with half a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
 unicode_tables = _core.unicode_tables
 word_lists = _core.word_lists
@@ -142,7 +142,10 @@ _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDi
 
 
 def _tokenizer(encoder: TokenTable) -> _core.WordPiece:
-    """The native tokenizer of an encoder, built once: 30,522 tokens take some 10 ms; or what calls a foreign one."""
+    """Return the native tokenizer of an encoder, or an object that calls a foreign tokenizer.
+
+    A native tokenizer is built once, as 30,522 tokens take some 10 ms.
+    """
     found = _tokenizers.get(encoder)
     if found is None:
         if _is_foreign(encoder):
@@ -160,9 +163,9 @@ def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _arguments(request: Request) -> _core.Arguments:
-    """What the core reads attribute by attribute, and the native objects that stand for Python's models."""
+    """Return the arguments that the core reads by attribute, with native objects in place of Python's models."""
     tokenizer = request.tokenizer
-    # A foreign tokenizer is called under the GIL, and uses the cores itself.
+    # A foreign tokenizer is called under the GIL, and uses several cores itself.
     foreign = _is_foreign(tokenizer)
     return _core.Arguments(
         request.with_(threads=1) if foreign else request,
@@ -195,7 +198,7 @@ def _topic_head(head: TopicHead) -> _core.TopicHead:
     return found
 
 
-#: A vocabulary of so many single ideographs knows Chinese or Japanese by them; BERT's English one has 488.
+#: A vocabulary with at least this many single ideographs was made for Chinese or Japanese. BERT's English one has 488.
 _KNOWN_IDEOGRAPHS = 2000
 _fallbacks: weakref.WeakKeyDictionary[Any, npt.NDArray[np.uint8]] = weakref.WeakKeyDictionary()
 
@@ -205,11 +208,11 @@ def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
 
 
 def fallback_tokens(encoder: TokenTable) -> npt.NDArray[np.uint8]:
-    """Return uint8[t]: 1 for each token that says little of a text, [UNK] and single letters."""
+    """Return uint8[t]: 1 for each token that tells little about a text, which are [UNK] and single letters."""
     found = _fallbacks.get(encoder)
     if found is None:
         unknown = encoder.tokenizer_options.get("unknown", "[UNK]")
-        lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have others
+        lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have other lengths
         flags = [len(token) in lengths and _says_little(token, unknown) for token in encoder.vocabulary]
         ideographs = [
             at for at, flag in enumerate(flags) if flag and "\u4e00" <= encoder.vocabulary[at][-1] <= "\u9fff"
@@ -227,21 +230,21 @@ def _says_little(token: str, unknown: str) -> bool:
 
 
 def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
-    """The share of a text's tokens that say little of it; 0 of no tokens."""
+    """Return the share of a text's tokens that tell little about it, or 0 for a text without tokens."""
     ids = encoder.tokens_of(text, np.array([0, len(text)], np.int64)).ids
     return float(fallback_tokens(encoder)[ids].mean()) if len(ids) else 0.0
 
 
 def segment(request: Request) -> dict[str, Any]:
-    """Columns of the chunk table of a batch, by name; ``text`` and ``chunk_id`` are flat bytes."""
+    """Return the columns of a batch's chunk table by name. ``text`` and ``chunk_id`` are flat bytes."""
     columns: dict[str, Any] = _core.segment(_arguments(request))
     return columns
 
 
 def cuts(request: Request, *, held: bool = False) -> Cuts:
-    """What the request's method decides, before chunks are fitted to the budget.
+    """Return the cuts of the request's method, before chunks are fitted to the budget.
 
-    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    With ``held``, scores of pairs are those that the method compares with its threshold, computed over its window.
     """
     found = _core.cuts(_arguments(request), held)
     score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
@@ -249,36 +252,39 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
 
 
 def method_traits() -> dict[str, Traits]:
-    """What the native methods say of themselves, by name."""
+    """Return the traits of the native methods by name."""
     return {name: Traits(*facts) for name, facts in _core.method_traits().items()}
 
 
 def work() -> tuple[int, int]:
-    """Bytes that were split into sentences and that were tokenised since pychunk was loaded, the reference's not."""
+    """Return the bytes that the core has split into sentences, and those that it has tokenized, since its import.
+
+    Work of the reference does not count.
+    """
     return _core.work()
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
+    """Return (sum, count) of the scores between neighbours of a batch. The sum is in units of 2**-32."""
     return _core.adjacent_sums(_arguments(request))
 
 
 def thresholds(plan: Plan, scores: Ragged, *, threads: int) -> npt.NDArray[np.float64]:
-    """What each document's scores are held against, float64[k]: cosines to the summary (pic) or adjacent ones.
+    """Return the threshold of each document, float64[k], for cosines to the summary (pic) or of neighbours.
 
-    NaN for a document without scores, and for thresholds that are not for scores (gradient).
+    It is NaN for a document without scores, and for the threshold ``gradient``, which is not a score.
     """
     return _core.thresholds(plan, _contiguous(scores.values, np.float32), scores.offsets, threads)
 
 
 def split(request: Request) -> tuple[Ragged, Ragged]:
-    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
+    """Return the first byte of each sentence in its document, and the sentences' flags. Given pages are respected."""
     starts, offsets, flags = _core.split_sentences(_arguments(request))
     return Ragged(starts, offsets), Ragged(flags, offsets)
 
 
 def headings(request: Request) -> Headings:
-    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    """Return the sections of a request's documents and their headings. The plan's method must cut by headings."""
     return Headings(*_core.headings(_arguments(request)))
 
 
@@ -290,9 +296,10 @@ def span_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """Of each level, given as (first, last) of its runs of sentences, their weighted sums, of unit length.
+    """Return for each level the weighted sums of its runs of sentences, scaled to unit length.
 
-    Added in order, as a chunk's vector is; where all weights of a run are 0, sentences count alike.
+    Each level is given as (first, last) of its runs. Vectors are added in order, as for a chunk's vector. If all
+    weights of a run are 0, its sentences have equal weights.
     """
     rows, own = _contiguous(vectors, np.float32), _contiguous(weights, np.int64)
     return _core.span_vectors(rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -307,7 +314,10 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return those of :func:`span_vectors` by a compression encoder: ``parts`` as in csrc/vectors/compressor.h."""
+    """Return the vectors of :func:`span_vectors` as a compression encoder computes them.
+
+    ``parts`` are the arrays in csrc/vectors/compressor.h.
+    """
     rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
     model = [_contiguous(part, np.float32) for part in parts]
     return _core.compressed_vectors(model, rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -322,7 +332,10 @@ def agglomerate(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.int64]]:
-    """First sentences of the nodes of each level above ``first`` of trees that join neighbours by their cosine."""
+    """Return the levels above ``first`` of trees that join neighbours by their cosine.
+
+    Each level is given as the first sentences of its nodes.
+    """
     own, documents, nodes = (_contiguous(values, np.int64) for values in (weights, doc_offsets, first))
     return _core.agglomerate(_contiguous(vectors, np.float32), own, documents, nodes, branching, threads)
 
@@ -335,9 +348,10 @@ def most_central(
     *,
     threads: int,
 ) -> npt.NDArray[np.int64]:
-    """int64[n]: of each chunk the most central sentence of chunks [since, until) but itself; -1 where there is none.
+    """Return for each chunk, int64[n], the most central sentence of the chunks [since, until) except itself.
 
-    ``first`` int64[n + 1] says which rows of ``vectors`` are whose; csrc/vectors/extractive_summary.h what central is.
+    It is -1 if there is none. ``first``, int64[n + 1], holds each chunk's first row of ``vectors``.
+    csrc/vectors/extractive_summary.h defines which sentence is central.
     """
     own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
     return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)
@@ -346,33 +360,38 @@ def most_central(
 def token_windows(
     tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
 ) -> list[npt.NDArray[np.int64]]:
-    """First sentences of runs of at most so many tokens, each size's made of those of the size before."""
+    """Return the first sentences of runs of up to ``sizes`` tokens. Each size's runs consist of the size before's."""
     return _core.token_windows(_contiguous(tokens, np.int64), _contiguous(doc_offsets, np.int64), sizes)
 
 
 def split_texts(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: str | bool = "auto", threads: int
 ) -> tuple[Ragged, Ragged]:
-    """As :func:`split`, of texts alone: valid UTF-8 and nothing given."""
+    """Return the sentences of texts as :func:`split` does. The texts must be valid UTF-8; nothing else is given."""
     return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
 
 
 def heading_texts(sources: list[str], document: str) -> list[str]:
-    """Return the texts of headings of a document in Markdown, whose links' labels it defines."""
+    """Return the texts of headings of a Markdown document, which defines the labels of their links."""
     return _core.heading_texts(sources, document)
 
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:
-    """The blocks of documents in Markdown, valid UTF-8, in characters of each."""
+    """Return the blocks of documents in Markdown, in characters of each document. The texts must be valid UTF-8."""
     found = _core.markdown_blocks(text, offsets, threads)
     return Blocks(*found, markup=np.ones(len(found[1]), np.bool_))
 
 
 def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: bool = False) -> tuple[Any, ...] | None:
-    """Return the text of a page, from lexbor's tree as it writes it: the fields of ``html_walk.Walked``.
+    """Return the text, blocks and elements of a page: the fields of :class:`.data.html_document.HtmlDocument`.
 
-    Of ``words`` values and offsets; None if the page, valid UTF-8, is not written as lexbor would. With ``images``
-    those that stand alone and say something are blocks, with ``targets`` links are those of Markdown.
+    The page must be valid UTF-8, written as lexbor writes its tree; otherwise the function returns None. ``words`` is
+    returned as values and offsets.
+
+    Args:
+        page: uint8, the page.
+        images: Whether images that are alone in their paragraph and have a description become blocks.
+        targets: Whether links are written as in Markdown, with their targets.
     """
     return _core.walk_html(page, images, targets)
 
@@ -380,37 +399,45 @@ def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: boo
 def block_words(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, *, first: int, last: int
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Words of b texts in lower case, valid UTF-8: (words, stop words, words hashed, ends of a sentence, hashes).
+    """Return the words of b texts: (words, stop words, words hashed, ends of a sentence, hashes).
 
-    The first four have length b. Of more than ``first + last`` words the first and last ones are hashed, without
-    ``marks``; ``stop_words`` stand on lines.
+    The first four arrays have length b. If a text has more than ``first + last`` words, only the first and the last
+    ones are hashed. ``marks`` are removed from words before they are hashed.
+
+    Args:
+        text: Valid UTF-8 in lower case.
+        offsets: int64[b + 1].
+        stop_words: Stop words, one per line.
+        marks: Characters that are no part of a word.
+        first: The number of words that are hashed from the start of a text.
+        last: The number of words that are hashed from its end.
     """
     return _core.block_words(text, offsets, stop_words, marks, first, last)
 
 
 def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
-    """Where each of the keys, which begin with a quote, begins in a page."""
+    """Return the positions of each key in a page. Keys begin with a quotation mark."""
     return _core.find_keys(page, keys)
 
 
 def html_work(
     page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int, names: int
 ) -> tuple[int, int, bool]:
-    """Return (nodes of a page, steps, whether a parser's work passes a limit); see csrc/parsing/html/html_work.h."""
+    """Return (nodes of a page, steps, whether a parser's work exceeds a limit); see csrc/parsing/html/html_work.h."""
     return _core.html_work(page, open, formatting, options, attributes, names)
 
 
 def noise_columns(
     text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Features of the b blocks of a page (``NoiseFeatures``): (dense, near, path, above, like, copy).
+    """Return the features of the b blocks of a page (``NoiseFeatures``): (dense, near, path, above, like, copy).
 
     Args:
-        text: UTF-8.
-        blocks: in characters of it.
-        kinds: of blocks that have a column.
-        facts: arrays by their names in ``csrc/parsing/noise_features.h``.
-        words: what ``block_words`` gives, and the hashes of the title's words, rising.
+        text: UTF-8 of the page's text.
+        blocks: The blocks, in characters of the text.
+        kinds: The number of kinds of block that have a column.
+        facts: Arrays by their names in ``csrc/parsing/noise_features.h``.
+        words: The result of ``block_words``, followed by the hashes of the title's words, increasing.
     """
     given = {name: np.ascontiguousarray(values) for name, values in facts.items()}
     start, end = np.ascontiguousarray(blocks.start), np.ascontiguousarray(blocks.end)
@@ -423,19 +450,19 @@ _WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
 
 
 def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """int64[b]: ``why`` (``named``) with the reasons that names of the elements around each block give.
+    """Return ``why`` (of ``named``), int64[b], with reasons added from the names of the elements around each block.
 
-    ``page``, ``named``: arrays by their names in ``csrc/parsing/noise_names.h``.
+    ``page`` and ``named`` hold arrays by their names in ``csrc/parsing/noise_names.h``.
     """
     return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
 
 
 def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArray[np.int64]:
-    """int64[b, nets]: what each network says of each of the b blocks of a page, in multiples of 2^-18.
+    """Return int64[b, nets], the output of each network for each of the b blocks of a page, in multiples of 2^-18.
 
     Args:
-        page: arrays by their names in ``csrc/parsing/noise_net.h``.
-        model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` there; of each layer (weights int16[outputs,
+        page: Arrays by their names in ``csrc/parsing/noise_net.h``.
+        model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` as there. Each layer is (weights int16[outputs,
             inputs], bias int32[outputs]), in multiples of 1 / 1024.
     """
     given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
@@ -451,10 +478,10 @@ def bytes_of_characters(
     first_row: int,
     threads: int,
 ) -> Ragged:
-    """Positions in characters of each document, rising, as bytes of it.
+    """Convert positions in characters of each document, which must increase, to positions in bytes.
 
     Raises:
-        ValueError: naming ``what`` and the document, a position that does not rise or is beyond the text.
+        ValueError: If a position does not increase or is beyond the text. The message names ``what`` and the document.
     """
     found = _core.bytes_of_characters(text, offsets, *characters, what, first_row, threads)
     return characters.like(found)
@@ -466,7 +493,7 @@ def pair_rows(
     second: npt.NDArray[np.int64] | None,
     template: Template,
 ) -> _core.ModelRows:
-    """What a transformer reads: sentences ``first[i]``, each followed by sentence ``second[i]`` where there is one."""
+    """Return the input rows of a transformer: sentences ``first[i]``, each followed by ``second[i]`` if given."""
     prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
     around = (prefix, middle, suffix, template.pad, template.max_length)
     return _core.ModelRows(tokens.ids, tokens.offsets, first, second, *around)
@@ -475,9 +502,10 @@ def pair_rows(
 def plan_batches(
     lengths: npt.NDArray[np.int64], *, budget: int, least: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(order int64[n], borders int64[b + 1]): row numbers batch by batch, the longest of a batch first.
+    """Plan batches and return (order int64[n], offsets int64[b + 1]) of row numbers, the longest of a batch first.
 
-    A batch holds rows of one length, up to ``budget`` tokens; one of fewer than ``least`` takes shorter rows, too.
+    A batch holds rows of one length, up to ``budget`` tokens. A batch of fewer than ``least`` rows also takes shorter
+    rows.
     """
     return _core.plan_batches(lengths, budget, least)
 
@@ -491,9 +519,9 @@ def pool(
     pooling: str,
     unit: bool,
 ) -> None:
-    """Writes one vector for each row of ``states``, float32 or float16 [rows, length, dim], to ``out[chosen]``.
+    """Pool each row of ``states``, float32 or float16 [rows, length, dim], into a vector in ``out[chosen]``.
 
-    ``pooling`` is ``mean``, over the first ``lengths[chosen]`` tokens, or ``cls``, the first one.
+    ``pooling`` is ``mean``, over the first ``lengths[chosen]`` tokens, or ``cls``, which takes the first token.
     """
     if states.dtype == np.float16:
         _core.pool_half(_contiguous(states, np.float16).view(np.uint16), chosen, lengths, pooling, unit, out)
@@ -504,7 +532,10 @@ def pool(
 def class_probability(
     logits: npt.NDArray[Any], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None:
-    """Softmax of each row of ``logits``, float32 or float16 [rows, classes], at one class, to ``out[chosen]``."""
+    """Write the softmax of each row of ``logits`` at one class to ``out[chosen]``.
+
+    ``logits`` is float32 or float16 [rows, classes].
+    """
     if logits.dtype == np.float16:
         _core.class_probability_half(_contiguous(logits, np.float16).view(np.uint16), chosen, wanted, out)
     else:
@@ -512,9 +543,10 @@ def class_probability(
 
 
 def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.int64] | None = None) -> _core.Scan:
-    """Exact search over the rows of arrays of one type; ``offsets``: each chunk's rows.
+    """Prepare an exact search over the rows of arrays of one type. ``offsets`` gives the rows of each chunk.
 
-    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]: whole numbers and their scale, the bytes of a float32.
+    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]: integers followed by their scale, the bytes of a
+    float32.
     """
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.int8)}:
@@ -526,7 +558,7 @@ def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.i
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
 
 
-#: Bytes for which another thread is started: it hashes them in less than a millisecond.
+#: The number of bytes per thread. One thread hashes them in less than a millisecond.
 _HASHED = 1 << 22
 
 
@@ -536,14 +568,18 @@ def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint3
 
 
 def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
-    """Rows of bytes int8[n, d + 4]: whole numbers from -127 to 127 and, behind them, what they are times, a float32."""
+    """Quantize vectors to rows of bytes, int8[n, d + 4].
+
+    A row holds integers from -127 to 127, followed by their scale as a float32.
+    """
     return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
 
 
 def encode_rows(rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-    """Codes uint8[groups of 32, pieces, 16] of stored rows, as :func:`scan` takes them, by centroids [pieces, 16, n].
+    """Return codes uint8[groups of 32, pieces, 16] of stored rows, by centroids [pieces, 16, n].
 
-    Pieces go up to a multiple of four. ``pychunk._engine.reference.search.codes`` says the same in NumPy.
+    The rows have the formats of :func:`scan`. The number of pieces is rounded up to a multiple of four.
+    ``pychunk._engine.reference.search.codes`` computes the same in NumPy.
     """
     dim = rows.shape[1] - (4 if rows.dtype == np.int8 else 0)
     own = _contiguous(rows, rows.dtype)
@@ -561,9 +597,10 @@ def best_by_codes(
     *,
     threads: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Rows int64[queries, count] that score highest by their codes, best first; -1 where there are fewer.
+    """Return the rows, int64[queries, count], with the highest scores by their codes, best first.
 
-    ``rows`` of each array of codes, numbered on from one to the next; ``threads=None``: the default number.
+    Missing rows are -1. ``rows`` is the number of rows of each array of codes; row numbers continue from one array to
+    the next. ``threads=None`` means the default number.
     """
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
@@ -584,11 +621,18 @@ def scan_top(
     groups: Sequence[int] = (),
     least: npt.NDArray[np.float32] | None = None,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(scores, chunks, rows) of the ``count`` best chunks of each query; ``threads=None``: the default number.
+    """Return (scores, chunks, rows) of the ``count`` best chunks of each query.
 
-    ``weight`` times ``beside`` float32[queries, chunks] is added to the scores of chunks. ``groups``: numbers of
-    ``kept.set_groups`` in which all that is allowed lies. ``least`` float32[queries]: what so many chunks of those that
-    are allowed score at least, -inf where nobody knows.
+    Args:
+        kept: The prepared vectors, from :func:`scan`.
+        queries: float32[queries, dim], or one query.
+        count: The number of chunks per query.
+        allowed: bool per chunk; False excludes it. None allows all.
+        threads: The number of threads; None means the default number.
+        beside: float32[queries, chunks], further scores; ``weight`` times these is added to the scores of chunks.
+        weight: The factor of ``beside``.
+        groups: The numbers of the groups of ``kept.set_groups`` that contain all allowed chunks.
+        least: float32[queries]: a score that at least ``count`` allowed chunks reach, or -inf if unknown.
     """
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
@@ -598,24 +642,27 @@ def scan_top(
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:
-    """Byte offset of the first byte that is not part of valid UTF-8, or -1."""
+    """Return the byte offset of the first byte that is not part of valid UTF-8, or -1."""
     return _core.find_invalid_utf8(text)
 
 
 def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32], int]:
-    """(float32 copy with rows of unit length, first row that is not finite or -1); a zero row stays zero."""
+    """Return a float32 copy with rows of unit length, and the first row that is not finite or -1.
+
+    A row of zeros stays a row of zeros.
+    """
     return _core.normalized_rows(np.ascontiguousarray(vectors, dtype=np.float32))
 
 
 def encode_static(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
 ) -> npt.NDArray[np.float32]:
-    """Unit vectors float32[k, dim] of k texts."""
+    """Return the unit vectors, float32[k, dim], of k texts."""
     return _core.encode_static(text, offsets, _tokenizer(encoder), encoder.table, threads)
 
 
 def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
-    """The same of n sentences tokenised before."""
+    """Return the unit vectors, float32[n, dim], of n sentences that are already tokenized."""
     return _core.embedding_bags(encoder.table, tokens.ids, tokens.offsets, threads)
 
 
@@ -627,14 +674,17 @@ def encode_words(
     byte_spans: bool = False,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """WordPiece ids of consecutive spans of a text: (ids int32[t], token_offsets int64[n + 1], byte spans)."""
+    """Return the WordPiece ids of consecutive spans of a text.
+
+    They are (ids int32[t], token_offsets int64[n + 1], byte spans).
+    """
     return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)[:3]
 
 
 def tokenize(
     encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, threads: int = 1
 ) -> Tokens:
-    """WordPiece ids of consecutive spans of a text, and what budgets count of each."""
+    """Return the WordPiece ids of consecutive spans of a text, and the tokens that budgets count for each."""
     ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
     return Tokens(ids, offsets, counts)
 
@@ -649,5 +699,8 @@ def topic_inputs(
     *,
     threads: int,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-    """What the topic network is told besides vectors: (inputs float32[n, 17], classes of first words int32[n, 2])."""
+    """Return the inputs of the topic network in addition to vectors.
+
+    They are (inputs float32[n, 17], classes of the first words int32[n, 2]).
+    """
     return _core.topic_inputs(text, offsets, *sentences, flags, vectors, words, threads)

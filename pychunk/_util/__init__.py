@@ -1,1 +1,1 @@
-"""What any room needs and none owns: files that appear whole or not at all, locks, bounded stages, progress."""
+"""The utilities that all parts share: files that appear as a whole or not at all, locks, bounded stages, progress."""

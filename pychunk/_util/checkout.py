@@ -1,4 +1,4 @@
-"""Python that is started in a checkout takes its source folder for the package, without what was built of it."""
+"""The import of the package from a checkout's source folder, which does not contain the built extension."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 
 def add_build(package: str) -> None:
-    """Adds to the package's path the folder in ``build/`` where pip built its extension for this Python, if it did.
+    """Add to the package's path the folder in ``build/`` in which pip built its extension for this Python, if any.
 
     Raises:
-        ImportError: what it was built of has changed since then.
+        ImportError: Its sources have changed since then.
     """
     found = sys.modules[package]
     root = Path(str(found.__file__)).parents[1]
     if not (root / "pyproject.toml").is_file():
         return
-    # Each install writes its manifest anew, also where nothing had to be compiled.
+    # Each install writes a new manifest, even if nothing had to be compiled.
     built = {
         manifest.stat().st_mtime: manifest.parent
         for suffix in EXTENSION_SUFFIXES
@@ -29,7 +29,7 @@ def add_build(package: str) -> None:
     for source in (root / "csrc").rglob("*.*"):
         if source.suffix in (".cc", ".h", ".inc") and source.stat().st_mtime > max(built):
             raise ImportError(
-                f"{source} is newer than what was built of it in {built[max(built)]}: install {root} again, or run "
+                f"{source} is newer than its build in {built[max(built)]}: install {root} again, or run "
                 "Python elsewhere"
             )
     found.__path__.append(str(built[max(built)]))

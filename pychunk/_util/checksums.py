@@ -1,4 +1,4 @@
-"""SHA-256 of files, and what to say of a file that is not the one it should be."""
+"""The SHA-256 of files, and the error for a file that is not the expected one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BLOCK = 1 << 20
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file, which is never in memory as a whole."""
+    """Return the hexadecimal SHA-256 of a file, without holding the whole file in memory."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
@@ -18,10 +18,10 @@ def sha256(path: Path) -> str:
 
 
 def check(path: Path, expected: str, remedy: str) -> None:
-    """That a file is there, whole.
+    """Check that a file exists and is undamaged.
 
     Raises:
-        ValueError: it is missing, or has another SHA-256; the message ends with the remedy.
+        ValueError: The file is missing, or has another SHA-256. The message ends with the remedy.
     """
     if not path.is_file():
         raise ValueError(f"{path} is missing; {remedy}")

@@ -1,4 +1,7 @@
-"""What must outlive a full disk, Ctrl-C, a killed process, a power cut: whole and on the disk, or not there at all."""
+"""Files that survive a full disk, Ctrl-C, a killed process and a power cut.
+
+They are on the disk as a whole, or not at all.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: Of Linux's renameat2: paths are from the working directory; both must be there, and trade places.
+#: The constants of Linux's renameat2. Paths are relative to the working directory. Both must exist, and are exchanged.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 class DiskError(OSError):
-    """The disk refused what the page cache had taken; asking again is no use, as the kernel may have dropped it."""
+    """The error if the disk refuses data that the page cache had accepted.
+
+    A retry is useless, because the kernel may have dropped the data.
+    """
 
 
 def flush(path: Path) -> None:
@@ -31,7 +37,10 @@ def flush(path: Path) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path, flags: int, mode: int = 0o666) -> Iterator[int]:
-    """Open a file or folder for the block, which gets its number; Ctrl-C as it opens leaves nothing open."""
+    """Open a file or folder for the block, which gets its descriptor.
+
+    Ctrl-C during opening leaves nothing open.
+    """
     handle = -1
     try:
         with uninterrupted():
@@ -43,10 +52,12 @@ def opened(path: Path, flags: int, mode: int = 0o666) -> Iterator[int]:
 
 
 def sync(handle: int, path: Path) -> None:
-    """:func:`flush` for an open file.
+    """Write an open file to the disk.
+
+    See :func:`flush`.
 
     Raises:
-        NotOnDiskError: the disk did not take it.
+        DiskError: The disk did not accept it.
     """
     try:
         os.fsync(handle)
@@ -56,7 +67,10 @@ def sync(handle: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, on the disk when the block ends; what an exception leaves half is removed."""
+    """Yield a file to write, which is on the disk when the block ends.
+
+    An exception removes the partial file.
+    """
     try:
         with open(path, "wb") as file:
             yield file
@@ -70,16 +84,16 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def whole_file(path: Path, aside: Path | None = None, named: Callable[[], None] = lambda: None) -> Iterator[BinaryIO]:
-    """A file to write that takes its name, on the disk, when the block ends; an exception leaves what was there.
+    """Yield a file to write that takes its name, on the disk, when the block ends.
 
-    Written ``aside`` until then; the default is a hidden name in the same folder, from which what killed processes left
-    under such names is removed. ``named`` as in :func:`settle`.
+    An exception leaves the old file. Until then it is written to ``aside``. The default is a hidden name in the same
+    folder, from which files of killed processes under such names are removed. For ``named`` see :func:`settle`.
     """
     if aside is None:
         _sweep(path)
         aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     with new_file(aside) as file:
-        with contextlib.suppress(OSError):  # not every file system locks
+        with contextlib.suppress(OSError):  # Not every file system supports locks.
             fcntl.flock(file, fcntl.LOCK_SH)
         yield file
     try:
@@ -91,7 +105,10 @@ def whole_file(path: Path, aside: Path | None = None, named: Callable[[], None] 
 
 
 def settle(aside: Path, path: Path, named: Callable[[], None] = lambda: None) -> None:
-    """Gives a file that is on the disk its name, there too; ``named`` is called once it has it, whatever comes then."""
+    """Give a file on the disk its final name, on the disk too, and call ``named`` as soon as it has it.
+
+    ``named`` is called even if an error follows.
+    """
     with uninterrupted():
         os.replace(aside, path)
         named()
@@ -99,9 +116,10 @@ def settle(aside: Path, path: Path, named: Callable[[], None] = lambda: None) ->
 
 
 def _sweep(path: Path) -> None:
-    """Removes what was written aside for ``path`` by processes that are gone.
+    """Remove files that processes which no longer exist wrote aside for ``path``.
 
-    Of a shared folder another machine's process may be the writer: it is not among this one's, but has the file locked.
+    In a shared folder the writer may be a process of another machine. It is not among this machine's processes, but
+    holds a lock on the file.
     """
     own = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.part")
     with contextlib.suppress(OSError):
@@ -125,29 +143,29 @@ def _runs(process: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A text file, UTF-8, by :func:`whole_file`."""
+    """Write a text file in UTF-8 by :func:`whole_file`."""
     with whole_file(path) as file:
         file.write(text.encode())
 
 
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A new folder to fill that takes the place of ``path``, on the disk, when the block ends, in one step.
+    """Yield a new folder to fill that replaces ``path``, on the disk and in one step, when the block ends.
 
-    An exception leaves what was there. What killed processes left beside it is removed; an older folder that one of
-    them had put aside, where the system does not know the one step, comes back.
+    An exception leaves the old folder. Remains of killed processes next to it are removed. If the system lacks the one
+    step, such a process may have moved an older folder aside. This folder is restored.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep_folders(path)
-    import tempfile  # here, as the import of pychunk does without it
+    import tempfile  # imported here because the import of pychunk does not need it
 
     work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
     with opened(work, os.O_RDONLY) as handle:
         try:
-            with contextlib.suppress(OSError):  # not every file system locks
+            with contextlib.suppress(OSError):  # Not every file system supports locks.
                 fcntl.flock(handle, fcntl.LOCK_SH)
             aside, old = work / "new", work / "old"
-            aside.mkdir()  # only now: what is empty is not swept
+            aside.mkdir()  # The folder is created only now, because empty ones are not removed.
             yield aside
             flush_tree(aside)
             with uninterrupted():
@@ -160,7 +178,10 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def _replace_folder(path: Path, aside: Path, old: Path) -> None:
-    """In two steps, where there is no one step: what is killed between them leaves the older one at ``old``."""
+    """Replace a folder in two steps if one step is impossible.
+
+    A kill between them leaves the older one at ``old``.
+    """
     if path.exists():
         os.replace(path, old)
     try:
@@ -172,7 +193,10 @@ def _replace_folder(path: Path, aside: Path, old: Path) -> None:
 
 
 def _sweep_folders(path: Path) -> None:
-    """Removes what was filled for ``path`` by processes that are gone: those that run have it locked."""
+    """Remove folders that processes which no longer exist filled for ``path``.
+
+    Running processes hold locks on theirs.
+    """
     own = re.compile(re.escape(f".{path.name}.") + r"[^.]+\.part")
     names: list[str] = []
     with contextlib.suppress(OSError):
@@ -187,7 +211,10 @@ def _sweep_folders(path: Path) -> None:
 
 
 def flush_tree(folder: Path) -> None:
-    """:func:`flush` for a folder and all that is in it."""
+    """Flush a folder and everything in it.
+
+    See :func:`flush`.
+    """
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             flush_tree(path)
@@ -197,7 +224,10 @@ def flush_tree(folder: Path) -> None:
 
 
 def exchange(path: Path, other: Path) -> bool:
-    """Lets two files or folders trade places in one step; False, with nothing changed, where the system cannot."""
+    """Exchange two files or folders in one step, and return whether this succeeded.
+
+    If the system cannot do it, nothing is changed.
+    """
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)  # Linux
     if renameat2 is None:
         return False
@@ -205,7 +235,7 @@ def exchange(path: Path, other: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder as far as that is possible; what is left is a left-over."""
+    """Remove a file or folder as far as possible, ignoring errors."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
         return
@@ -215,7 +245,7 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C in the block comes through at its end, so that it finds no change half made. For some milliseconds."""
+    """Delay Ctrl-C in the block, which takes some milliseconds, to its end, so that no change is left half made."""
     before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(before):
         yield
@@ -231,21 +261,22 @@ def uninterrupted() -> Iterator[None]:
 
 
 class BufferedFile:
-    """A new file, appended to. What a full disk does not take waits in memory until :meth:`drain` is called again.
+    """A new file to append to, with a buffer for data that a full disk does not accept.
 
-    Every piece is written at a place of its own, so that writing it twice, after Ctrl-C in the middle, is no harm.
+    This data waits in memory until :meth:`drain` is called again. Every piece is written at a fixed position, so
+    writing it twice, after Ctrl-C in the middle, is harmless.
     """
 
     closed = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = io.FileIO(path, "wb")  # it closes itself if Ctrl-C comes before this object is anybody's
+        self._file = io.FileIO(path, "wb")  # It closes itself if Ctrl-C occurs before this object is referenced.
         self._waiting: list[tuple[int, Any]] = []
         self._end = 0
 
     def write(self, data: Any) -> int:
-        """Takes bytes, or an array's; touches memory alone."""
+        """Add bytes, or those of an array, to the buffer in memory."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         self._waiting.append((self._end, view))
         self._end += len(view)
@@ -255,13 +286,13 @@ class BufferedFile:
         return self._end
 
     def flush(self) -> None:
-        """Left to :meth:`drain`."""
+        """Do nothing, because :meth:`drain` writes the data."""
 
     def drain(self) -> None:
-        """Hands over all that waits.
+        """Write all waiting data.
 
         Raises:
-            OSError: the disk is full, or broken; names the file.
+            OSError: The disk is full or broken. The error names the file.
         """
         while self._waiting:
             at, rest = self._waiting[0]
@@ -274,8 +305,11 @@ class BufferedFile:
             del self._waiting[0]
 
     def close(self) -> None:
-        """Left to :meth:`release`: Arrow closes its sink, and may not close this."""
+        """Do nothing, because Arrow closes its sink, and must not close this file.
+
+        :meth:`release` closes it.
+        """
 
     def release(self) -> None:
-        """Closes the file; what waits is lost."""
+        """Close the file, losing data that waits."""
         self._file.close()

@@ -1,8 +1,8 @@
-"""One writer of a folder at a time.
+"""A lock that allows one writer of a folder at a time.
 
-The kernel lets go of the lock when the process that took it ends, however it ends. The lock belongs to the open file,
-which a forked process has, too: unless told otherwise such a process holds on to the lock when the one that took it has
-let go of it, or was killed, and lets go of it when it unlocks what it never locked.
+The kernel releases the lock when the process that took it ends, however it ends. The lock belongs to the open file, and
+a forked process has this file, too. Without precautions such a process keeps the lock after the process that took it
+releases it or is killed. It would also release the lock by unlocking a file that it never locked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 
 class FolderLock:
-    """Held from :meth:`take` to :meth:`release` by this process alone, not by those forked from it."""
+    """A lock held from :meth:`take` to :meth:`release` by this process alone, not by processes forked from it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -27,7 +27,10 @@ class FolderLock:
         return self._file is not None
 
     def take(self) -> bool:
-        """Whether the lock is this process's now; False where another process, or another lock here, has it."""
+        """Take the lock and return whether this succeeded.
+
+        It fails if another process, or another lock in this one, holds it.
+        """
         with _forks:
             self._file = self.path.open("ab")
             _all.add(self)
@@ -42,7 +45,7 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Lets go of the lock, if it is held: also where a process is between its fork and its exec, file in hand."""
+        """Release the lock if it is held, even if a forked process still has the file before its exec."""
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)
             self._close()
@@ -54,12 +57,15 @@ class FolderLock:
 
 
 _all: weakref.WeakSet[FolderLock] = weakref.WeakSet()
-#: No process is forked between the opening of a file and its being noted.
+#: No process is forked between opening a file and recording it.
 _forks = threading.RLock()
 
 
 def _forked() -> None:
-    """Closing leaves the lock to the process that has it; unlocking would not."""
+    """Close the files in a forked process, which leaves the lock to the process that holds it.
+
+    Unlocking would release it.
+    """
     _forks.release()
     for lock in list(_all):
         lock._close()

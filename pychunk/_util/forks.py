@@ -1,4 +1,4 @@
-"""What a fork waits for: imports of other threads, whose locks the child would never get."""
+"""The wait of a fork for imports of other threads, whose locks the child would never get."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import threading
 import time
 from types import FrameType
 
-#: Seconds that a fork waits at most: the last resort, ten times what the largest library takes.
+#: The most seconds that a fork waits, as a last resort: ten times what the largest library takes.
 _LONGEST = 60.0
 _PACKAGE = __name__.partition(".")[0]
-#: Arrow imports NumPy's masks and pandas at its first array, whoever makes it.
+#: The packages whose imports a fork waits for. Arrow imports NumPy's masks and pandas at its first array, whichever
+#: thread makes it.
 _SHARED = ("numpy", "pandas", "pyarrow", _PACKAGE)
 
 
@@ -37,12 +38,12 @@ def _root(name: object) -> str:
 def _before_fork() -> None:
     """Wait until no other thread imports what a child needs, as the child would never get the module's lock.
 
-    Modules are imported when they are needed. Without this, 24 of 720 children hung that were forked in the first
+    Modules are imported when they are needed. Without this wait, 24 of 720 children hung that were forked in the first
     0.7 s of 16 threads.
     """
     until, own = time.monotonic() + _LONGEST, threading.get_ident()
     while any(_imports(frame) for thread, frame in sys._current_frames().items() if thread != own):
-        if time.monotonic() > until:  # the import may wait for this thread
+        if time.monotonic() > until:  # The import may wait for this thread.
             return
         time.sleep(0.001)
 

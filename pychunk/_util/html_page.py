@@ -1,4 +1,4 @@
-"""A page of HTML that needs no network: written to a file, opened in the browser, or shown by a notebook."""
+"""An HTML page that needs no network: written to a file, opened in the browser, or shown by a notebook."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 class Page:
-    """A page that shows chunks: :meth:`write` it to a file, :meth:`open` it, or leave it to a notebook.
+    """A page that shows chunks: :meth:`write` it to a file, :meth:`open` it, or let a notebook show it.
 
     Attributes:
-        html: the page itself.
+        html: The HTML of the page.
     """
 
     def __init__(self, html: str) -> None:
         self.html = html
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file, which appears whole or not at all; one that is there already is replaced.
+        """Write the page to a file, which appears as a whole or not at all, and replaces an existing one.
 
         Raises:
-            FileNotFoundError: no such folder.
+            FileNotFoundError: The folder does not exist.
         """
         from pathlib import Path
 
@@ -34,7 +34,7 @@ class Page:
         write_text(Path(path), self.html)
 
     def open(self) -> str:
-        """Write it to a new temporary file, show that in the browser, and return its path."""
+        """Write the page to a new temporary file, open it in the browser, and return its path."""
         import tempfile
         import webbrowser
         from pathlib import Path
@@ -48,7 +48,7 @@ class Page:
         return f"<Page of {len(self.html.encode()):,} bytes: .write(path) or .open()>"
 
     def _repr_html_(self) -> str:
-        """In a frame of its own, which can reach neither the notebook nor the network."""
+        """Return the page in a frame of its own, which can reach neither the notebook nor the network."""
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="chunks" width="100%" height="640"'
             ' style="border:1px solid rgba(128,128,128,.4)"></iframe>'

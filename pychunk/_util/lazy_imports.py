@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first asked for (PEP 562)."""
+"""Names of a package that are loaded at their first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from typing import Any
 def on_demand(
     package: str, modules: Collection[str] | None = None, objects: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
-    """A ``__getattr__`` for ``package``: its ``modules``, by default all, and ``objects`` by the module each is in."""
+    """Return a ``__getattr__`` for ``package`` that loads modules and objects at their first use.
+
+    Args:
+        package: The name of the package.
+        modules: The modules that it loads; default: all of the package.
+        objects: The objects that it loads, with the module of each.
+    """
     places = dict(objects or {})
 
     def load(name: str) -> Any:
@@ -22,7 +28,7 @@ def on_demand(
             return found
         if name in modules if modules is not None else _is_module(package, name):
             return importlib.import_module(f"{package}.{name}")
-        # With name and obj Python itself says which name may be meant.
+        # With name and obj, Python itself suggests a similar name.
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     return load
@@ -33,7 +39,7 @@ def _is_module(package: str, name: str) -> bool:
 
 
 class LazyModule:
-    """A module that is loaded when the first of its names is asked for.
+    """A module that is loaded when one of its names is first used.
 
     >>> LazyModule("colorsys").rgb_to_yiq(0, 0, 0)
     (0.0, 0.0, 0.0)
@@ -43,9 +49,10 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)  # each time, as of a module itself
+        # The name is looked up each time, as in a module itself.
+        return getattr(importlib.import_module(self._name), name)
 
 
 def by_name(module: str, name: str) -> Any:
-    """What a module that lies above the caller calls so: loaded when it is asked for."""
+    """Return the object of a name in a module of a higher layer than the caller, which is loaded now."""
     return getattr(importlib.import_module(module), name)

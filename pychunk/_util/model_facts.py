@@ -1,4 +1,4 @@
-"""What a model says of itself: a JSON file of a known format beside the model's other files."""
+"""The facts of a model: a JSON file of a known format next to the model's other files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ FORMAT = 1
 
 
 def read_facts(file: Path, remedy: str, needed: Collection[str] = ()) -> dict[str, Any]:
-    """The facts in a file, without its format.
+    """Return the facts in a file, without its format.
 
     Raises:
-        ValueError: not JSON, a ``needed`` fact is not there, or a newer pychunk's format; the message says what to do.
+        ValueError: The file is not JSON, lacks a ``needed`` fact, or has the format of a newer pychunk. The message
+            says what to do.
     """
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))

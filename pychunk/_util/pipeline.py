@@ -1,4 +1,4 @@
-"""A bounded pipeline: each stage in a thread of its own, so that reading, a device and writing overlap."""
+"""A bounded pipeline in which each stage has its own thread, so that reading, a device and writing overlap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 Stage = Callable[[Any], Any]
 
-#: Items that wait between two stages: one being worked on, one ready.
+#: The items that wait between two stages: one in progress and one ready.
 DEPTH = 2
 _END = object()
 
@@ -21,11 +21,11 @@ class _Failure:
 
 
 class Pipeline:
-    """Iterates over ``stages[-1](...stages[0](item))`` of every item, in order, with all stages at work at once.
+    """An iterator over ``stages[-1](...stages[0](item))`` of every item, in order, with all stages running at once.
 
-    At most ``depth`` items wait between two stages, so memory is bounded however slow the last one is. An exception of
-    a stage, or of the items, is raised here, after what came before it; the other threads end. :attr:`busy` holds the
-    seconds that each stage worked, the items first: with the wall time, each one's share.
+    At most ``depth`` items wait between two stages, so memory is bounded even if the last stage is slow. An exception
+    of a stage, or of the items, is raised here after all results before it, and the other threads end. :attr:`busy`
+    holds the seconds that each stage worked, the items first. Divided by the wall time it gives the share of each.
 
     Example:
         >>> list(Pipeline([1, 2, 3], [lambda x: x + 1, str]))
@@ -93,7 +93,7 @@ class Pipeline:
 
 
 def _put(line: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Whether it was taken before everything stopped."""
+    """Return whether the item was taken before everything stopped."""
     while not stop.is_set():
         try:
             line.put(item, timeout=0.1)

@@ -1,4 +1,4 @@
-"""Progress of long calls: a bar in the terminal or a notebook, or a function of the caller."""
+"""The progress of long calls: a bar in the terminal or a notebook, or a function of the caller."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 Progress = Callable[[int, int], None]
-#: Seconds between two pictures of a notebook's bar: each is a message to the browser.
+#: The seconds between two updates of a notebook's bar, each of which is a message to the browser.
 PAUSE = 0.2
 
 
 def share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
-    """Progress inside a request: a share of its bytes."""
+    """Return the progress inside a request as a share of its bytes."""
     return lambda share: report(done + int(share * size), total)
 
 
@@ -28,17 +28,21 @@ def reporter(progress: bool | Progress) -> Progress | None:
 
 
 def notebook() -> Any:
-    """IPython's display, where this process serves a notebook; else None. IPython is not loaded for it."""
+    """Return IPython's display module if this process serves a notebook, else None, without loading IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
-    # A kernel's shell; the one of a terminal is TerminalInteractiveShell. Colab's is a subclass of the kernel's.
+    # This is the shell of a kernel. A terminal's is TerminalInteractiveShell, and Colab's is a subclass of the
+    # kernel's.
     if shell is None or not any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__):
         return None
     return importlib.import_module("IPython.display")
 
 
 def _drawn(display: Any) -> Progress:
-    """A bar of plain HTML that is drawn anew: nothing to install or enable, and it stays readable when it is saved."""
+    """Return a bar of plain HTML that is redrawn.
+
+    It needs no installation and stays readable in a saved notebook.
+    """
     begun = time.monotonic()
     drawn = [float("-inf")]
     handle = display.display(display.HTML(bar_html(0, 0, 0.0)), display_id=True)
@@ -54,7 +58,7 @@ def _drawn(display: Any) -> Progress:
 
 
 def bar_html(done: int, total: int, seconds: float) -> str:
-    """A bar with megabytes done, in all and a second.
+    """Return a bar with the megabytes done, the total, and the rate.
 
     >>> bar_html(1_500_000, 3_000_000, 0.5)
     '<progress value="0.500" max="1" style="width:16em"></progress> 1.5 of 3.0 MB, 3.0 MB/s'

@@ -1,10 +1,12 @@
-"""Texts cut to a length without cutting words."""
+"""The truncation of texts at word boundaries."""
 
 from __future__ import annotations
 
 
 def whole_words(text: str, characters: int) -> str:
-    """The first words of a text, as many as fit; of one that fills more than half a part.
+    """Return the first words of a text, as many as fit.
+
+    A word that alone takes more than half is cut.
 
     >>> whole_words("Take it with food", 10), whole_words("Donaudampfschiff", 5), whole_words("ab", 5)
     ('Take it', 'Donau', 'ab')

@@ -1,4 +1,4 @@
-"""URLs without what is secret in them: how they are named in tables, manifests, messages and logs."""
+"""URLs without secrets, as tables, manifests, messages and logs name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 from .secret_spellings import spellings
 
-#: Parameters whose values are secrets, by their names in lower case, without "-" and "_".
+#: The parameters whose values are secrets, by their names in lower case, without "-" and "_".
 SECRETS = frozenset(
     {
         *("accesskey", "accesstoken", "apikey", "apitoken", "auth", "authtoken", "authorization", "awsaccesskeyid"),
@@ -21,23 +21,24 @@ SECRETS = frozenset(
         *("xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature"),
     }
 )
-#: What a URL begins with; each run of such characters is looked at once, however long it is.
+#: The beginning of a URL. Each run of such characters is examined once, however long it is.
 _BEGINS = r"(?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]+://"
-#: A URL in a text, up to what cannot be in one.
+#: A URL in a text, up to the first character that cannot be in one.
 _URL = re.compile(_BEGINS + r"[^\s'\"<>`]+")
-#: Times that a parameter is decoded; one that is encoded more often is a secret.
+#: The number of times that a parameter is decoded; one that is encoded more often is a secret.
 _DEEPEST = 8
-#: What stands before a host that is the name of something: a container, and of github an owner and a repository.
+#: The schemes whose text before the host is the name of a container, or for github of an owner and a repository.
 _NAMED = ("abfs://", "abfss://")
 _OWNERS = ("github://",)
-#: Characters from which a secret is hidden wherever a message has it; a shorter one may be a part of its words.
+#: The length from which a secret is hidden everywhere in a message; a shorter one may be part of its words.
 _LONG = 4
 
 
 class Url(str):
-    """A URL as it is named, without secrets; ``address`` is the whole one, which opens it alone.
+    """The name of a URL, without secrets.
 
-    ``hides`` are the parameters that users named as secret, as :func:`parameters` returns them.
+    ``address`` is the complete URL, and only it can be opened. ``hides`` are the parameters that users named as secret,
+    as :func:`parameters` returns them.
 
     >>> found = Url.of("http://me:hunter2@host/a.txt?token=T&page=2&visitor=V", parameters(["visitor"]))
     >>> found, found.address
@@ -49,7 +50,10 @@ class Url(str):
 
     @staticmethod
     def of(address: str, hides: frozenset[str] = frozenset()) -> Url:
-        """Return the name of an address; of a ``Url`` that hides these parameters already itself."""
+        """Return the name of an address.
+
+        A ``Url`` that already hides these parameters is returned unchanged.
+        """
         if isinstance(address, Url):
             if hides <= address.hides:
                 return address
@@ -71,10 +75,10 @@ class Url(str):
 
 
 def parameters(names: Iterable[str] | None) -> frozenset[str]:
-    """Return names of parameters as they are compared: in lower case, without "-", "_" and ".".
+    """Return names of parameters in the form for comparison: in lower case, without "-", "_" and ".".
 
     Raises:
-        ValueError: one has no letters, or a value, which the error does not repeat.
+        ValueError: A name has no letters, or has a value, which the error does not repeat.
 
     >>> sorted(parameters(["Visitor-Id", "visitor_id", "sid"]))
     ['sid', 'visitorid']
@@ -86,7 +90,8 @@ def parameters(names: Iterable[str] | None) -> frozenset[str]:
         front, mark, _ = name.replace("&", "=").partition("=")
         if mark or not _compared(name):
             raise ValueError(
-                f"a parameter to hide is named without its value, as token; got {front!r}{' and more' * bool(mark)}"
+                "a parameter to hide must be named without its value, such as token; got "
+                f"{front!r}{' and more' * bool(mark)}"
             )
     return frozenset(_compared(name) for name in names)
 
@@ -97,9 +102,9 @@ def hides_of(path: str) -> frozenset[str]:
 
 
 def named(paths: Iterable[str], hides: frozenset[str] = frozenset()) -> list[str]:
-    """Return paths, and URLs as they are named, each different address by a name of its own.
+    """Return paths, with URLs replaced by their names, so that different addresses have different names.
 
-    Of addresses that differ in secrets alone the second one in this order gets ``#2``, the third ``#3``.
+    If addresses differ in secrets alone, the second one in this order gets ``#2``, the third ``#3``.
 
     >>> named(["a.txt", "http://h/a?key=1", "http://h/a?key=2", "http://h/a?key=1"])
     ['a.txt', 'http://h/a', 'http://h/a#2', 'http://h/a']
@@ -120,12 +125,14 @@ def named(paths: Iterable[str], hides: frozenset[str] = frozenset()) -> list[str
 
 
 def address_of(path: str) -> str:
-    """Return what opens a path."""
+    """Return the address that opens a path."""
     return getattr(path, "address", path)
 
 
 def without_secrets(url: str, hides: frozenset[str] = frozenset()) -> str:
-    """Return a URL without user, password and secret parameters; of chained ones (``zip://a::http://b``) each.
+    """Return a URL without user, password and secret parameters.
+
+    In chained URLs (``zip://a::http://b``) each part is cleaned.
 
     >>> without_secrets("s3://key:secret@bucket/a.csv?endpoint_override=h&X-Amz-Signature=abc")
     's3://bucket/a.csv?endpoint_override=h'
@@ -138,11 +145,12 @@ def without_secrets(url: str, hides: frozenset[str] = frozenset()) -> str:
 
 
 def hidden(text: str, *paths: str) -> str:
-    """Return a message without the secrets of the URLs in it, and without those of paths."""
+    """Return a message without the secrets of the URLs in it, and without those of these paths."""
     secrets = {each for path in paths if "://" in path for each in _parted(address_of(path), hides_of(path))[1]}
     # fsspec splits a URL at every "::", so it may report a part of a secret.
     secrets |= {part for each in secrets for part in each.split("::")}
-    # First, as a secret may hold what ends a URL in a text; the longest before those that are a part of it.
+    # Secrets are replaced first, because one may contain a character that ends a URL in a text. The longest come before
+    # those that are a part of them.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:
             text = spellings(secret).sub("[hidden]", text)
@@ -151,7 +159,10 @@ def hidden(text: str, *paths: str) -> str:
 
 
 def _parted(url: str, hides: frozenset[str], *, deep: bool = True) -> tuple[str, list[str]]:
-    """Return (the name of a URL, the secrets that it leaves out); ``deep``: parameters may be encoded as a whole."""
+    """Return the name of a URL and the secrets that it omits.
+
+    With ``deep``, parameters may be encoded as a whole.
+    """
     secrets: list[str] = []
     parts = re.split(r"::(?=[a-zA-Z0-9+.-]+://)", url)
     return "::".join(_named_part(part, hides, secrets, deep=deep) for part in parts), secrets
@@ -163,10 +174,11 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bo
         return url
     front = scheme + separator
     end = next((at for at, each in enumerate(rest) if each in "/?#"), len(rest))
-    # What is meant as a host ends at its last "@", as a password may have others, and none before the path.
+    # The host begins after the last "@" before the path, because a password may contain others.
     user, at, host = rest[:end].rpartition("@")
     if not at and "@" in rest and not host.startswith("[") and ":" in host and not re.fullmatch(r"[^:]*:\d+", host):
-        # No port: a password that holds "/", "?" or "#" as it is, which opens nothing, but stands in the error.
+        # This is no port, so a password contains a bare "/", "?" or "#". Such a URL opens nothing, but the error shows
+        # it.
         end = len(rest) - len(rest.rpartition("@")[2])
         user, at, host = rest[: end - 1], "@", ""
     if front.lower() in _OWNERS:
@@ -187,7 +199,7 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bo
 
 
 def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
-    """A path without secret parameters of its folders (``/a;sid=1/b``), and users of a URL that it ends with."""
+    """Return a path without secret parameters of its folders (``/a;sid=1/b``), and without users of a URL in it."""
     users = re.compile(r"(?<=://)([^/@]+)@")
     secrets += (each for user in users.findall(path) for each in (user, *user.split(":", 1)))
     folders = (each.split(";") for each in users.sub("", path).split("/"))
@@ -199,10 +211,14 @@ def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
 
 
 def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
-    """Parameters without the secret ones, each of which ends at the next "&": its value may hold any other mark."""
+    """Return parameters without the secret ones.
+
+    A secret parameter ends at the next "&", because its value may hold any other mark.
+    """
     kept = []
     for given in query.split("&"):
-        parts = re.split("([;?])", given)  # of older servers, of a URL in a value, of a route in a fragment
+        # ";" separates parameters for older servers; "?" occurs in a URL in a value, or a route in a fragment.
+        parts = re.split("([;?])", given)
         at = next((at for at in range(0, len(parts), 2) if _is_secret(parts[at], hides)), len(parts))
         secrets += "".join(parts[at:]).split("=", 1)[1:]
         if at == 0:
@@ -217,7 +233,7 @@ def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *
 
 
 def _encoded(parameter: str, hides: frozenset[str]) -> list[str]:
-    """The secrets of a URL, whole or not, that a parameter holds in encoded form."""
+    """Return the secrets of a URL, complete or not, that a parameter holds in encoded form."""
     found: list[str] = []
     for _ in range(_DEEPEST):
         decoded = unquote_plus(parameter)
@@ -241,17 +257,19 @@ def _compared(name: str) -> str:
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Make of what a library raises about a far file an OSError without secrets.
+    """Convert any error of a library about a remote file to an OSError without secrets.
 
     Raises:
-        FileNotFoundError: the file is not there. OSError: anything else is wrong. ImportError: a package is missing.
+        FileNotFoundError: The file does not exist.
+        OSError: Any other error.
+        ImportError: A package is missing.
     """
     try:
         yield
     except ImportError as error:
         raise ImportError(hidden(str(error), path)) from None
     except Exception as error:
-        # fsspec says of whatever goes wrong that there is no such file, and why in the cause.
+        # For any error, fsspec says that there is no such file, and gives the reason in the cause.
         cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
         if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) != 404:
             error = cause if isinstance(cause, Exception) else error
@@ -262,7 +280,7 @@ def readable(path: str) -> Iterator[None]:
 
 
 class RemoteFile:
-    """A far file, whose errors are those of :func:`readable`."""
+    """A remote file, whose errors are those of :func:`readable`."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file, self._path = file, path

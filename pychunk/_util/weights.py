@@ -1,4 +1,4 @@
-"""Weights of a small model: one ``.npz`` beside the file of facts that holds its checksum."""
+"""The weights of a small model: one ``.npz`` next to the facts file that holds its checksum."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 def read_weights(
     facts_file: Path, what: str, remedy: str, needed: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The facts of a model and its arrays by name, as they are stored.
+    """Return the facts of a model and its arrays by name, as they are stored.
 
     Args:
-        facts_file: the JSON; the arrays are in the file that its ``weights`` names, else in the ``.npz`` of its name.
-        what: what it is called where it is missing. remedy: what to do about damage.
-        needed: the facts that must be there.
+        facts_file: The JSON file. The arrays are in the file that its ``weights`` names, else in the ``.npz`` of its
+            name.
+        what: The kind of model, for the error if it is missing.
+        remedy: The remedy for damage.
+        needed: The facts that must exist.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
     folder = facts_file.parent
     if not facts_file.is_file():

@@ -1,7 +1,7 @@
-"""Work in processes of their own with bounded time and memory: what would crash or hang takes nothing else along.
+"""Worker processes with bounded time and memory, so that work that crashes or hangs does not affect anything else.
 
-Unlike pools of ``multiprocessing`` these need no ``if __name__ == "__main__":`` in scripts: a process imports the one
-module that it is told, and never the caller's.
+Unlike pools of ``multiprocessing`` they need no ``if __name__ == "__main__":`` in scripts. A process imports the one
+module that it is given, and never the caller's.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import Any, BinaryIO
 from .memory_errors import LACK
 
 _PACKAGE = __name__.partition(".")[0]
-#: What a process runs. The package's own face, which loads Arrow and the core, would take half of the time of a start:
-#: the one module that is asked for imports what it needs.
+#: The code that a process runs. It does not run the package's own ``__init__``, which would load Arrow and the core and
+#: take half of the start time. The given module imports what it needs.
 _CODE = """
 import sys, types
 sys.path[:] = {path!r}
@@ -39,35 +39,41 @@ from {own} import serve
 serve()
 """
 _LENGTH = struct.Struct("<q")
-#: Of a call: the bytes of address space that it may have, and how many bytes follow.
+#: The head of a call: the bytes of address space that it may have, and the number of bytes that follow.
 _HEAD = struct.Struct("<qq")
-#: Address space that a process has at least: Python, NumPy and Arrow take half a gigabyte of it.
+#: The least address space of a process: Python, NumPy and Arrow take half a gigabyte of it.
 _LEAST = 1 << 30
-#: Seconds that a process may take to start: it imports NumPy and Arrow.
+#: The seconds that a process may take to start, as it imports NumPy and Arrow.
 _START = 60.0
-#: Bytes written or read at once.
+#: The bytes written or read at once.
 _PIECE = 1 << 20
 
 
 class ProcessKilledError(Exception):
-    """The process was ended, or ended, before it was done: its message says why."""
+    """The error for a process that ended, or was ended, before it was done.
+
+    The message gives the reason.
+    """
 
 
 class ProcessTimeoutError(ProcessKilledError):
-    """The process was ended, as it took too long."""
+    """The error for a process that was ended because it took too long."""
 
 
 class OutOfMemoryError(ProcessKilledError, MemoryError):
-    """The work takes more memory than the process may have; the message names the limit."""
+    """The error for work that needs more memory than the process may have.
+
+    The message names the limit.
+    """
 
 
 class WorkerProcess:
-    """One process that calls a function of a module with bytes, again and again.
+    """A process that calls a function of a module with bytes, any number of times.
 
     Args:
-        function: ``"package.module:name"``, which takes bytes and returns anything that can be pickled.
-        seconds: time of a call, after which the process is killed.
-        memory: bytes of address space that the process may have.
+        function: ``"package.module:name"``, which takes bytes and returns any object that can be pickled.
+        seconds: The time limit of a call, after which the process is killed.
+        memory: The bytes of address space that the process may have.
     """
 
     def __init__(self, function: str, *, seconds: float, memory: int) -> None:
@@ -75,7 +81,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts the process without waiting for it, if it does not run."""
+        """Start the process without waiting for it, unless it runs."""
         if self._process is None:
             code = _CODE.format(
                 path=sys.path, package=_PACKAGE, folders=list(sys.modules[_PACKAGE].__path__), own=__name__
@@ -86,12 +92,14 @@ class WorkerProcess:
             )
 
     def __call__(self, data: bytes, memory: int | None = None) -> Any:
-        """Return what the function returns, with so much address space, or all that the process may have.
+        """Return the function's result for ``data``, computed with ``memory`` bytes of address space.
+
+        The default is all that the process may have.
 
         Raises:
-            KilledError: it took too long or too much memory, or the process died.
-            MemoryError: the system ended the process, as memory ran out.
-            Exception: what the function raised.
+            ProcessKilledError: It took too long or too much memory, or the process died.
+            MemoryError: The system ended the process because memory ran out.
+            Exception: Any error that the function raised.
         """
         memory = memory or self._memory
         self.start()
@@ -121,7 +129,7 @@ class WorkerProcess:
         return found
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -135,10 +143,10 @@ class WorkerProcess:
         return f"takes longer than {self._seconds:,g} seconds, the last resort after the limits of work"
 
     def _why(self, memory: int) -> ProcessKilledError:
-        """Return why the process ended.
+        """Return the reason why the process ended.
 
         Raises:
-            MemoryError: the system ended it, as memory ran out: that says nothing about what the process was given.
+            MemoryError: The system ended it because memory ran out, which says nothing about the process's input.
         """
         assert self._process is not None
         status = self._process.wait()
@@ -146,17 +154,17 @@ class WorkerProcess:
             return ProcessTimeoutError(self._late())
         if status == -signal.SIGKILL:
             raise MemoryError(LACK)
-        if status == -signal.SIGABRT:  # PDFium, and C++ without a handler, end so if memory cannot be had
+        if status == -signal.SIGABRT:  # PDFium, and C++ without a handler, end this way if they cannot get memory.
             return _out_of(memory)
         how = f"signal {-status}" if status < 0 else f"status {status}"
         return ProcessKilledError(f"a damaged file: the process that read it crashed ({how})")
 
 
 def _out_of(memory: int) -> OutOfMemoryError:
-    """Return the error of a process that took all that it may have.
+    """Return the error of a process that used all the memory that it may have.
 
     Raises:
-        MemoryError: it had less, by a limit of the process that asks.
+        MemoryError: It had less, because of a limit of the calling process.
     """
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     if most != resource.RLIM_INFINITY and most < memory:
@@ -165,10 +173,11 @@ def _out_of(memory: int) -> OutOfMemoryError:
 
 
 class Processes:
-    """Some processes that call one function; results come in the order of what they are made from.
+    """Several processes that call one function.
 
-    Together they have ``memory`` bytes of address space, of which each gets its share, a gigabyte at least. What needs
-    more has all of it, while the others wait: the same item has the same result, however many processes there are.
+    Results are in the order of their inputs. Together they have ``memory`` bytes of address space, and each has an
+    equal share, at least a gigabyte. An item that needs more gets all of it, while the others wait. An item therefore
+    has the same result for any number of processes.
 
     Example:
         >>> with contextlib.closing(Processes(2, "zlib:crc32", seconds=60, memory=4 << 30)) as processes:
@@ -182,7 +191,7 @@ class Processes:
         self._all: list[WorkerProcess] = []
 
     def map(self, items: Sequence[bytes]) -> list[Any]:
-        """For each item what the function returned, or the exception that it ended with."""
+        """Return for each item the function's result, or the exception that it ended with."""
         wanted = min(self._count, len(items))
         while len(self._all) < wanted:
             self._all.append(self._made())
@@ -219,27 +228,28 @@ class Processes:
 
         if wanted < 2:
             return [call(item) for item in items]
-        order = sorted(range(len(items)), key=lambda i: len(items[i]), reverse=True)  # a long one last is waited for
+        # A long one that comes last would delay the end.
+        order = sorted(range(len(items)), key=lambda i: len(items[i]), reverse=True)
         found: list[Any] = [None] * len(items)
         with ThreadPoolExecutor(wanted) as pool:
             try:
                 for i, result in zip(order, pool.map(call, [items[i] for i in order]), strict=True):
                     found[i] = result
                 return found
-            except BaseException:  # Ctrl-C: nothing is waited for
+            except BaseException:  # After Ctrl-C it waits for nothing.
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.close()
                 raise
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         for one in self._all:
             one.close()
         self._all.clear()
 
 
 def _read(pipe: Any, size: int, ended: float) -> bytes:
-    """So many bytes of a pipe, before the clock stands at ``ended``."""
+    """Return ``size`` bytes of a pipe, or raise TimeoutError when the clock reaches ``ended``."""
     handle = pipe.fileno()
     parts = []
     while size:
@@ -255,11 +265,14 @@ def _read(pipe: Any, size: int, ended: float) -> bytes:
 
 
 def serve() -> None:
-    """What the process does: calls the function of its arguments until its standard input ends."""
+    """Call the function named in the arguments until standard input ends.
+
+    This is the main function of the process.
+    """
     function, seconds, parent = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent ends this process.
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what others print is no answer
+    os.dup2(2, 1)  # Output that other code prints is no answer.
     threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
     module, _, name = function.partition(":")
     call = getattr(importlib.import_module(module), name)
@@ -269,10 +282,10 @@ def serve() -> None:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
         data = source.read(length)
-        signal.setitimer(signal.ITIMER_REAL, float(seconds))  # the signal ends the process, whatever it is doing
+        signal.setitimer(signal.ITIMER_REAL, float(seconds))  # The signal ends the process at any point.
         found = _called(call, data)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        with contextlib.suppress(BrokenPipeError):  # whoever asked is gone, and so are we with the next reading
+        with contextlib.suppress(BrokenPipeError):  # The parent is gone, and the next read ends this process.
             _answer(out, found)
 
 
@@ -292,7 +305,7 @@ def _answer(out: BinaryIO, found: bytes) -> None:
 
 
 def _follow(parent: int) -> None:
-    """Ends the process soon after its parent, even amid a call."""
+    """End the process soon after its parent ends, even in a call."""
     while os.getppid() == parent:
         time.sleep(0.2)
     os._exit(1)

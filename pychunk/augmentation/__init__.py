@@ -1,4 +1,4 @@
-"""What a chunk does not say itself, as its ``context``: the head of its document, its headings, a text of one's own."""
+"""The ``context`` of chunks: text that is not in a chunk, such as the document's head, headings, or your own text."""
 
 from .augment import augment
 from .chunk_documents import Document

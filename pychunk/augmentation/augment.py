@@ -1,4 +1,4 @@
-"""augment(): a column ``context`` for a chunk table."""
+"""The function augment(), which adds a column ``context`` to a chunk table."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .chunk_documents import Documents
 if TYPE_CHECKING:
     from ..llm import LLM
 
-#: The column's name, and what it is made of.
+#: The column's name.
 CONTEXT = "context"
-#: What stands between the contexts of several ways.
+#: The text between the contexts of several sources.
 _BETWEEN = "\n"
 _REQUIRED = ("document", "chunk", "start", "text")
-#: The ways that have a name, with their options and what these are where nobody says.
+#: The sources that have a name, with the default values of their options.
 WAYS: dict[str, dict[str, int]] = {
     "head": {"characters": CONTEXTS.characters},
     "title": {},
@@ -42,11 +42,13 @@ How = str | Callable[..., Any] | Sequence["str | Callable[..., Any]"]
 
 @dataclass(frozen=True)
 class ContextSource:
-    """One way to make contexts.
+    """A source of contexts.
 
     Attributes:
-        name: of :data:`WAYS`, or ``"column"``, or what a function is called. options: its own.
-        column: the column, of ``column:NAME``. function: a function of one's own, or what asks a model.
+        name: A name in :data:`WAYS`, or ``"column"``, or the name of a function.
+        options: The options of the source.
+        column: The column's name, of ``column:NAME``.
+        function: A function of the caller, or one that asks an LLM.
     """
 
     name: str
@@ -60,20 +62,24 @@ class ContextSource:
 
     @property
     def reads(self) -> str | None:
-        """The column that it reads besides those that all chunks have."""
+        """The column that the source reads in addition to those of all chunks, or None."""
         return self.column or (self.name if self.name in ("title", "path") else None)
 
     @property
     def facts(self) -> dict[str, object] | None:
-        """What a model's contexts depend on; None of other ways."""
+        """The facts that an LLM's contexts depend on, or None for other sources."""
         return self.function.facts if isinstance(self.function, llm_contexts.LLMContextSource) else None
 
     def contexts(
         self, documents: Documents, given: Mapping[str, Any], notes: llm_contexts.Notes, skip: bool
     ) -> pa.Array:
-        """large_string[n], without nulls; to ``notes`` what a model left without an answer is added.
+        """Return large_string[n] without nulls.
 
-        With ``skip`` so is why a function failed, of documents that then have no context.
+        Args:
+            documents: The documents with their chunks.
+            given: Columns of the documents by name.
+            notes: Receives a note for each document for which an LLM gave no usable answer.
+            skip: If true, ``notes`` also receives the error of a function that fails, and its document gets no context.
         """
         if isinstance(self.function, llm_contexts.LLMContextSource):
             written, lost = self.function.contexts(documents.each())
@@ -90,24 +96,30 @@ class ContextSource:
 
 
 def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None = None) -> tuple[ContextSource, ...]:
-    """What ``how`` names; ``llm``: whom those ask whose name asks a model, by default that of the environment.
+    """Return the sources that ``how`` names.
+
+    Args:
+        how: A name, a function, or a list of these.
+        options: The options of a single source with a name.
+        llm: The client for sources that ask an LLM; the default is the one that the environment describes.
 
     Raises:
-        ValueError: an unknown way or option; names the choices. TypeError: neither a name nor a function.
+        ValueError: A source or an option is unknown. The message lists the choices.
+        TypeError: A source is neither a name nor a function.
 
     >>> [str(way) for way in ways_of(["title", "head:characters=100", "column:section"])]
     ['title', 'head:characters=100', 'column:section']
     """
     several = list(how) if isinstance(how, (list, tuple)) else [how]
     if not several:
-        raise ValueError("augment must name a way to make contexts; got an empty list")
+        raise ValueError("augment must name a source of contexts; got an empty list")
     if options and (len(several) > 1 or callable(several[0])):
-        raise ValueError(f"augment: {', '.join(options)} is an option of one way that has a name: write 'head:...=...'")
+        raise ValueError(f"augment: {', '.join(options)} is an option of a single named source: write 'head:...=...'")
     return tuple(_way_of(each, options or {}, llm) for each in several)
 
 
 def with_client(how: Any, llm: LLM) -> Any:
-    """Ways, where those whose name asks a model ask this one; for options that are kept and handed on.
+    """Return the sources with this client in those that ask an LLM, for options that are stored and passed on.
 
     >>> with_client(["title"], None)
     ['title']
@@ -118,7 +130,7 @@ def with_client(how: Any, llm: LLM) -> Any:
 
 
 def client_of(ways: Sequence[ContextSource]) -> LLM | None:
-    """The client that the first of the ways asks; None where none asks a model."""
+    """Return the client of the first source that asks an LLM, or None if no source does."""
     return next((way.function.llm for way in ways if isinstance(way.function, llm_contexts.LLMContextSource)), None)
 
 
@@ -175,34 +187,46 @@ def augment(
     llm: LLM | None = None,
     **options: Any,
 ) -> Any:
-    """Chunks with a column ``context``: text that an index finds them by beside their own.
+    """Return chunks with a column ``context``, text by which an index finds a chunk in addition to its own.
 
-    ``text``, spans and ids stay what they are; :meth:`pychunk.Index.add` counts the context's words with the chunk's,
-    and no hit shows them as the document's.
+    ``text``, spans and ids do not change. :meth:`pychunk.Index.add` counts the words of the context with those of the
+    chunk, and no hit shows them as text of the document.
+
+    ``how`` is the source of the contexts, or a list of sources. The contexts of several sources follow one another. The
+    sources are:
+
+    - ``"head"``: the first words of the document, up to 250 ``characters``.
+    - ``"title"``: the document's column ``title``.
+    - ``"path"``: the headings above the chunk.
+    - ``"summary"``: the most central sentences among the first and last chunks of the document, a ``window`` of 10
+      together; as many as fit into 250 ``characters``.
+    - ``"neighbours"``: the most central sentence of the 4 chunks (``window``) around the chunk. At a document's
+      boundaries the window is moved, not shortened.
+    - ``"summary:llm"`` and ``"context:llm"``: a text that an LLM writes about the same chunks. If an answer is not
+      usable, the text of ``"summary"`` or ``"neighbours"`` replaces it. ``errors`` says so, or the metadata of a plain
+      table (:mod:`pychunk.augmentation.llm_contexts`).
+    - ``"propositions:llm"``: the statements of a chunk, as sentences from an LLM that can be understood alone.
+    - ``"column:NAME"``: any column.
+
+    ``"summary"`` and ``"neighbours"`` use sentence vectors, which are computed if chunks have none. Options are
+    keywords, or part of the name: ``"head:characters=100"``. A function of your own takes a list of
+    :class:`~pychunk.augmentation.Document`. It returns for each a string, or a list with a string for each chunk.
 
     Args:
-        chunks: what ``segment()`` returned, or a chunk table, the chunks of each document one after the other.
-        how: ``"head"``: the first words of the document, up to 250 ``characters``; ``"title"``: its column ``title``;
-            ``"path"``: the headings above the chunk; ``"summary"``: of the first and last chunks of the document, a
-            ``window`` of 10 together, the most central sentences that fit 250 ``characters``; ``"neighbours"``: the
-            most central sentence of the 4 chunks (``window``) around the chunk, at a document's borders of as many;
-            both by sentence vectors, which are made where chunks have none; ``"summary:llm"`` and ``"context:llm"``:
-            what a model writes of the same chunks, and these in place of an answer of no use, which ``errors`` says,
-            or in a plain table the metadata (:mod:`pychunk.augmentation.llm_contexts`); ``"propositions:llm"``: what
-            chunks state, in sentences that a model makes to be understood alone; ``"column:NAME"``: any column.
-            Options are keywords, or part of the name: ``"head:characters=100"``. A function of one's own takes a list
-            of :class:`~pychunk.augmentation.Document` and returns for each a string, or a list with a string a chunk.
-            Of several in a list one follows the other.
-        columns: columns of the documents, for ``title`` and ``column:NAME``: one value for each document that has
+        chunks: The result of ``segment()``, or a chunk table in which the chunks of each document follow one another.
+        how: The source of the contexts, or a list of sources.
+        columns: Columns of the documents, for ``title`` and ``column:NAME``, with one value for each document that has
             chunks.
-        llm: the client that ``summary:llm``, ``context:llm`` and ``propositions:llm`` ask; default: by the environment.
+        llm: The client that ``summary:llm``, ``context:llm`` and ``propositions:llm`` ask; the default is the one that
+            the environment describes.
+        **options: Options of a single source.
 
     Returns:
         The same type, with ``context`` as the last column: large_string, never null.
 
     Raises:
-        ValueError: an unknown way or option, a column that is not there, chunks that have contexts already, a function
-            that raises or returns too few strings; names the stage and the document.
+        ValueError: A source or an option is unknown, a column does not exist, chunks already have contexts, or a
+            function raises or returns too few strings. The message names the stage and the document.
 
     Example:
         >>> import pychunk
@@ -215,10 +239,12 @@ def augment(
 
 
 def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str, Any], *, skip: bool = False) -> Any:
-    """:func:`augment` by ways that were read; with ``skip`` documents for which a function fails have no context.
+    """Return chunks with contexts, as :func:`augment` does, from sources that are already parsed.
+
+    With ``skip``, documents for which a function fails have no context.
 
     Raises:
-        TypeError, ValueError: as :func:`augment`.
+        TypeError, ValueError: See :func:`augment`.
     """
     table = chunks.table if isinstance(chunks, ChunkBatch) else chunks if isinstance(chunks, pa.Table) else None
     if table is None:
@@ -229,7 +255,7 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
     if missing:
         raise ValueError(f"a chunk table has the columns {', '.join(_REQUIRED)}; missing: {', '.join(missing)}")
     if CONTEXT in table.column_names:
-        raise ValueError("augment: the chunks have a column 'context' already: drop it, or name it another way")
+        raise ValueError("augment: the chunks already have a column 'context': drop or rename it")
     documents = Documents.of(table)
     values = {name: _of_chunks(name, value, documents) for name, value in given.items()}
     notes: llm_contexts.Notes = []
@@ -249,8 +275,9 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
 
 
 def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: Inputs) -> ChunkBatch:
-    """:func:`with_contexts` of chunks of these inputs, for which columns are read that no chunk repeats."""
-    names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])  # of headings alone
+    """Return chunks of these inputs with contexts, reading columns of the documents that chunks do not repeat."""
+    # The column "path" comes from headings alone.
+    names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])
     values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)
     document = np.asarray(chunks.table["document"], np.int64) - chunks.first_document
     rows = pa.array(document[np.append(True, document[1:] != document[:-1])[: len(document)]])
@@ -260,7 +287,7 @@ def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: 
 
 
 def _of_chunks(name: str, values: Any, documents: Documents) -> Any:
-    """A column of documents on their chunks."""
+    """Return a column of documents with the value of each chunk's document."""
     column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
     if len(column) != len(documents):
         raise ValueError(
@@ -271,7 +298,7 @@ def _of_chunks(name: str, values: Any, documents: Documents) -> Any:
 
 
 def _joined(made: list[pa.Array]) -> pa.Array:
-    """Contexts one after the other, without empty lines."""
+    """Return contexts joined one after the other, without empty lines."""
     blank = pa.scalar("", pa.large_string())
     found = made[0]
     for each in made[1:]:

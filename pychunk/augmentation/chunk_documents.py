@@ -18,11 +18,12 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Document:
-    """One document, as a function of one's own sees it.
+    """A document with its chunks, as a context function receives it.
 
     Attributes:
-        document: its row in the input. id: the caller's, or None.
-        chunks: its rows of the chunk table, in reading order.
+        document: Row of the document in the input.
+        id: The caller's id, or None.
+        chunks: The document's rows of the chunk table, in reading order.
 
     Example:
         >>> table = pa.table({"text": ["Cats purr.", "Dogs bark.", "Rain falls."]})
@@ -37,30 +38,33 @@ class Document:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The texts of its chunks."""
+        """The texts of the document's chunks."""
         found: list[str] = self.chunks["text"].to_pylist()
         return found
 
     def excerpt(self, window: int = CONTEXTS.ends) -> str:
-        """Its first and last chunks, together ``window`` of them, with a word between of how many are left out."""
+        """Return the first and last chunks, together ``window`` of them.
+
+        A note between them says how many chunks are missing.
+        """
         head, tail = (int(each[0]) for each in context_windows.ends(np.array([len(self.texts)]), window))
         left_out = len(self.texts) - head - tail
         said = [f"[... {left_out} chunk{'' if left_out == 1 else 's'} left out ...]"] if left_out else []
         return "\n\n".join([*self.texts[:head], *said, *self.texts[len(self.texts) - tail :]])
 
     def around(self, place: int, window: int = CONTEXTS.around) -> str:
-        """The chunk at a place with ``window`` others around it, fewer only where the document has no more."""
+        """Return the chunk at a position with ``window`` others around it, or fewer if the document has no more."""
         first, end = context_windows.around(np.array([len(self.texts)]), np.array([place]), window)
         return "\n\n".join(self.texts[int(first[0]) : int(end[0])])
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Which rows of a chunk table are whose.
+    """The documents of a chunk table, as ranges of its rows.
 
     Attributes:
-        table: chunks, those of a document one after the other.
-        first: int64[k + 1], each document's first row, and the end.
+        table: The chunks; those of a document follow one another.
+        first: int64[k + 1]: the first row of each document, and the number of rows.
     """
 
     table: pa.Table
@@ -68,7 +72,10 @@ class Documents:
 
     @classmethod
     def of(cls, table: pa.Table) -> Documents:
-        """A document ends where the number or the id changes, or the position does not grow."""
+        """Return the documents of a chunk table.
+
+        A document ends where the document number changes, or the position of the chunk does not increase.
+        """
         document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         first = np.concatenate([[0] * (len(document) > 0), np.flatnonzero(begins) + 1, [len(document)]])
@@ -79,7 +86,7 @@ class Documents:
 
     @property
     def counts(self) -> I64:
-        """Chunks of each, int64[k]."""
+        """The number of chunks of each document, int64[k]."""
         return np.diff(self.first)
 
     @property
@@ -89,11 +96,11 @@ class Documents:
 
     @property
     def places(self) -> I64:
-        """The place of each chunk in its document, int64[n]."""
+        """The position of each chunk in its document, int64[n]."""
         return np.arange(self.table.num_rows) - np.repeat(self.first[:-1], self.counts)
 
     def each(self) -> list[Document]:
-        """One by one."""
+        """Return the documents as a list."""
         numbers = self.table["document"].take(pa.array(self.first[:-1])).to_pylist()
         ids = [None] * len(self)
         if "id" in self.table.column_names:
@@ -106,5 +113,5 @@ class Documents:
         ]
 
     def repeated(self, strings: list[str]) -> pa.Array:
-        """One string a document on each of its chunks."""
+        """Return one string for each document, repeated for each of its chunks."""
         return pa.array(strings, pa.large_string()).take(pa.array(self.of_chunks))

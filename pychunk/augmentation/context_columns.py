@@ -1,4 +1,4 @@
-"""Contexts that stand in a column already."""
+"""Contexts that a column already holds."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import pyarrow as pa
 from .._engine.arrow import compute as pc
 from .chunk_documents import Documents
 
-#: What stands between headings.
+#: The text between headings.
 BETWEEN = " > "
-#: What brings a column that chunks lack.
+#: The remedies for columns that chunks lack.
 _REMEDIES = {
-    "path": "cut by method 'structure', which Markdown, HTML, PDF and wikis are",
+    "path": "cut by method 'structure', the default for Markdown, HTML, PDF and wikis",
     "title": "segment with keep=['title'] (--keep title) where the documents have titles",
 }
 
 
 def contexts(documents: Documents, name: str, given: Mapping[str, Any]) -> pa.Array:
-    """A column as text, of the chunks or, in ``given``, of the documents; nulls are empty, lists are joined.
+    """Return a column of the chunks, or of the documents in ``given``, as text.
+
+    Nulls become empty, and lists are joined.
 
     Raises:
-        ValueError: there is none of that name, and there are chunks.
+        ValueError: There is no column of that name although there are chunks.
     """
     if name in documents.table.column_names:
         return _text(documents.table[name])
@@ -38,7 +40,7 @@ def contexts(documents: Documents, name: str, given: Mapping[str, Any]) -> pa.Ar
 
 def _text(column: Any) -> pa.Array:
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(column, pa.ChunkedArray):  # without a chunk, or too large for one
+    if isinstance(column, pa.ChunkedArray):  # The column has no Arrow chunk, or is too large for one.
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         items = column.cast(pa.large_list(pa.large_string()))

@@ -1,4 +1,4 @@
-"""Which chunks of a document are read: its ends, or those around one of them."""
+"""The windows of a document's chunks that are read: its ends, or the chunks around one of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ I64 = npt.NDArray[np.int64]
 
 
 def ends(counts: I64, window: int) -> tuple[I64, I64]:
-    """Of documents of so many chunks how many are read: (from the first on, up to the last).
+    """Return how many chunks are read from the first on, and how many up to the last, for each document.
 
-    All where there are at most ``window``, else the first half of as many and the last, which is larger by one where
-    the window is odd.
+    Args:
+        counts: int64[k]: the number of chunks of each document.
+        window: The most chunks that are read. If a document has more, half of the window is read at either end. At the
+            end it is larger by one if ``window`` is odd.
 
     >>> [each.tolist() for each in ends(np.array([1, 5, 6, 20]), 5)]
     [[1, 5, 2, 2], [0, 0, 3, 3]]
@@ -24,9 +26,14 @@ def ends(counts: I64, window: int) -> tuple[I64, I64]:
 
 
 def filled(sizes: Sequence[int], tokens: int) -> list[tuple[int, int]]:
-    """(first, end) of windows that tile chunks of so many characters, as many each as so many tokens hold.
+    """Return the (first, end) of consecutive windows of chunks, each with as many as the tokens allow.
 
-    A token is four characters, and each chunk takes four tokens more, for its number. One chunk at least is in each.
+    A token is estimated as four characters, and each chunk takes four more tokens for its number. A window holds at
+    least one chunk.
+
+    Args:
+        sizes: The characters of each chunk.
+        tokens: The most tokens of a window.
 
     >>> filled([40, 40, 400, 4], 30)
     [(0, 2), (2, 3), (3, 4)]
@@ -42,10 +49,15 @@ def filled(sizes: Sequence[int], tokens: int) -> list[tuple[int, int]]:
 
 
 def around(counts: I64, places: I64, window: int) -> tuple[I64, I64]:
-    """(first, end) of the chunks around those at some places in documents of so many chunks, themselves among them.
+    """Return the (first, end) of the chunks around a chunk, including it.
 
-    Of ``window`` others half come before the chunk; at a document's borders the window is moved, not cut short. A
-    document of at most ``window`` others is read whole.
+    Half of the ``window`` other chunks come before the chunk. At a document's boundaries the window is moved, not
+    shortened. A document of at most ``window`` other chunks is read as a whole.
+
+    Args:
+        counts: int64[n]: the number of chunks of each chunk's document.
+        places: int64[n]: the position of each chunk in its document.
+        window: The number of other chunks.
 
     >>> [each.tolist() for each in around(np.full(7, 7), np.arange(7), 4)]
     [[0, 0, 0, 1, 2, 2, 2], [5, 5, 5, 6, 7, 7, 7]]

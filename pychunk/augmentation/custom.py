@@ -1,4 +1,4 @@
-"""Contexts by a function of one's own: documents in, a string for each, or for each of its chunks, out."""
+"""Contexts from a function of the caller, which returns a string for each document, or for each of its chunks."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ import pyarrow as pa
 
 from .chunk_documents import Document, Documents
 
-#: Documents of one call: many enough for a model to work on together, few enough that an error says where.
+#: The documents of one call: enough for a model to process together, few enough that an error shows where it occurred.
 _TOGETHER = 64
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """As errors and metadata name it."""
+    """Return the name of a function as errors and metadata show it."""
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
 
 
 def contexts(
     documents: Documents, function: Callable[[list[Document]], Any], failed: list[tuple[int, str]] | None = None
 ) -> pa.Array:
-    """What a function makes of documents, 64 at a time.
+    """Return the contexts that a function makes of documents, 64 at a time.
 
     Args:
-        failed: gets why a document has no contexts, by its row, in place of an error. Of 64 that fail together each is
-            asked for by itself.
+        documents: The documents with their chunks.
+        function: Takes a list of documents; returns a string, or a list with a string for each chunk, for each of them.
+        failed: Receives the row of a document without contexts, and the reason, in place of an error. If 64 documents
+            fail together, the function is called for each one alone.
 
     Raises:
-        ValueError: it raises, or returns something else than a string, or a list with a string a chunk, for each
-            document; names the function and the document.
+        ValueError: The function raises, or returns another type or number of values. The message names the function and
+            the document.
     """
     every, found = documents.each(), []
     stage = f"augment stage {name_of(function)!r}"
@@ -51,7 +53,7 @@ def contexts(
 
 
 def _made(own: list[Document], function: Callable[[list[Document]], Any], stage: str) -> list[str]:
-    """The contexts of the chunks of documents that the function gets together."""
+    """Return the contexts of the chunks of documents that the function receives together."""
     try:
         made = function(own)
     except Exception as error:
@@ -60,29 +62,33 @@ def _made(own: list[Document], function: Callable[[list[Document]], Any], stage:
         raise ValueError(f"{stage} must return a list with a string for each of {_named(own)}; got {made!r:.80}")
     made = list(made)
     if len(made) != len(own):
-        raise ValueError(f"{stage} returned {len(made)} values for {_named(own)}: one for each")
+        raise ValueError(f"{stage} returned {len(made)} values for {_named(own)}; expected one for each")
     return [each for document, value in zip(own, made, strict=True) for each in _of(document, value, stage)]
 
 
 def _named(own: list[Document]) -> str:
-    """How many documents, and which."""
+    """Return the number of documents and their rows in words."""
     if len(own) == 1:
         return f"document {own[0].document}"
     return f"{len(own)} documents, {own[0].document} to {own[-1].document}"
 
 
 def _of(document: Document, value: Any, stage: str) -> list[str]:
-    """The contexts of a document's chunks."""
+    """Return the contexts of a document's chunks."""
     where = f"document {document.document}" + ("" if document.id is None else f" ({document.id!r})")
     count = document.chunks.num_rows
     if isinstance(value, str):
         return [value] * count
     if value is None or isinstance(value, bytes) or not hasattr(value, "__iter__"):
-        raise ValueError(f"{stage} returned {value!r} for {where}: a string, or a list with a string a chunk")
+        raise ValueError(
+            f"{stage} returned {value!r} for {where}; expected a string, or a list with a string for each chunk"
+        )
     own = list(value)
     if len(own) != count:
-        raise ValueError(f"{stage} returned {len(own)} strings for the {count} chunks of {where}: one for each")
+        raise ValueError(
+            f"{stage} returned {len(own)} strings for the {count} chunks of {where}; expected one for each"
+        )
     for chunk, each in enumerate(own):
         if not isinstance(each, str):
-            raise ValueError(f"{stage} returned {each!r} for chunk {chunk} of {where}: a string")
+            raise ValueError(f"{stage} returned {each!r} for chunk {chunk} of {where}; expected a string")
     return own

@@ -1,8 +1,8 @@
-"""The sentences of a document, or of the chunks around one, that stand nearest to what all of them are about.
+"""The sentences of a document, or of the chunks around one, that are most central to all of them.
 
-A sentence is as central as its vector lies along the sum of all vectors beside it. The vectors are those of the chunk
-table, where it has sentences'; else sentences are encoded by the static encoder. They are taken as whole numbers, whose
-sums are exact in any order, so that every machine finds the same sentences.
+A sentence is the more central, the larger the product of its vector and the sum of all vectors. The vectors are those
+of the chunk table if it has sentence vectors, else those of the static encoder. They are rounded to whole numbers,
+whose sums are exact in any order, so every machine finds the same sentences.
 """
 
 from __future__ import annotations
@@ -24,19 +24,23 @@ I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
-#: What 1 is as a whole number. Products of two sums of 2^20 sentences each are below 2^53, which float64 holds exactly.
+#: The whole number that stands for 1. Products of two sums of 2^20 sentences each are below 2^53, which float64 holds
+#: exactly.
 _ONE = 2048
-#: Scores that differ by less are equal, and the first is taken: of two sentences each is as central as the other.
+#: Scores that differ by less are equal, and the first sentence is taken. Of two sentences, both are equally central.
 _ALIKE = _ONE * _ONE / 256
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of chunks.
+    """The sentences of chunks.
 
     Attributes:
-        texts: of each chunk, as strings. first: int64[n + 1], which sentences are whose.
-        begins, ends: int64[m], characters of the chunk's text. vectors: float32[m, dim], of unit length.
+        texts: The text of each chunk.
+        first: int64[n + 1]: the first sentence of each chunk.
+        begins: int64[m]: the first character of each sentence in the chunk's text.
+        ends: int64[m]: the character after its last.
+        vectors: float32[m, dim], of unit length.
     """
 
     texts: list[str]
@@ -46,13 +50,13 @@ class Sentences:
     vectors: F32
 
     def text(self, chunk: int, sentence: int) -> str:
-        """One of a chunk, its white space single spaces."""
+        """Return the text of a sentence of a chunk, with white space reduced to single spaces."""
         own = self.texts[chunk][max(0, int(self.begins[sentence])) : int(self.ends[sentence])]
         return " ".join(own.split())
 
 
 def sentences_of(table: pa.Table) -> Sentences:
-    """Those of a chunk table, with the vectors that it has, or the static encoder's."""
+    """Return the sentences of a chunk table, with its own vectors or the static encoder's."""
     texts: list[str] = table["text"].to_pylist()
     start = np.asarray(table["start"], np.int64)
     if "sentences" not in table.column_names:
@@ -79,21 +83,23 @@ def sentences_of(table: pa.Table) -> Sentences:
 
 
 def _whole(vectors: F32) -> F64:
-    """Vectors as whole numbers, of length 2048."""
+    """Return vectors of length 2048, rounded to whole numbers."""
     found = np.multiply(vectors, _ONE, dtype=np.float64)
     return np.rint(found, out=found)
 
 
 def summaries(documents: Documents, characters: int, window: int) -> list[str]:
-    """Of each document the most central sentences of its first and last chunks, in their order.
+    """Return for each document the most central sentences of its first and last chunks, in their order.
 
     Args:
-        characters: of all together at most; as many sentences as fit, the most central ones first, each once.
-        window: chunks that are read, half of them from the beginning on, the others up to the end.
+        documents: The documents with their chunks.
+        characters: The most characters of a summary. As many sentences as fit are taken, the most central first, each
+            once.
+        window: The number of chunks that are read, half of them at the beginning and half at the end.
     """
     head, tail = context_windows.ends(documents.counts, window)
     table, first, counts = documents.table, documents.first[:-1], documents.counts
-    if "sentences" not in table.column_names:  # which are encoded, then: no more than are read
+    if "sentences" not in table.column_names:  # Sentences must be encoded here, so only those that are read are taken.
         sizes = head + tail
         begins = np.cumsum(sizes) - sizes
         place = np.arange(int(sizes.sum())) - np.repeat(begins, sizes)
@@ -114,7 +120,7 @@ def summaries(documents: Documents, characters: int, window: int) -> list[str]:
 
 
 def _fitting(found: Sentences, order: list[int], chunks: list[int], characters: int) -> str:
-    """The best sentences that fit, in reading order; where none does the first words of the best."""
+    """Return the best sentences that fit, in reading order, or the first words of the best if none fits."""
     taken: dict[int, str] = {}
     left = characters
     for chunk, sentence in zip(chunks, order, strict=True):
@@ -130,10 +136,13 @@ def _fitting(found: Sentences, order: list[int], chunks: list[int], characters: 
 
 
 def neighbours(documents: Documents, characters: int, window: int) -> list[str]:
-    """Of each chunk the most central sentence of the chunks around it, of a long one the first words.
+    """Return for each chunk the most central sentence of the chunks around it, or the first words of a long one.
 
     Args:
-        window: other chunks that are read, half of them before it; at a document's borders moved, not cut short.
+        documents: The documents with their chunks.
+        characters: The most characters of a context.
+        window: The number of other chunks that are read, half of them before the chunk. At a document's boundaries the
+            window is moved, not shortened.
     """
     found = sentences_of(documents.table)
     counts, of_chunks = documents.counts, documents.of_chunks

@@ -11,10 +11,10 @@ from .chunk_documents import Documents
 
 
 def heads(documents: Documents, characters: int) -> list[str]:
-    """Of each document its first words, single spaces between them, of at most so many characters in all.
+    """Return the first words of each document, with single spaces between them, of at most ``characters`` in total.
 
-    Whatever the documents were cut by, their heads are the same: overlap counts once, and no characters but white space
-    lie between chunks. A word that alone fills more than half is cut, as in scripts without spaces.
+    The result does not depend on how the documents were cut. Overlap counts once, and only white space is between
+    chunks. A word that alone takes more than half of the characters is cut, as in scripts without spaces.
     """
     table = documents.table
     start = np.asarray(table["start"], np.int64)
@@ -31,7 +31,8 @@ def heads(documents: Documents, characters: int) -> list[str]:
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
         words = " ".join(text.split())
-        if len(words) <= characters and not (complete and end - at == sizes[number]):  # much white space
+        # The document has much white space.
+        if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()
             every = table["text"].slice(first, last - first).to_pylist()
             words = " ".join(_joined(every, start[first:last].tolist(), [True] * len(every))[0].split())
@@ -41,7 +42,7 @@ def heads(documents: Documents, characters: int) -> list[str]:
 
 
 def _joined(texts: list[str], starts: list[int], whole: list[bool]) -> tuple[str, bool]:
-    """Chunks as one text, up to the first that is not whole; and whether all are."""
+    """Return chunks as one text, up to the first that is not whole, and whether all are whole."""
     if len(texts) == 1:
         return texts[0], whole[0]
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Summaries of the nodes of a hierarchy, by a model: what a section or a document is about, beside its text."""
+"""Summaries of the nodes of a hierarchy by an LLM: the content of a section or document in addition to its text."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from .llm_contexts import LLMTextSource, Notes
 if TYPE_CHECKING:
     from ..llm import LLM, Request
 
-#: Longest node that is shown whole, in characters, some 8,000 tokens; of a longer one its beginning and its end.
+#: The longest node that the LLM sees as a whole, in characters (some 8,000 tokens). Of a longer one it sees the
+#: beginning and the end.
 SHOWN = 32_000
-#: The column that says at which levels a node is, and the one that nobody has summarised.
+#: The column with the levels of a node, and the level that has no summaries.
 _LEVELS, _FINEST = "levels", "sentence"
 
 
 class LevelSummary(LLMTextSource):
-    """What each node of some levels is about, by a model that reads the node; one call a node, cached.
+    """A source of summaries of the nodes of some levels by an LLM, with one cached call for each node.
 
-    For :func:`pychunk.augment` of :meth:`pychunk.Hierarchy.chunks`. A node that is at several levels is asked about
-    once, and one that is a single sentence not at all; nodes of other levels have the empty context. Where a call has
-    no answer of use after its retries the node's beginning stands in, and ``errors`` says so.
+    Use it with :func:`pychunk.augment` on :meth:`pychunk.Hierarchy.chunks`. A node that is at several levels takes one
+    call, and a node that is a single sentence takes none. Nodes of other levels have an empty context. If a call gives
+    no usable answer after its retries, the beginning of the node replaces it and ``errors`` says so.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        levels: whose nodes; None: all but sentences.
-        characters: longest summary.
+        llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        levels: The levels whose nodes get summaries. None: all but sentences.
+        characters: The most characters of a summary.
 
     Raises:
-        ValueError: no endpoint is named, ``characters`` out of range, an empty list of levels; when it is called,
-            chunks without the column ``levels``, or a level that no chunk of them is at.
+        ValueError: No endpoint is named, ``characters`` is out of range, or the list of levels is empty. A call raises
+            for chunks without the column ``levels``, and for a level at which there is no chunk.
 
     Example:
         >>> import pychunk
@@ -45,8 +46,8 @@ class LevelSummary(LLMTextSource):
         >>> llm.account.total.calls  # two sections and the document
         3
 
-    Source: summaries of the nodes of a tree are those of Sarthi et al., RAPTOR (2024), and of SmartChunk; the prompt is
-    ours, and vectors stay those of the text.
+    Summaries of the nodes of a tree are from Sarthi et al., RAPTOR (2024), and from SmartChunk. The prompt is our own,
+    and vectors are still those of the text.
     """
 
     name, task, instead = "levels:llm", "level_summary", "its beginning"
@@ -60,19 +61,19 @@ class LevelSummary(LLMTextSource):
 
     @property
     def options(self) -> dict[str, int]:
-        """By name."""
+        """The options by name."""
         return {"characters": self.characters}
 
     @property
     def facts(self) -> dict[str, object]:
-        """What contexts depend on besides the text and the options."""
+        """The facts that contexts depend on in addition to the text and the options."""
         return {**super().facts, "levels": self.levels}
 
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
-        """As of :class:`~.llm_contexts.Asked`.
+        """Return the contexts and notes, as :class:`~.llm_contexts.LLMTextSource` does.
 
         Raises:
-            ValueError: chunks that are no nodes of these levels; nothing is asked then.
+            ValueError: The chunks are not nodes of these levels. Nothing is asked in that case.
         """
         known: set[str] = set()
         for document in documents:
@@ -85,7 +86,7 @@ class LevelSummary(LLMTextSource):
         return super().contexts(documents)
 
     def _rows(self, document: Document) -> list[int]:
-        """The chunks that are asked about."""
+        """Return the chunks that take a call."""
         wanted = None if self.levels is None else set(self.levels)
         return [
             row

@@ -1,8 +1,8 @@
-"""Contexts that a model writes: of a document's ends, of what stands around a chunk, or of what chunks state.
+"""Contexts that an LLM writes, from a document's ends, the chunks around a chunk, or the statements of chunks.
 
-Windows of the first two are those of the ways without a model, ``summary`` and ``neighbours``, which stand in where a
-call has no answer of use after its retries. What a model writes is plain text, cut to size; it stands beside the
-chunk's text and changes nothing of it.
+The first two use the windows of the sources without an LLM, ``summary`` and ``neighbours``. These replace the answer if
+a call gives no usable one after its retries. The LLM writes plain text, which is cut to size. It is added to the
+chunk's text and does not change it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .chunk_documents import Document, Documents
 if TYPE_CHECKING:
     from ..llm import LLM, Request
 
-#: What a call without an answer costs: (row of the document, why).
+#: The notes about calls without an answer: (row of the document, reason).
 Notes = list[tuple[int, str]]
 
 
 class LLMContextSource(ABC):
-    """A way that asks a model: a client, a prompt, two numbers."""
+    """A source that asks an LLM, with a client, a prompt and two numbers."""
 
     name = ""
     usual: ClassVar[dict[str, int]] = {}
-    #: The prompt, and what stands in where there is no answer, in words.
+    #: The name of the prompt, and the replacement for a missing answer in words.
     task, instead = "", ""
 
     def __init__(self, llm: LLM | None, characters: int, window: int) -> None:
-        from ..llm.default_client import DefaultClient  # here, as few ask a model
+        from ..llm.default_client import DefaultClient  # imported here because few calls ask an LLM
         from ..llm.prompts import load
 
-        for name, value in zip(self.usual, (characters, window), strict=False):  # a node is read without others
+        for name, value in zip(self.usual, (characters, window), strict=False):  # A LevelSummary has no window.
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a whole number from 1; got {value!r}")
         self._held = DefaultClient(llm)
@@ -58,27 +58,27 @@ class LLMContextSource(ABC):
 
     @property
     def facts(self) -> dict[str, object]:
-        """What contexts depend on besides the text and the options."""
+        """The facts that contexts depend on in addition to the text and the options."""
         return {**self.llm.facts, "prompt": self._prompt.version}
 
     def __str__(self) -> str:
         return f"{self.name}:{','.join(f'{name}={value}' for name, value in self.options.items())}"
 
     def __call__(self, documents: Sequence[Document]) -> list[list[str]]:
-        """Of each document a context a chunk: as a function of one's own."""
+        """Return a context for each chunk of each document, as a function of the caller does."""
         return self.contexts(documents)[0]
 
     @abstractmethod
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
-        """The same, with a note for each document of which a call had no answer of use.
+        """Return the contexts, with a note for each document for which a call gave no usable answer.
 
         Raises:
-            LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+            LLMError: There is no endpoint, a wrong key, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
         """
 
 
 class LLMTextSource(LLMContextSource):
-    """A way whose every answer is a context; where there is none, what a way without a model gives stands in."""
+    """A source in which every answer is a context, and a source without an LLM replaces missing answers."""
 
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
         from ..llm.plain_text import plain
@@ -89,7 +89,8 @@ class LLMTextSource(LLMContextSource):
         faults: list[list[str]] = []
         for own in asks:
             mine = [next(replies) for _ in own]
-            usable = [not reply.fault or reply.finish == "length" for reply in mine]  # a long answer is cut anyway
+            # An answer that is too long is cut anyway.
+            usable = [not reply.fault or reply.finish == "length" for reply in mine]
             found.append(
                 [plain(reply.text, self.characters) if use else "" for reply, use in zip(mine, usable, strict=True)]
             )
@@ -120,27 +121,28 @@ class LLMTextSource(LLMContextSource):
 
     @abstractmethod
     def _asks(self, document: Document) -> list[Request]:
-        """What is asked about a document."""
+        """Return the requests about a document."""
 
     @abstractmethod
     def _without(self, documents: Sequence[Document]) -> list[list[str]]:
-        """As many contexts as asks of each document, by the way that asks nothing."""
+        """Return as many contexts as requests for each document, from the source without an LLM."""
 
     @abstractmethod
     def _spread(self, found: list[str], document: Document) -> list[str]:
-        """One a chunk, of one an ask."""
+        """Return one context for each chunk, from one for each request."""
 
 
 class LLMSummarySource(LLMTextSource):
-    """``summary:llm``: what a document is about, by a model that reads its first and last chunks; one call a document.
+    """The source ``summary:llm``: a summary by an LLM that reads a document's first and last chunks, one call for each.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        characters: longest summary. window: chunks that the model reads, half of them from the beginning on, the others
-            up to the end, with a mark between of how many are left out.
+        llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: The most characters of a summary.
+        window: The number of chunks that the LLM reads, half of them at the beginning and half at the end. A mark
+            between them says how many are missing.
 
     Raises:
-        ValueError: no endpoint is named, or a number is out of range.
+        ValueError: No endpoint is named, or a number is out of range.
 
     Example:
         >>> from pychunk.llm import LLM
@@ -171,15 +173,16 @@ class LLMSummarySource(LLMTextSource):
 
 
 class LLMNeighbourSource(LLMTextSource):
-    """``context:llm``: what a chunk leaves unsaid, by a model that reads it among its neighbours; one call a chunk.
+    """The source ``context:llm``: context by an LLM that reads a chunk and its neighbours, one call for each chunk.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        characters: longest context. window: other chunks that the model reads, half of them before the chunk; at a
-            document's borders the window is moved, not cut short.
+        llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: The most characters of a context.
+        window: The number of other chunks that the LLM reads, half of them before the chunk. At a document's boundaries
+            the window is moved, not shortened.
 
     Raises:
-        ValueError: no endpoint is named, or a number is out of range.
+        ValueError: No endpoint is named, or a number is out of range.
 
     Example:
         >>> from pychunk.llm import LLM
@@ -214,21 +217,22 @@ class LLMNeighbourSource(LLMTextSource):
 
 
 class LLMPropositionSource(LLMContextSource):
-    """``propositions:llm``: what chunks state, in sentences that a model makes to be understood alone.
+    """The source ``propositions:llm``: statements of chunks, as sentences by an LLM that can be understood alone.
 
-    A call shows as many chunks as ``window_tokens`` hold, numbered, and before them the last one of the call before, so
-    that pronouns at the border have what they stand for. Each proposition names the chunks that it comes from and
-    stands in the context of these, one a line; those about the chunk before are left to its own call. An answer of no
-    use is asked for once more with its fault named; then the chunks of that call have no context, which is noted.
+    A call shows as many numbered chunks as ``window_tokens`` hold. Before them it shows the last chunk of the call
+    before, so pronouns at the boundary have their referents. Each proposition names the chunks that it comes from, and
+    is in the context of these, one on a line. The call before is responsible for propositions about its last chunk. If
+    an answer is not usable, pychunk asks once more and names the error. If the second answer fails too, the chunks of
+    that call have no context, and a note says so.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        characters: longest context of a chunk; propositions that would exceed it are left out whole.
-        window_tokens: of the chunks of a call, at four characters each; one chunk at least.
-        strict: whether a call without an answer of use is an error.
+        llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        characters: The most characters of a chunk's context. Propositions that would exceed it are left out as a whole.
+        window_tokens: The most tokens of the chunks of a call, at four characters each; a call has at least one chunk.
+        strict: Whether a call without a usable answer is an error.
 
     Raises:
-        ValueError: no endpoint is named, or a number is out of range.
+        ValueError: No endpoint is named, or a number is out of range.
 
     Example:
         >>> from pychunk.llm import LLM
@@ -286,7 +290,7 @@ class LLMPropositionSource(LLMContextSource):
         return out, notes
 
     def _fitting(self, said: list[str]) -> str:
-        """The propositions of a chunk, as many from the first on as fit."""
+        """Return the propositions of a chunk in their order, as many as fit."""
         kept: list[str] = []
         left = self.characters + 1
         for each in said:
@@ -297,14 +301,14 @@ class LLMPropositionSource(LLMContextSource):
         return "\n".join(kept)
 
 
-#: The ways that ask a model, by name.
+#: The sources that ask an LLM, by name.
 BY_MODEL: dict[str, type[LLMContextSource]] = {
     each.name: each for each in (LLMSummarySource, LLMNeighbourSource, LLMPropositionSource)
 }
 
 
 def asks_model(how: Any) -> bool:
-    """Whether a way, or one of several, asks a model.
+    """Return whether a source, or one of several, asks an LLM.
 
     >>> asks_model(["title", "context:llm:window=2"]), asks_model("summary")
     (True, False)
@@ -315,7 +319,7 @@ def asks_model(how: Any) -> bool:
 
 
 def _lines(texts: list[str]) -> Callable[[int, int | None], list[str]]:
-    """A function of (first, end) that gives chunks as numbered lines, each made once."""
+    """Return a function of (first, end) that returns chunks as numbered lines and makes each line once."""
     from ..llm.grouping import shown
 
     known: dict[int, str] = {}
@@ -329,6 +333,6 @@ def _lines(texts: list[str]) -> Callable[[int, int | None], list[str]]:
 
 
 def _together(documents: Sequence[Document]) -> Documents:
-    """Documents in one table."""
+    """Return documents in one table."""
     sizes = [document.chunks.num_rows for document in documents]
     return Documents(pa.concat_tables([document.chunks for document in documents]), np.cumsum([0, *sizes]))

@@ -10,13 +10,13 @@ from typing import Any
 from .._util.durable_files import write_text
 from .measure import Run, Timings
 
-#: Of the file, and of the calibration loops: a change of either makes older files incomparable.
+#: The version of the file and of the calibration loops. Changing either makes older files incomparable.
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Base:
-    """A saved run, its workloads' definitions, and the SHA-256 of the copy of its package, "" where none was kept."""
+    """A saved run, its workloads' definitions, and the SHA-256 of the copy of its package, "" without a copy."""
 
     run: Run
     definitions: dict[str, str]
@@ -24,7 +24,7 @@ class Base:
 
 
 def save(path: Path, base: Base) -> None:
-    """Writes the run as JSON; the file appears whole or not at all."""
+    """Write the run as JSON; the file appears completely or not at all."""
     run = base.run
     workloads = {
         name: {"definition": base.definitions[name], "answer": run.answers[name], **asdict(figures)}
@@ -35,11 +35,11 @@ def save(path: Path, base: Base) -> None:
 
 
 def load(path: Path) -> Base:
-    """The run in a file.
+    """Return the run in a file.
 
     Raises:
-        ValueError: the file is not one of `pychunk bench --save`, or of another format.
-        OSError: it cannot be read.
+        ValueError: The file is not one of `pychunk bench --save`, or has another format.
+        OSError: The file cannot be read.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def load(path: Path) -> Base:
 def _figures(entry: dict[str, Any]) -> Timings:
     columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration", "waiting")}
     if len({len(values) for values in columns.values()}) != 1 or not columns["cpu"]:
-        raise ValueError("cpu, wall, calibration and waiting must hold one number a round each")
+        raise ValueError("cpu, wall, calibration and waiting must have one number for each round")
     if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
         raise ValueError("times must be positive")
     return Timings(**columns)

@@ -1,4 +1,4 @@
-"""Which workloads became slower: a first measurement nominates, a second one of its own decides."""
+"""The verdicts on workloads that became slower: a first measurement finds suspects, and a second one decides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from .estimates import Ratio, mean_of_ratios, ratio_of_means
 from .measure import Timings
 
-#: How much slower CPU time may be for each share of time by which one run waited more than the other: others' work
-#: takes the caches and the memory's bandwidth, of which the calibration loops need less. The same code measured up to
-#: 17 % slower where a dozen processes shared two cores, against a base taken beside one or two.
+#: The slowdown of CPU time that is possible for each share of time by which one run waited more than the other. Other
+#: processes take the caches and memory bandwidth, of which the calibration loops need less. The same code measured up
+#: to 17 % slower when a dozen processes shared two cores, compared with a base measured with one or two.
 DOUBT_OF_WAITING = 0.25
 
 Compare = Callable[[Timings, Timings], Ratio]
@@ -20,14 +20,15 @@ Compare = Callable[[Timings, Timings], Ratio]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a workload.
+    """The verdict on a workload.
 
     Attributes:
-        status: ``regressed``, ``improved``, ``unchanged``, or ``unclear``: over the limit, but within the noise;
-            ``missing``, ``new`` or ``redefined`` where there is nothing to compare.
-        ratio: cost over the base's: 1.10 is 10 % slower.
-        first: the ratio of the measurement that nominated it, where a second one decided.
-        note: what else is to be said.
+        name: The name of the workload.
+        status: ``regressed``, ``improved``, ``unchanged``, or ``unclear`` if it is over the limit but within the noise.
+            ``missing``, ``new`` or ``redefined`` if there is nothing to compare.
+        ratio: The cost divided by the base's: 1.10 is 10 % slower.
+        first: The ratio of the first measurement, if a second one decided.
+        note: A remark for the table.
     """
 
     name: str
@@ -38,26 +39,29 @@ class Verdict:
 
 
 def by_calibration(new: Timings, base: Timings) -> Ratio:
-    """For figures of different runs: CPU time in units of the calibration loops."""
+    """Compare figures of different runs by CPU time in units of the calibration loops."""
     apart = abs(statistics.median(new.waiting) - statistics.median(base.waiting))
     return ratio_of_means(new.costs, base.costs, doubt=DOUBT_OF_WAITING * apart)
 
 
 def by_pairs(new: Timings, base: Timings) -> Ratio:
-    """For figures taken in turns: CPU time, round by round."""
+    """Compare figures taken in turns by CPU time, round by round."""
     return mean_of_ratios(new.cpu, base.cpu)
 
 
 def is_suspect(ratio: Ratio, limit: float) -> bool:
-    """Whether a workload is to be measured again: slower by more than half of the limit.
+    """Return whether a workload must be measured again because it is slower by more than half the limit.
 
-    Half, because what is slower by just more than the limit measures under it half of the time.
+    Half the limit, because a workload just over the limit measures below it half the time.
     """
     return math.log(ratio.value) > math.log1p(limit) / 2
 
 
 def status_of(ratio: Ratio, limit: float) -> str:
-    """Regressed or improved: past the limit, and not by noise, which may be wider than the limit."""
+    """Return the status: regressed or improved if the ratio is past the limit and this is not noise.
+
+    The noise may be wider than the limit.
+    """
     if ratio.value > 1 + limit:
         return "regressed" if ratio.low > 1 else "unclear"
     if ratio.value < 1 / (1 + limit) and ratio.high < 1:
@@ -72,14 +76,16 @@ def verdicts(
     limit: float,
     again: Callable[[list[str]], tuple[dict[str, Timings], dict[str, Timings]]],
 ) -> list[Verdict]:
-    """One verdict for each workload of both runs.
+    """Return one verdict for each workload of both runs.
 
-    A suspect is judged by its second measurement alone: averaged with the first, whose noise made it a suspect, a
-    false alarm would keep half of its excess, and a true one needs no help.
+    Only the second measurement of a suspect counts. The first one made it a suspect by its noise, so a mean of both
+    would keep half the excess of a false alarm. A true alarm needs no help.
 
     Args:
-        limit: 0.1 for 10 %.
-        again: measures the named workloads again; returns (new, base).
+        new, base: The timings of each workload in the new run and in the base.
+        compare: A function that returns the ratio of two timings.
+        limit: The limit, 0.1 for 10 %.
+        again: A function that measures the named workloads again and returns (new, base).
     """
     ratios = {name: compare(new[name], base[name]) for name in new if name in base}
     suspects = [name for name, ratio in ratios.items() if is_suspect(ratio, limit)]

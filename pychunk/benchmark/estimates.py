@@ -6,19 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Shares left out at the low and the high end. Noise of a busy machine only adds to a time, so of times the faster half
-#: counts: where three processes in ten are slowed by up to half, 95 % of slowdowns by 15 % are found (67 % with a fifth
-#: left out at either end, in a simulation with 4 % between processes).
+#: The shares left out at the low and the high end. Noise of a busy machine only adds to a time, so the faster half of
+#: the times counts. If three of ten processes are slowed by up to half, this finds 95 % of slowdowns by 15 %. Leaving
+#: out a fifth at either end finds 67 %, in a simulation with 4 % between processes.
 OF_TIMES = (0.1, 0.5)
-#: A ratio of two times may err either way.
+#: The shares left out of ratios of two times, which may err either way.
 OF_RATIOS = (0.2, 0.2)
-#: Standard errors to either side of a mean: 95 % for the five degrees of freedom that ten figures leave when trimmed.
+#: The standard errors on either side of a mean: 95 % for the five degrees of freedom of ten trimmed figures.
 WIDTH = 2.57
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A cost over another: 1.10 is 10 % slower; with an interval of about 95 %."""
+    """The ratio of two costs, 1.10 for 10 % slower, with an interval of about 95 %."""
 
     value: float
     low: float
@@ -26,14 +26,14 @@ class Ratio:
 
 
 def kept(values: Sequence[float], trim: tuple[float, float]) -> slice:
-    """Which of the sorted values count: two at least, where there are two."""
+    """Return which of the sorted values count, at least two if there are two."""
     count = len(values)
     first = int(trim[0] * count)
     return slice(first, max(count - int(trim[1] * count), min(count, first + 2)))
 
 
 def trimmed_mean(values: Sequence[float], trim: tuple[float, float]) -> float:
-    """The mean without shares of the values at either end.
+    """Return the mean without shares of the values at either end.
 
     Example:
         >>> trimmed_mean([1.0, 2.0, 3.0, 4.0, 100.0], (0.2, 0.2))
@@ -44,9 +44,9 @@ def trimmed_mean(values: Sequence[float], trim: tuple[float, float]) -> float:
 
 
 def standard_error(values: Sequence[float], trim: tuple[float, float]) -> float:
-    """Of the trimmed mean: from the deviation after what is left out takes the nearest value kept (Tukey, McLaughlin).
+    """Return the standard error of the trimmed mean, infinite for a single figure, which has no measure of noise.
 
-    Infinite for a single figure, which says nothing of its noise.
+    The deviation is computed after each left-out value is replaced with the nearest kept value (Tukey, McLaughlin).
     """
     count = len(values)
     if count < 2:
@@ -60,10 +60,12 @@ def standard_error(values: Sequence[float], trim: tuple[float, float]) -> float:
 
 
 def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0.0) -> Ratio:
-    """New over base, from the figures of each; both must be positive.
+    """Return new over base from the figures of each; both must be positive.
 
     Args:
-        doubt: widens the interval to either side, 0.1 by 10 %: what may differ by more than the figures show.
+        new, base: The figures.
+        doubt: The share by which the interval is widened on either side, 0.1 for 10 %. It is for differences that the
+            figures do not show.
 
     Example:
         >>> ratio_of_means([2.0, 2.0], [1.0, 1.0])
@@ -75,7 +77,7 @@ def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0
 
 
 def mean_of_ratios(new: Sequence[float], base: Sequence[float]) -> Ratio:
-    """New over base, from figures taken in pairs, so that what both met cancels out.
+    """Return new over base from figures taken in pairs, so that noise common to both cancels out.
 
     Example:
         >>> mean_of_ratios([1.0, 4.0], [1.0, 4.0]).value

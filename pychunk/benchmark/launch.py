@@ -1,4 +1,4 @@
-"""Starts the processes that are timed, under this interpreter or another."""
+"""The launch of the processes that are timed, under this interpreter or another."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from typing import Any
 
 CHILD = Path(__file__).resolve().parent / "timed_process.py"
 
-#: One thread, so that CPU time measures all work; and the C library's allocator at fixed thresholds, because it else
-#: adapts them to what was freed before, so that a workload's page faults would depend on the workloads beside it.
+#: The settings of the process. With one thread, CPU time measures all work. The C library's allocator has fixed
+#: thresholds, because it otherwise adapts them to what was freed before. A workload's page faults would then depend on
+#: the other workloads.
 SETTINGS = {
     "PYCHUNK_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -28,12 +29,13 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Installation:
-    """An interpreter and the pychunk that it is to import.
+    """An interpreter and the pychunk that it imports.
 
     Attributes:
-        package: folder of that pychunk; None: whichever the interpreter finds.
-        inherits: whether PYTHONPATH applies; for another interpreter it would point at this installation.
-        program: what runs in the process.
+        python: The file of the interpreter.
+        package: The folder of that pychunk; None means whichever the interpreter finds.
+        inherits: Whether PYTHONPATH applies. For another interpreter it would point at this installation.
+        program: The program that runs in the process.
     """
 
     python: str
@@ -43,30 +45,30 @@ class Installation:
 
 
 def this_installation() -> Installation:
-    """The pychunk that this module belongs to."""
+    """Return the pychunk that this module belongs to."""
     return Installation(sys.executable, str(Path(__file__).resolve().parents[1]))
 
 
 def other_installation(python: str) -> Installation:
-    """The pychunk of another interpreter, or of the virtual environment in a folder.
+    """Return the pychunk of another interpreter, or of the virtual environment in a folder.
 
     Raises:
-        ValueError: there is no such interpreter, or it cannot import pychunk.
+        ValueError: There is no such interpreter, or it cannot import pychunk.
     """
     path = Path(python)
     found = str(path / "bin" / "python") if path.is_dir() else shutil.which(python)
     if found is None or not Path(found).is_file():
-        raise ValueError(f"no Python interpreter at {python!r}: give its file, or the folder of a virtual environment")
-    found = os.path.abspath(found)  # not resolved: a virtual environment's interpreter is a link
+        raise ValueError(f"no Python interpreter at {python!r}: pass its file, or the folder of a virtual environment")
+    found = os.path.abspath(found)  # not resolved, because a virtual environment's interpreter is a link
     with Process(Installation(found, None, inherits=False), [], "") as process:
         return Installation(found, process.about["facts"]["package"], inherits=False)
 
 
 def copied_installation(package: Path) -> Installation:
-    """This interpreter with the pychunk in a folder.
+    """Return this interpreter with the pychunk in a folder.
 
     Raises:
-        ValueError: it cannot import that one.
+        ValueError: The interpreter cannot import that pychunk.
     """
     found = Installation(sys.executable, str(package))
     with Process(found, [], ""):
@@ -74,13 +76,13 @@ def copied_installation(package: Path) -> Installation:
 
 
 class Process:
-    """A fresh process with prepared workloads; a context manager.
+    """A fresh process with prepared workloads, as a context manager.
 
     Attributes:
-        about: its facts, the answers it got, and the workloads that are missing or wrong, with the reason.
+        about: The facts of the process, its answers, and the workloads that are missing or wrong, with the reason.
 
     Raises:
-        ValueError: it ended early; with the end of what it printed.
+        ValueError: The process ended early. The message has the end of its output.
     """
 
     def __init__(self, installation: Installation, names: list[str], texts: str) -> None:
@@ -90,7 +92,7 @@ class Process:
                 environment.pop(name, None)
         self._installation = installation
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._folder = tempfile.TemporaryDirectory()  # nothing there can be imported by mistake
+        self._folder = tempfile.TemporaryDirectory()  # an empty folder, so that nothing is imported by mistake
         self._process = subprocess.Popen(
             [installation.python, str(installation.program)],
             stdin=subprocess.PIPE,
@@ -108,7 +110,7 @@ class Process:
             raise
 
     def time(self, name: str, *, warm: bool = False) -> dict[str, float]:
-        """CPU and wall seconds of a call of the workload, and the calibration's."""
+        """Return the CPU and wall seconds of a call of the workload, and the calibration's seconds."""
         timing: dict[str, float] = self._ask({"name": name, "warm": warm})
         return timing
 
@@ -133,7 +135,7 @@ class Process:
         return lines[-1] if lines else f"it ended with status {status}"
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._process.kill()
         self._process.communicate()
         self._errors.close()

@@ -1,4 +1,4 @@
-"""Rounds of fresh processes in which every workload is timed."""
+"""The rounds of fresh processes in which every workload is timed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from typing import Any
 from .launch import Installation, Process
 from .synthetic_texts import corpora
 
-#: Timings of a workload in one process, of which the fastest counts. Noise of the moment only ever adds; what is left
-#: is where a process's memory came to lie, 1 to 5 %, which more timings in the same process cannot show.
+#: The number of timings of a workload in one process, of which the fastest counts. Momentary noise only ever adds to
+#: it. The rest depends on where the process's memory is, 1 to 5 %, which more timings in the same process cannot show.
 TIMINGS = 12
 
 
 @dataclass
 class Timings:
-    """A workload's timings, a number a round: seconds a call, the calibration's, and the share of time spent waiting.
+    """The timings of a workload, one of each kind for each round.
 
-    Waiting is wall time in which other processes had the CPU, from 0 to 1: how busy the machine was.
+    They are CPU and wall seconds a call, the calibration's seconds, and the share of time spent waiting. Waiting is
+    wall time in which other processes had the CPU, from 0 to 1. It shows how busy the machine was.
     """
 
     cpu: list[float] = field(default_factory=list)
@@ -33,11 +34,11 @@ class Timings:
 
     @property
     def costs(self) -> list[float]:
-        """CPU time over the calibration's, a number a round."""
+        """The CPU time divided by the calibration's, one number for each round."""
         return [cpu / unit for cpu, unit in zip(self.cpu, self.calibration, strict=True)]
 
     def add(self, timings: list[dict[str, float]]) -> None:
-        """The fastest of one process's timings, each figure by itself."""
+        """Add the fastest of one process's timings, for each figure separately."""
         for name, values in (("cpu", self.cpu), ("wall", self.wall), ("calibration", self.calibration)):
             values.append(min(timing[name] for timing in timings))
         cpu, wall = (math.fsum(timing[name] for timing in timings) for name in ("cpu", "wall"))
@@ -46,7 +47,7 @@ class Timings:
 
 @dataclass
 class Run:
-    """What one installation did: its facts, figures and answers, and what it lacks or fails at, with the reason."""
+    """The results of one installation: its facts, figures, answers, and missing or failing workloads with reasons."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Timings] = field(default_factory=dict)
@@ -56,16 +57,17 @@ class Run:
 
 
 class Bench:
-    """Measures installations side by side; a context manager that holds the texts in a file.
+    """A measurement of installations in parallel, as a context manager that keeps the texts in a file.
 
     Args:
-        installations: one, or two that take turns within every round.
-        prepared: workloads that every process prepares, timed or not, so that what lies in its memory is the same.
-        step: called after each workload of each round.
-        check: called with the first installation's run before any of its timings; raises to end a useless one.
+        installations: One installation, or two that take turns within every round.
+        prepared: The workloads that every process prepares, timed or not, so that its memory has the same contents.
+        step: A function called after each workload of each round.
+        check: A function called with the first installation's run before any of its timings. It raises an error to end
+            a useless measurement.
 
     Attributes:
-        corpora: the texts, by corpus.
+        corpora: The texts, by corpus.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class Bench:
         self._folder.cleanup()
 
     def measure(self, names: Sequence[str], rounds: int) -> list[Run]:
-        """One Run for each installation, with `rounds` figures for each workload that it has."""
+        """Return one Run for each installation, with `rounds` figures for each workload that it has."""
         runs = [Run() for _ in self.installations]
         for number in range(rounds):
             self._round(runs, list(names), number)
@@ -115,7 +117,7 @@ class Bench:
 
 
 def _timed(processes: dict[int, Process], name: str) -> dict[int, list[dict[str, float]]]:
-    """Timings of one workload in each process, in turns: a b, b a, a b, b a."""
+    """Return the timings of one workload in each process, taken in turns: a b, b a, a b, b a."""
     found: dict[int, list[dict[str, float]]] = {at: [] for at in processes}
     for turn in range(TIMINGS):
         for at in list(processes) if turn % 2 == 0 else list(processes)[::-1]:

@@ -1,7 +1,7 @@
-"""A copy of the package that was measured, so that a later run can time it again, in turns with its own.
+"""A copy of the measured package, so that a later run can time it again in turns with its own.
 
-Figures of two moments differ by 6 % on one machine with the same code, more than calibration loops explain; the base's
-own code, timed in the same minute, is the calibration that follows best.
+Figures of two moments differ by 6 % on one machine with the same code, more than calibration loops explain. The base's
+own code, timed in the same minute, is the best calibration.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .._util.checksums import sha256
 from .._util.durable_files import whole_file
 from .launch import Installation
 
-#: Left out: what Python makes again, and the GPU's code, which no workload runs.
+#: The files left out: those that Python makes again, and the GPU code, which no workload runs.
 _LEFT_OUT = ("__pycache__", ".pyc", ".pyi", "_cuda.")
 
 
 def path_of(base: Path) -> Path:
-    """Where the copy that belongs to a base file lies: beside it."""
+    """Return the path of the copy that belongs to a base file, in the same folder."""
     return base.with_name(f"{base.name}.pychunk.zip")
 
 
 def keep(installation: Installation, path: Path) -> str:
-    """Writes the installation's package to a .zip that appears whole or not at all; returns its SHA-256."""
+    """Write the installation's package to a .zip that appears completely or not at all, and return its SHA-256."""
     options: dict[str, Any] = {"compresslevel": 1, "strict_timestamps": False}
     with whole_file(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, **options) as archive:
         for name, file in sorted(_files(Path(str(installation.package))).items()):
@@ -38,15 +38,15 @@ def keep(installation: Installation, path: Path) -> str:
 
 @contextmanager
 def unpacked(path: Path, digest: str) -> Iterator[Path]:
-    """The package's folder, unpacked for as long as the context lasts.
+    """Unpack the package for the duration of the context, and return its folder.
 
     Raises:
-        ValueError: the copy is not there, or is not the one with this SHA-256.
+        ValueError: The copy is missing, or is not the one with this SHA-256.
     """
     if not digest:
         raise ValueError("the base was saved without a copy of its package")
     if not path.is_file():
-        raise ValueError(f"{path}, the copy of the base's package, is not there")
+        raise ValueError(f"{path}, the copy of the base's package, is missing")
     if sha256(path) != digest:
         raise ValueError(f"{path} is not the copy that was saved with the base")
     with tempfile.TemporaryDirectory() as folder:
@@ -56,11 +56,11 @@ def unpacked(path: Path, digest: str) -> Iterator[Path]:
 
 
 def _files(package: Path) -> dict[str, Path]:
-    """Files of the package by their names in the archive."""
+    """Return the files of the package by their names in the archive."""
     found = {f"pychunk/{file.relative_to(package).as_posix()}": file for file in package.rglob("*") if file.is_file()}
     core = sys.modules.get("pychunk._core")
-    if core is not None and core.__file__ is not None:  # an editable install has it elsewhere
+    if core is not None and core.__file__ is not None:  # an editable install has the core elsewhere
         found[f"pychunk/{Path(core.__file__).name}"] = Path(core.__file__)
-    libraries = package.with_name("pychunk_native.libs")  # what a wheel brings along
+    libraries = package.with_name("pychunk_native.libs")  # the libraries that a wheel contains
     found |= {f"{libraries.name}/{file.name}": file for file in libraries.glob("*") if file.is_file()}
     return {name: file for name, file in found.items() if not any(part in name for part in _LEFT_OUT)}

@@ -1,4 +1,4 @@
-"""Runs and comparisons as tables and as JSON."""
+"""The figures of runs and comparisons, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _COLOURS = {"regressed": "bold red", "improved": "green", "unclear": "yellow"}
 
 
 def figures(run: Run, sizes: Mapping[str, int], units: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """For each workload: rate, median milliseconds a call, spread between processes in percent, and all timings.
+    """Return the figures of each workload: rate, median milliseconds a call, spread between processes, and other times.
 
     Args:
-        sizes: bytes of text of a call, by workload.
+        run: The run.
+        sizes: The bytes of text in a call, by workload.
         units: ``MB/s`` or ``ms``, by workload.
     """
     found = {}
@@ -43,7 +44,7 @@ def figures(run: Run, sizes: Mapping[str, int], units: Mapping[str, str]) -> dic
 
 
 def spread(values: Sequence[float]) -> float:
-    """Half of the distance between the quartiles, in percent of the median; 0 for a single value."""
+    """Return half the distance between the quartiles, in per cent of the median; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -51,10 +52,10 @@ def spread(values: Sequence[float]) -> float:
 
 
 def print_figures(run: Run, found: Mapping[str, Mapping[str, Any]], purposes: Mapping[str, str], out: Console) -> None:
-    """A table of a run, and what was left out."""
+    """Print a table of a run, and the workloads that were left out."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("workload", "MB/s", "ms a call", "spread", "what"):
-        table.add_column(heading, justify="left" if heading in ("workload", "what") else "right", no_wrap=True)
+    for heading in ("workload", "MB/s", "ms a call", "spread", "description"):
+        table.add_column(heading, justify="left" if heading in ("workload", "description") else "right", no_wrap=True)
     for name, each in found.items():
         rate = f"{each['value']:.0f}" if each["unit"] == "MB/s" else ""
         table.add_row(name, rate, f"{each['cpu_ms']:.3g}", f"{each['spread_percent']:.1f} %", purposes[name])
@@ -64,7 +65,7 @@ def print_figures(run: Run, found: Mapping[str, Mapping[str, Any]], purposes: Ma
 
 
 def print_comparison(found: Sequence[Verdict], limit: float, out: Console) -> None:
-    """A table, regressions first, and a line that sums up."""
+    """Print a table with regressions first, and a summary line."""
     order = ["regressed", "unclear", "improved", "unchanged", "redefined", "missing", "new"]
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("workload", "status", "time", "95 % interval", "first measured"):
@@ -88,17 +89,17 @@ def print_comparison(found: Sequence[Verdict], limit: float, out: Console) -> No
     else:
         unclear = sum(each.status == "unclear" for each in found)
         if unclear:
-            out.print(f"{unclear} unclear: over the limit, but within the noise; more --rounds, or --against, can tell")
+            out.print(f"{unclear} unclear: over the limit, but within the noise; use more --rounds, or --against")
         out.print(f"none of {compared} is slower by more than {100 * limit:g} %")
 
 
 def percent(ratio: float) -> str:
-    """+12.3 % for 1.123."""
+    """Format a ratio as per cent: +12.3 % for 1.123."""
     return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else "any"
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """A verdict with its ratios, plain."""
+    """Return a verdict with its ratios as plain JSON types."""
     return {
         "name": verdict.name,
         "status": verdict.status,

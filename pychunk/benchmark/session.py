@@ -1,4 +1,4 @@
-"""A whole benchmark: measure, check the answers, compare."""
+"""A complete benchmark: measure, check the answers, compare."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .launch import Installation, copied_installation
 from .measure import Bench, Run, Timings
 from .workloads import WORKLOADS
 
-#: The share of time spent waiting from which a run is called busy.
+#: The share of time spent waiting above which a run is called busy.
 BUSY = 0.3
 
-#: Told before a measurement: (what, steps that will come).
+#: A function called before a measurement with its description and its number of steps.
 Announce = Callable[[str, int], None]
 
 
 @dataclass
 class BenchmarkResult:
-    """This installation's run, the definitions of its workloads, their texts' bytes; verdicts where compared."""
+    """The run of this installation, the definitions of its workloads, their texts' bytes, and verdicts if compared."""
 
     run: Run
     definitions: dict[str, str]
@@ -35,12 +35,13 @@ class BenchmarkResult:
 
 @dataclass
 class Session:
-    """What every kind of run shares.
+    """The settings that all kinds of run share.
 
     Attributes:
-        names: workloads to time.
-        rounds: fresh processes, or pairs of them; suspects get half as many more in their second measurement.
-        announce, step: progress.
+        names: The workloads to time.
+        rounds: The number of fresh processes, or of pairs of them. The second measurement of suspects takes half as
+            many more.
+        announce, step: The callbacks for progress.
     """
 
     names: Sequence[str]
@@ -49,14 +50,18 @@ class Session:
     step: Callable[[], None] = lambda: None
 
     def alone(self, here: Installation) -> BenchmarkResult:
-        """Measures one installation."""
+        """Measure one installation."""
         with self._bench([here], self.names) as bench:
             return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
     def with_saved(self, here: Installation, base_file: Path, limit: float) -> BenchmarkResult:
-        """Compares with the run in a file; ValueError where the file cannot be used.
+        """Compare with the run in a file.
 
-        In turns with the copy of the package that lies beside it; by the file's figures where that cannot run here.
+        If the copy of the package next to the file can run here, both are measured in turns. Otherwise, the figures in
+        the file are used.
+
+        Raises:
+            ValueError: The file cannot be used.
         """
         base = baseline.load(base_file)
         with ExitStack() as stack:
@@ -74,7 +79,7 @@ class Session:
                 why = f"the base's copy fails at {failed[0]} here ({failures[failed[0]]})"
         outcome = self._with_figures(here, base.run, base.definitions, limit)
         outcome.notes.append(
-            f"{why}; so this compares with figures of another time, which differ by 6 % for the same code: "
+            f"{why}; therefore this compares with older figures, which differ by 6 % for the same code: "
             "--max-regression 25% allows for that"
         )
         return outcome
@@ -103,21 +108,21 @@ class Session:
         return outcome
 
     def save(self, path: Path, outcome: BenchmarkResult, here: Installation | None) -> None:
-        """Writes a run as a base for others, with a copy of the package where ``here`` says which it is."""
+        """Write a run as a base for others, with a copy of the package if ``here`` is its installation."""
         digest = ""
         if here is not None:
             try:
                 digest = package_copies.keep(here, package_copies.path_of(path))
             except (OSError, ValueError) as error:
-                outcome.notes.append(f"no copy of the package was kept, the figures alone: {error}")
+                outcome.notes.append(f"only the figures were saved, without a copy of the package: {error}")
         baseline.save(path, baseline.Base(outcome.run, outcome.definitions, digest))
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> BenchmarkResult:
-        """Compares with another installation, both measured in turns."""
+        """Compare with another installation, both measured in turns."""
         return self._in_turns(here, other, limit)[0]
 
     def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[BenchmarkResult, Run]:
-        """The comparison, and the other's run."""
+        """Return the comparison and the other installation's run."""
         with self._bench([here, other], self.names) as bench:
             mine, base = self._measure(bench, "measuring both", self.names, self.rounds)
             outcome = self._outcome(bench, mine)
@@ -150,7 +155,7 @@ class Session:
         return BenchmarkResult(run, definitions, sizes, [], [])
 
     def _complete(self, outcome: BenchmarkResult, base: Run, redefined: list[str]) -> None:
-        """Adds verdicts on what only one side has, and notes on answers that differ."""
+        """Add verdicts for workloads that only one side has, and notes about answers that differ."""
         mine = outcome.run
         for at, verdict in enumerate(outcome.verdicts):
             if verdict.ratio and base.answers[verdict.name] != mine.answers[verdict.name]:
@@ -165,7 +170,11 @@ class Session:
 
 
 def check_answers(run: Run) -> None:
-    """ValueError, naming the workload, where this installation fails or answers wrongly."""
+    """Check that this installation fails at no workload and answers all of them correctly.
+
+    Raises:
+        ValueError: It fails or answers wrongly; the message names the workload.
+    """
     for name, reason in run.wrong.items():
         raise ValueError(f"workload {name} failed: {reason}")
     for name, found in run.answers.items():
@@ -179,8 +188,8 @@ def _busy(run: Run, base: Run) -> list[str]:
     for which, each in (("base", base), ("run", run)):
         shares[which] = max((statistics.median(figures.waiting) for figures in each.figures.values()), default=0.0)
     return [
-        f"other processes had the CPU for {100 * share:.0f} % of the {which}'s time: intervals are wider for it where "
-        "the two differ; --against compares better on a busy machine"
+        f"other processes had the CPU for {100 * share:.0f} % of the {which}'s time: intervals are wider if the "
+        "runs differ in this; --against compares better on a busy machine"
         for which, share in shares.items()
         if share > BUSY
     ]
@@ -189,8 +198,8 @@ def _busy(run: Run, base: Run) -> list[str]:
 def _other_machine(run: Run, base: Run) -> list[str]:
     kinds = {"cpu": "CPU", "isa": "instruction set", "python": "Python", "numpy": "NumPy"}
     return [
-        f"the base was measured on another {kind} ({base.facts.get(key)}; here {run.facts[key]}): differences may be "
-        "the machine's"
+        f"the base was measured on another {kind} ({base.facts.get(key)}; here {run.facts[key]}): differences may come "
+        "from the machine"
         for key, kind in kinds.items()
         if base.facts.get(key) != run.facts[key]
     ]

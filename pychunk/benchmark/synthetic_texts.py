@@ -1,4 +1,4 @@
-"""English-like documents from a seed and the shipped vocabulary, the same on every platform."""
+"""English-like documents made from a seed and the shipped vocabulary, the same on every platform."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "models" / "vocab.txt"
 
-#: What rules about sentence ends and tokenisation stumble over.
+#: Words that are difficult for rules about sentence ends and tokenization.
 _ODDITIES = [
     "Dr. Allen",
     "e.g.",
@@ -32,10 +32,10 @@ _ENDS = [".", ".", ".", ".", ".", ".", ".", "!", "?", ".”"]
 
 
 class Author:
-    """Writes documents; the same seed and vocabulary give the same ones.
+    """A writer of documents; the same seed and vocabulary give the same documents.
 
-    Only ``Random.random`` is drawn from, whose sequence Python guarantees, and only products with whole numbers are
-    rounded, so that no platform's mathematical functions are met.
+    It draws only from ``Random.random``, whose sequence Python guarantees, and rounds only products with whole numbers.
+    It therefore depends on no platform's mathematical functions.
 
     Example:
         >>> Author(seed=1).document(sections=2) == Author(seed=1).document(sections=2)
@@ -45,18 +45,18 @@ class Author:
     def __init__(self, seed: int, vocabulary: Path = VOCABULARY) -> None:
         self._random = random.Random(seed).random
         tokens = vocabulary.read_text(encoding="utf-8").splitlines()
-        # The vocabulary goes from frequent to rare, so weights by rank give Zipf's law.
+        # The vocabulary is sorted from frequent to rare, so weights by rank give Zipf's law.
         self._words = [token for token in tokens if token.isascii() and token.isalpha() and len(token) > 1]
         weights = (1_000_000 // (rank + 8) for rank in range(len(self._words)))
         self._cumulated = list(itertools.accumulate(weights))
         self._topic: list[str] = []
 
     def document(self, sections: int) -> str:
-        """Sections of a heading and paragraphs, each section with words of its own."""
+        """Return sections of a heading and paragraphs, each section with words of its own."""
         return "\n\n".join(self._section() for _ in range(sections)) + "\n"
 
     def sentence(self) -> str:
-        """Words from capital to full stop: mostly 8 to 30 of them."""
+        """Return a sentence from capital to full stop, mostly of 8 to 30 words."""
         count = 4 + self._below(14) + self._below(14)
         words = [self._word() for _ in range(count)]
         for at in range(2, count - 2):
@@ -73,7 +73,7 @@ class Author:
         return "\n\n".join([heading, *(self._paragraph() for _ in range(2 + self._below(4)))])
 
     def _paragraph(self) -> str:
-        gap = "\n" if self._below(8) == 0 else " "  # a few have a line for each sentence
+        gap = "\n" if self._below(8) == 0 else " "  # a few paragraphs have a line for each sentence
         return gap.join(self.sentence() for _ in range(2 + self._below(7)))
 
     def _word(self) -> str:
@@ -89,10 +89,10 @@ class Author:
 
 
 def corpora() -> dict[str, list[str]]:
-    """The documents of every workload, by the name of the corpus.
+    """Return the documents of every workload, by the name of the corpus.
 
-    ``articles``: 0.2 MB in documents of 1 to 15 kB; ``few``: a quarter of them; ``large``: all as one document;
-    ``tiny``: 1,000 sentences; ``small``: one document of about 6 kB; ``leaflet``: three sentences.
+    ``articles`` is 0.2 MB in documents of 1 to 15 kB, ``few`` a quarter of them, and ``large`` all of them as one
+    document. ``tiny`` is 1,000 sentences, ``small`` one document of about 6 kB, and ``leaflet`` three sentences.
     """
     author = Author(seed=20240229)
     articles = [author.document(sections=1 + number % 6) for number in range(32)]

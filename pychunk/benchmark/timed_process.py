@@ -1,7 +1,7 @@
-"""The process that is timed: prepares workloads and times them on demand, in lines of JSON over its pipes.
+"""The process that is timed, which prepares workloads and times them on demand, in lines of JSON over its pipes.
 
-Run by file under any interpreter, it times the pychunk which that interpreter imports, with the workloads that lie
-beside this file. So nothing of this folder is imported as ``pychunk.benchmark`` here.
+It runs as a file under any interpreter, and times the pychunk which that interpreter imports, with the workloads next
+to this file. Therefore nothing in this folder is imported as ``pychunk.benchmark`` here.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ NAME = "pychunk_benchmark"
 
 
 def module(name: str) -> Any:
-    """A module of this folder, whatever pychunk the interpreter imports."""
+    """Return a module of this folder, whatever pychunk the interpreter imports."""
     if NAME not in sys.modules:
         spec = importlib.util.spec_from_file_location(
             NAME, FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
         )
         if spec is None or spec.loader is None:
-            raise ImportError(f"{FOLDER} holds no package")
+            raise ImportError(f"{FOLDER} contains no package")
         package = sys.modules[NAME] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(package)
     return importlib.import_module(f"{NAME}.{name}")
 
 
 class PackageFinder:
-    """Finds pychunk in one folder alone, ahead of paths and of what an editable install put in their place."""
+    """A finder of pychunk in one folder only, before search paths and the finders of editable installs."""
 
     def __init__(self, package: Path) -> None:
         self._parent = str(package.parent)
@@ -52,7 +52,11 @@ class PackageFinder:
 
 
 def import_pychunk(package: str | None) -> dict[str, Any]:
-    """Facts of the pychunk that is timed; ImportError where it is not the one in the folder `package`."""
+    """Import pychunk and return its facts.
+
+    Raises:
+        ImportError: It is not the one in the folder `package`.
+    """
     if package is not None:
         found = importlib.util.find_spec("pychunk")
         if found is None or found.origin is None or Path(found.origin).resolve().parent != Path(package):
@@ -76,7 +80,7 @@ def import_pychunk(package: str | None) -> dict[str, Any]:
 
 
 def cpu_model() -> str:
-    """What the CPU calls itself."""
+    """Return the name of the CPU."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -105,15 +109,15 @@ class Bench:
             self.answers[name] = workload.check(call(), texts)
         except ImportError as error:
             self.missing[name] = str(error)
-        except Exception as error:  # another version may lack a method or an option: a fact about it, not a failure
+        except Exception as error:  # another version may lack a method or an option, which is not a failure
             self.wrong[name] = f"{type(error).__name__}: {error}"
         else:
             self.calls[name] = call
 
     def time(self, name: str, warm: bool) -> dict[str, float]:
-        """CPU and wall seconds a call, and the calibration's seconds just before."""
+        """Return the CPU and wall seconds of a call, and the calibration's seconds just before."""
         call, times = self.calls[name], self.workloads[name].calls
-        if warm:  # so that the caches hold this workload's data, whatever ran before it
+        if warm:  # so that the caches contain this workload's data, whatever ran before
             call()
         calibration = self.calibration.seconds()
         wall, cpu = time.perf_counter(), time.process_time()
@@ -124,14 +128,14 @@ class Bench:
 
 
 def serve(lines: Any, out: Any) -> None:
-    """Answers requests until the pipe is closed: first ``{package, texts, names}``, then ``{name, warm}``."""
+    """Answer requests until the pipe is closed, first ``{package, texts, names}``, then ``{name, warm}``."""
 
     def answer(message: dict[str, Any]) -> None:
         out.write(json.dumps(message) + "\n")
         out.flush()
 
     line = lines.readline()
-    if not line:  # interrupted before the first request
+    if not line:  # the parent was interrupted before the first request
         return
     first = json.loads(line)
     facts = import_pychunk(first["package"])
@@ -146,10 +150,10 @@ def serve(lines: Any, out: Any) -> None:
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair; closing the pipe ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C; closing the pipe ends this process
     sys.path[:1] = [] if Path(sys.path[0]).resolve() == FOLDER else sys.path[:1]
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print must not get among the answers
+    os.dup2(2, 1)  # output of libraries must not mix with the answers
     serve(sys.stdin, out)
 
 

@@ -1,4 +1,4 @@
-"""What is timed: methods on corpora, with the answers that they must give."""
+"""The workloads that are timed: methods on corpora, with the answers that they must give."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Workload:
-    """A Segmenter's options, the corpus it is called on, and the answer.
+    """The options of a Segmenter, the corpus on which it is called, and the expected answer.
 
     Attributes:
-        calls: calls timed together, so that one timing takes 1 to 3 ms: longer ones are interrupted on a busy machine,
-            and caches are cold after each interruption. (With 10 to 25 ms, the same code came out 7 to 17 % slower
-            when seven others waited for two cores.)
-        answer: hash of the spans that every machine must give; empty where floats may differ between CPUs.
-        chunks: where there is no hash: the fewest and the most chunks that a right answer may have.
-        unit: ``MB/s``, or ``ms`` a call where latency is the point.
+        name: The name of the workload.
+        purpose: The description for tables.
+        corpus: The name of the corpus.
+        method: The name of the method.
+        options: The options of the method.
+        calls: The number of calls that are timed together, so that one timing takes 1 to 3 ms. A busy machine
+            interrupts longer ones, and caches are cold after each interruption. With 10 to 25 ms, the same code
+            measured 7 to 17 % slower when seven other processes waited for two cores.
+        answer: The hash of the spans that every machine must give, empty if floats may differ between CPUs.
+        chunks: The fewest and the most chunks of a right answer, if there is no hash.
+        unit: ``MB/s``, or ``ms`` a call if latency matters.
     """
 
     name: str
@@ -34,26 +39,31 @@ class Workload:
     unit: str = "MB/s"
 
     def prepare(self, texts: list[str]) -> Callable[[], Any]:
-        """A function that calls the Segmenter once on the corpus and returns its ChunkBatch.
+        """Return a function that calls the Segmenter once on the corpus and returns its ChunkBatch.
 
-        Raises ImportError where the method needs an extra that is not installed.
+        Raises:
+            ImportError: The method needs an extra that is not installed.
         """
         import pyarrow as pa
 
         from pychunk import Segmenter
 
         segmenter = Segmenter(self.method, threads=1, **self.options)
-        # Tiny and single documents arrive as Python strings, as in a service; large batches as Arrow, as in a pipeline.
+        # Tiny and single documents are Python strings, as in a service; large batches are Arrow, as in a pipeline.
         batch = pa.array(texts, pa.large_string()) if self.corpus in ("articles", "few") else texts
         return lambda: segmenter(batch)
 
     def definition(self, texts: list[str]) -> str:
-        """Names what is timed: figures under another definition cannot be compared."""
+        """Return a hash of what is timed; figures with another definition cannot be compared."""
         timed = repr((self.method, sorted(self.options.items()), self.calls, texts))
         return hashlib.sha256(timed.encode()).hexdigest()[:16]
 
     def check(self, found: Any, texts: list[str]) -> str:
-        """The answer's hash; ValueError where the workload has a property and the answer lacks it."""
+        """Check an answer and return its hash.
+
+        Raises:
+            ValueError: The answer lacks a property that the workload requires.
+        """
         spans = spans_of(found)
         if not self.answer:
             check_tiling(spans, texts)
@@ -65,12 +75,12 @@ class Workload:
 
 
 def spans_of(found: Any) -> np.ndarray[Any, Any]:
-    """int64[n, 3]: document, start, end in characters."""
+    """Return int64[n, 3]: document, start, end in characters."""
     return np.stack([found.table.column(name).to_numpy() for name in ("document", "start", "end")], axis=1)
 
 
 def hash_of(spans: np.ndarray[Any, Any], found: Any) -> str:
-    """16 hexadecimal digits of the spans, and of the sentences' counts where there are any."""
+    """Return 16 hexadecimal digits of a hash of the spans, and of the numbers of sentences if there are any."""
     digest = hashlib.sha256(spans.astype("<i8").tobytes())
     if "sentences" in found.table.column_names:
         counts = [len(each) for each in found.table.column("sentences").to_pylist()]
@@ -79,18 +89,26 @@ def hash_of(spans: np.ndarray[Any, Any], found: Any) -> str:
 
 
 def check_tiling(spans: np.ndarray[Any, Any], texts: list[str]) -> None:
-    """ValueError unless the spans of every document increase and leave out nothing but white space."""
+    """Check that the spans of every document increase and leave out nothing but white space.
+
+    Raises:
+        ValueError: They do not.
+    """
     for row, text in enumerate(texts):
         end = 0
         for _, start, stop in [*spans[spans[:, 0] == row].tolist(), (row, len(text), len(text))]:
             if start < end or text[end:start].strip():
-                raise ValueError(f"document {row} is not tiled between characters {end} and {start}")
+                raise ValueError(f"document {row} has a gap or an overlap between characters {end} and {start}")
             end = stop
 
 
 _TOKENS = {"size": 200, "unit": "tokens"}
 _CHARACTERS = {"size": 800, "unit": "characters"}
-_DEFAULT = {"size": 150, "min_tokens": 64, "max_tokens": 200}  # by name: an earlier pychunk had another default
+_DEFAULT = {
+    "size": 150,
+    "min_tokens": 64,
+    "max_tokens": 200,
+}  # explicit, because an earlier pychunk had another default
 
 WORKLOADS: dict[str, Workload] = {
     each.name: each
@@ -122,7 +140,7 @@ WORKLOADS: dict[str, Workload] = {
         ),
         Workload(
             "recursive-tokens",
-            "strongest borders, by tokens",
+            "strongest boundaries, by tokens",
             "articles",
             "recursive",
             _TOKENS,

@@ -1,4 +1,4 @@
-"""Chunks out: an Arrow table with views of it."""
+"""The chunks of a call: an Arrow table with views of it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 class Provenance(Protocol):
-    """What chunks were cut from, and by what: so much of it that they can be shown."""
+    """The documents that chunks were cut from and the Segmenter that cut them, as far as a page needs them."""
 
     @property
     def texts(self) -> TextBatch | None:
-        """The documents; None where they were large."""
+        """The documents, or None if they were too large to be kept."""
         ...
 
     def of(self, texts: TextBatch, first_document: int) -> Provenance:
-        """The same with these documents."""
+        """Return the same provenance with these documents."""
         ...
 
     @property
@@ -49,15 +49,15 @@ class Provenance(Protocol):
 
     @property
     def has_vectors(self) -> bool:
-        """Whether the caller gave the vectors."""
+        """Return whether the caller passed the vectors."""
         ...
 
     def scores(self) -> pa.Table | None:
-        """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
+        """Return the method's scores of these documents, as ``Segmenter.scores`` does, or None if it has none."""
         ...
 
     def again(self, ids: pa.Array) -> ChunkBatch:
-        """The same chunks with sentence vectors, under other ids of the documents."""
+        """Return the same chunks with sentence vectors, under other ids of the documents."""
         ...
 
 
@@ -66,7 +66,7 @@ _OWN = frozenset(column.name for column in COLUMNS)
 
 @functools.cache
 def _labels(names: tuple[str, ...]) -> pa.Array:
-    # Not at import: pa.array looks for pandas, which takes half a second to load.
+    # This does not run at import, because pa.array looks for pandas, which takes half a second to load.
     found = few_strings(names, pa.string())
     return pa.array(names, pa.string()) if found is None else found
 
@@ -77,10 +77,11 @@ def _labels_type() -> pa.DataType:
 
 
 class Chunk(ChunkFields):
-    """One chunk; ``document[start:end] == text`` in characters, ``end_byte`` and ``start_byte`` in UTF-8.
+    """A chunk of a document, with ``document[start:end] == text``.
 
-    Its attributes are the table's columns, None where the table has none of that name, and ``metadata``: what was kept
-    of its document.
+    ``start`` and ``end`` count characters, ``start_byte`` and ``end_byte`` UTF-8 bytes. Its attributes are the table's
+    columns. They are None for columns that the table does not have. ``metadata`` holds the columns that were kept from
+    its document.
     """
 
     __slots__ = ()
@@ -98,7 +99,10 @@ class Chunk(ChunkFields):
 
 @functools.cache
 def _open_chunk() -> type[Any]:
-    """Chunk's slots, open to be assigned: through a frozen ``__init__`` a chunk takes three times as long."""
+    """Return a class with the slots of Chunk that can be assigned.
+
+    Creating a chunk through a frozen ``__init__`` takes three times as long.
+    """
     return make_dataclass("_OpenChunk", [field.name for field in fields(ChunkFields)], slots=True, eq=False)
 
 
@@ -106,24 +110,26 @@ class ChunkBatch:
     """The chunks of a batch of documents.
 
     Attributes:
-        table: Arrow table, one row a chunk, in the order of the documents: ``document`` (row of the input), ``id``
-            (the caller's, if given), ``chunk`` (position in its document), ``chunk_id`` (128-bit hash of the
-            document's id, span and text), ``start``, ``end`` (characters), ``start_byte``, ``end_byte``, ``text``,
-            ``tokens`` (null where nothing had to count them), ``overlap`` (characters repeated from the chunk
-            before), ``kind``, ``score`` and, when asked for, ``page``, ``page_end``, ``vector`` (the chunk's, of
-            unit length), ``sentences`` (its sentences' spans and vectors).
-        documents: number of input documents, those without a chunk among them.
-        first_document: row of the first of them.
-        errors: rows that ``on_error="skip"`` left out, each with its reason.
-        summaries: with ``summaries_out=True``, what each document was held against: a table with a row a document of
-            ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` (``start``, ``end``, ``text`` of those
-            that it was made of) and ``vector``; else None.
-        removed: where ``removed=`` was given, the spans that no chunk holds: a table with a row a span of ``document``,
-            ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score``; else None. Its text:
-            :meth:`removed_with_text`.
-        windowed: sentences longer than a transformer reads, which it read in windows (see :meth:`describe`).
-        origin: what they were cut from and by what, for :meth:`view`; documents of up to 4 MB are in it. None in chunks
-            that were read back or pickled.
+        table: Arrow table with one row for each chunk, in the order of the documents. ``document`` is the row of the
+            input, ``id`` the caller's id, if given, and ``chunk`` the position in the document. ``chunk_id`` is a
+            128-bit hash of the document's id, the span and the text. ``start`` and ``end`` count characters,
+            ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` its tokens, null if no
+            step counted them. ``overlap`` is the number of characters repeated from the chunk before. ``kind`` and
+            ``score`` come from the method. On request the table also has ``page``, ``page_end``, ``vector`` (the
+            chunk's, of unit length) and ``sentences`` (spans and vectors of its sentences).
+        documents: Number of input documents, including those without a chunk.
+        first_document: Row of the first document.
+        errors: Rows that ``on_error="skip"`` left out, each with its reason.
+        summaries: With ``summaries_out=True``, a table with the summary of each document, else None. Its columns are
+            ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``. ``sentences`` holds
+            ``start``, ``end`` and ``text`` of the sentences that the summary is made of.
+        removed: With ``removed=``, a table with the spans that no chunk holds, else None. Its columns are ``document``,
+            ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``. :meth:`removed_with_text` adds
+            their text.
+        windowed: Number of sentences longer than a transformer's input, which it read in windows (see
+            :meth:`describe`).
+        origin: The documents and the Segmenter that cut them, for :meth:`view`. It holds documents of up to 4 MB. It is
+            None in chunks that were read back or unpickled.
 
     Example:
         >>> import pychunk
@@ -163,11 +169,11 @@ class ChunkBatch:
         return {**vars(self), "origin": None}
 
     def with_origin(self, origin: Provenance) -> ChunkBatch:
-        """The same chunks, with what they were cut from."""
+        """Return the same chunks with their provenance."""
         return ChunkBatch(**{**vars(self), "origin": origin})
 
     def with_table(self, table: pa.Table, errors: Sequence[RowError] = ()) -> ChunkBatch:
-        """The same chunks, in a table with other columns, and with further errors."""
+        """Return the same chunks in a table with other columns, and with further errors."""
         every = sorted([*self.errors, *errors], key=lambda error: error.row) if errors else self.errors
         return ChunkBatch(**{**vars(self), "table": table, "errors": every})
 
@@ -194,10 +200,10 @@ class ChunkBatch:
     def __getitem__(self, index: slice) -> ChunkBatch: ...
 
     def __getitem__(self, index: int | slice) -> Chunk | ChunkBatch:
-        """The chunk at a place, counted from the end where negative, or those of a slice as a ChunkBatch.
+        """Return the chunk at an index, counted from the end if negative, or the chunks of a slice as a ChunkBatch.
 
-        A slice shares the table's memory and keeps its metadata; ``documents`` and ``errors`` stay those of the whole
-        batch, so that ``by_document()`` of a slice still has a list for each input document.
+        A slice shares the table's memory and keeps its metadata. Its ``documents`` and ``errors`` are those of the
+        whole batch, so ``by_document()`` of a slice still has a list for each input document.
         """
         if isinstance(index, slice):
             places = range(*index.indices(len(self)))
@@ -215,7 +221,7 @@ class ChunkBatch:
                 ".table"
             ) from None
         if not -len(self) <= place < len(self):
-            raise IndexError(f"chunk {place} of a ChunkBatch of {len(self)}")
+            raise IndexError(f"chunk {place} is out of range for a ChunkBatch of {len(self)}")
         row = {
             name: column[place].as_py()
             for name, column in zip(self.table.schema.names, self.table.columns, strict=True)
@@ -230,10 +236,12 @@ class ChunkBatch:
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """The chunks' vectors, float32[n, d]; the table's own memory, read only, where that is in one piece.
+        """The chunks' vectors, float32[n, d].
+
+        They are the table's own memory and read-only if the table is in one piece, else a copy.
 
         Raises:
-            ValueError: there are none.
+            ValueError: The table has no chunk vectors.
         """
         if "vector" not in self.table.column_names:
             has = "; it has its sentences' in .table['sentences']" if "sentences" in self.table.column_names else ""
@@ -245,13 +253,14 @@ class ChunkBatch:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def tree(self, document: int | None = None) -> list[Node]:
-        """The tree of headings of one document, as its outermost nodes: each holds a chunk and its children.
+        """Return the tree of headings of one document, as its outermost nodes with their chunks and children.
 
         Args:
-            document: row of the input; may be left out where there is one document alone.
+            document: Row of the input; not needed for a single document.
 
         Raises:
-            ValueError: chunks of another method than ``structure``, which have no tree, or no such document.
+            ValueError: The chunks are of another method than ``structure`` and have no tree, or there is no such
+                document.
 
         Example:
             >>> import pychunk
@@ -265,12 +274,12 @@ class ChunkBatch:
         return found
 
     def to_markdown(self, document: int | None = None) -> str:
-        """The chunks of one document as one text again: without what was left out, and nothing twice.
+        """Return the chunks of one document as one text, without removed spans and repeated text.
 
-        It is Markdown where the document was; headings without marks of their own get those of Markdown.
+        The result is Markdown if the document was. Headings without marks of their own get those of Markdown.
 
         Args:
-            document: row of the input; may be left out where there is one document alone.
+            document: Row of the input; not needed for a single document.
 
         Example:
             >>> import pychunk
@@ -280,7 +289,7 @@ class ChunkBatch:
         return str(by_name("pychunk.chunks.heading_tree", "joined")(list(self._of(document))))
 
     def _of(self, document: int | None) -> Iterator[Chunk]:
-        """The chunks of one document."""
+        """Return the chunks of one document."""
         if document is None:
             if self.documents != 1:
                 raise ValueError(f"{self!r} holds several documents: name one by its row, from {self.first_document}")
@@ -293,7 +302,7 @@ class ChunkBatch:
         return _chunks_of(self.table.slice(first, last - first))
 
     def to_list(self) -> list[dict[str, Any]]:
-        """One dict a chunk, of the table's columns, in plain Python values.
+        """Return one dict for each chunk, with the table's columns as plain Python values.
 
         Example:
             >>> import pychunk
@@ -303,13 +312,14 @@ class ChunkBatch:
         return [row for batch in self.table.to_batches() for row in python_values(batch.to_struct_array())]
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the table to a file, by its ending: ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather``
-        or ``.csv`` (which holds no vectors).
+        """Write the table to a file, in the format that its extension names.
 
-        The file appears whole or not at all; one that is there already is replaced then.
+        Extensions are ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather`` and ``.csv``, which holds no vectors. The file
+        appears as a whole or not at all, and replaces one that exists.
 
         Raises:
-            ValueError: another ending. FileNotFoundError: no such folder.
+            ValueError: The extension is another one.
+            FileNotFoundError: The folder does not exist.
         """
         from ..io.writers import Writer
 
@@ -326,25 +336,25 @@ class ChunkBatch:
         k: int = SEARCH.k,
         title: str | None = None,
     ) -> Page:
-        """A page that shows the documents with these chunks: one HTML file that needs no network.
+        """Return a page that shows the documents with these chunks, as one HTML file that needs no network.
 
-        Beside the text are the method's scores with the threshold that they were held against, at each border why
-        the text was cut there, and the sizes of the chunks against their limit.
+        Next to the text the page shows the method's scores with their threshold, and the reason for each boundary. It
+        also shows the sizes of the chunks with their limit.
 
         Args:
-            path: a file to write the page to; one that is there already is replaced.
-            texts: the documents, where the chunks do not hold them (``origin``).
-            against: chunks of the same documents by other methods, which are shown side by side.
-            queries: questions, whose hits are ranked on the text (extra ``index``); or a dict of questions with hits
+            path: A file to write the page to; an existing one is replaced.
+            texts: The documents, if the chunks do not hold them (``origin``).
+            against: Chunks of the same documents by other methods, shown side by side.
+            queries: Questions, whose hits are ranked by the text (extra ``index``), or a dict of questions with hits
                 that ``Index.search`` returned.
-            k: hits of a query.
-            title: of the page.
+            k: Number of hits for each query.
+            title: Title of the page.
 
         Returns:
-            The page: it shows itself in a notebook, and has ``write(path)`` and ``open()``, in the browser.
+            The page. It shows itself in a notebook; ``write(path)`` saves it and ``open()`` opens it in the browser.
 
         Raises:
-            ValueError: documents that are not known or not these, or more than 16 MB of text.
+            ValueError: The documents are unknown or not the right ones, or have more than 16 MB of text.
 
         Example:
             >>> import pychunk
@@ -359,13 +369,14 @@ class ChunkBatch:
         return page
 
     def removed_with_text(self, texts: Any = None) -> pa.Table:
-        """Return ``removed`` with a column ``text``: what was left out.
+        """Return ``removed`` with a column ``text`` that holds the removed text.
 
         Args:
-            texts: the documents, if the chunks do not hold them (``origin``): those of a file, or of more than 4 MB.
+            texts: The documents, if the chunks do not hold them (``origin``), as after reading a file or more than 4
+                MB.
 
         Raises:
-            ValueError: nothing was asked to be left out; documents that are not known, or not as many.
+            ValueError: The call removed no spans, or the documents are unknown, or their number is wrong.
 
         Example:
             >>> import pychunk
@@ -374,7 +385,7 @@ class ChunkBatch:
             ['Menu.']
         """
         if self.removed is None:
-            raise ValueError("these chunks have no table of what was left out: segment with removed=")
+            raise ValueError("these chunks have no table of removed spans: segment with removed=")
         held = None if self.origin is None else self.origin.texts
         if texts is not None:
             held = TextBatch.of(texts, on_error="skip")
@@ -389,9 +400,9 @@ class ChunkBatch:
         return by_name("pychunk.chunks.removed_table", "with_text")(self.removed, values, self.first_document)
 
     def describe(self) -> Sizes:
-        """Return sizes of the chunks in tokens (if they were counted), words and characters, with their limit.
+        """Return the sizes of the chunks in tokens (if they were counted), words and characters, with their limit.
 
-        ``sentences`` counts those that a transformer read in windows, as they are longer than its input.
+        ``sentences`` counts the sentences that a transformer read in windows because they are longer than its input.
 
         Example:
             >>> import pychunk
@@ -409,23 +420,26 @@ class ChunkBatch:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Method, options, versions and the encoder's fingerprint, as stored with the table."""
+        """The method, options, versions and the encoder's fingerprint, as stored with the table."""
         raw = (self.table.schema.metadata or {}).get(b"pychunk")
         return {} if raw is None else dict(json.loads(raw))
 
     def by_document(self) -> list[list[Chunk]]:
-        """One list of chunks for each input document, in order; empty where a document has none."""
+        """Return one list of chunks for each input document, in order.
+
+        The list of a document without chunks is empty.
+        """
         lists: list[list[Chunk]] = [[] for _ in range(self.documents)]
         for chunk in self:
             lists[chunk.document - self.first_document].append(chunk)
         return lists
 
     def to_pandas(self) -> Any:
-        """The table as a pandas data frame."""
+        """Return the table as a pandas data frame."""
         return self.table.to_pandas()
 
     def to_polars(self) -> Any:
-        """The table as a Polars data frame."""
+        """Return the table as a Polars data frame."""
         try:
             import polars
         except ImportError:
@@ -458,7 +472,7 @@ def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
 def chunk_table(
     columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
 ) -> pa.Table:
-    """The table over the arrays that the engine returned; shares their memory."""
+    """Return the table over the arrays that the engine returned, sharing their memory."""
     n = len(columns["document"])
     table: dict[str, pa.Array] = {}
     for column in COLUMNS:
@@ -483,7 +497,7 @@ def chunk_table(
 
 
 def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
-    if len(values) and values.min() < 0:  # a mask takes longer than the rest of the column
+    if len(values) and values.min() < 0:  # A mask takes longer than the rest of the column.
         return pa.DictionaryArray.from_arrays(masked(values, values < 0), labels, safe=False)
     buffers = [None, pa.py_buffer(values)]
     return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
@@ -509,7 +523,8 @@ def _paths(columns: dict[str, Any]) -> pa.Array | None:
 def _headers(columns: dict[str, Any]) -> pa.Array | None:
     if "header" not in columns:
         return None
-    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+    # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
+    import pyarrow.compute as pc
 
     offsets = columns["header_offsets"]
     none = pa.scalar(None, pa.large_string())
@@ -524,7 +539,7 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
     return pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
 
 
-#: Columns that the engine returns in several arrays.
+#: The columns that the engine returns in several arrays.
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "chunk_id": _chunk_ids,
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),

@@ -1,4 +1,4 @@
-"""The options of a batch as a reader needs them: those that its method has, where they are not the usual ones."""
+"""The options of a batch that a reader needs: those of its method whose value is not the usual one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ..methods import METHODS, Method
 
-#: Options that are shown where they are not the usual ones, besides the method's own.
+#: Options in addition to the method's own that are shown only if they differ from these values.
 USUAL = {"wrap": "auto", "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
 
 
 def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that make a difference to the method, of all that the plan holds."""
+    """Return the options that make a difference to the method, out of all that the plan holds."""
     made = METHODS.get(str(metadata.get("method")), Method)
     options = dict(metadata.get("options") or {})
     if made is not METHODS["pic"]:
@@ -30,7 +30,10 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def limits_of(metadata: Mapping[str, Any]) -> dict[str, int]:
-    """Longest chunk by unit, as a batch's metadata say: ``max_tokens``, and the ``size`` of a method that keeps one."""
+    """Return the longest allowed chunk for each unit, by a batch's metadata.
+
+    The limits are ``max_tokens``, and the ``size`` of a method that never exceeds it.
+    """
     options, found = metadata.get("options") or {}, dict[str, int]()
     if options.get("max_tokens"):
         found["tokens"] = int(options["max_tokens"])

@@ -1,4 +1,4 @@
-"""Tables of the chunks of a batch, of their summaries and of what was left out, gathered request by request."""
+"""The collection of a batch's tables of chunks, summaries and removed spans, request by request."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from .batch import ChunkBatch, chunk_table
 
 
 class ChunkCollector:
-    """What comes out of the engine, in Arrow.
+    """The results of the engine for a batch, in Arrow.
 
     Args:
-        facts: of the chunk table's metadata.
-        summaries: where summaries come from; None: there is no table of them.
-        removes: whether the method leaves spans out.
+        facts: The metadata of the chunk table.
+        summaries: The source of summaries; None if there is no table of them.
+        removes: Whether the method removes spans.
 
     Attributes:
-        tokens: how many the tokenizer met; ``unknown``: those of a script that it does not know.
-        windowed: sentences that a transformer read in windows.
+        tokens: Number of tokens that the tokenizer found.
+        unknown: Number of these tokens in a script that the tokenizer does not know.
+        windowed: Number of sentences that a transformer read in windows.
     """
 
     def __init__(self, facts: dict[bytes, bytes], *, summaries: str | None, removes: bool) -> None:
@@ -34,15 +35,18 @@ class ChunkCollector:
         self.tokens = self.unknown = self.windowed = 0
 
     def add(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> None:
-        """The columns of a request's chunks. ``ids``: of its documents."""
+        """Add the columns of a request's chunks.
+
+        ``ids`` are those of the request's documents.
+        """
         if request.features.page_starts is not None:
-            from .page_boxes import boxes_of, page_breaks_of  # here, as few documents have any
+            from .page_boxes import boxes_of, page_breaks_of  # imported here because few documents have pages
 
             columns["page_breaks"] = page_breaks_of(columns, request.features, request.first_row)
             columns["boxes"] = boxes_of(columns, request.features, request.first_row)
         self._tables.append(chunk_table(columns, ids, request.first_row, self._facts))
         if self._source is not None:
-            from .summary_table import summary_table  # here, as few ask for them
+            from .summary_table import summary_table  # imported here because few calls ask for summaries
 
             self._summaries.append(summary_table(columns, request, ids, self._source))
         if self._removes:
@@ -59,13 +63,13 @@ class ChunkCollector:
         return bool(self._tables)
 
     def batch(self, inputs: Inputs, busy: list[float], origin: Any) -> ChunkBatch:
-        """The chunks of all requests, of which there was one at least, with the columns that they repeat."""
+        """Return the chunks of all requests, at least one, with the columns of documents that chunks repeat."""
         table = _concat(self._tables)
         if inputs.kept:
             from ..inputs.passthrough import with_kept
 
             table = with_kept(table, inputs.kept, inputs.first_document)
-        removed = _concat(self._dropped) if self._dropped else None  # by the method, those of the caller among them
+        removed = _concat(self._dropped) if self._dropped else None  # The method's removed spans include the caller's.
         if removed is None and inputs.given.removed is not None:
             from .removed_table import removed_table
 

@@ -1,4 +1,4 @@
-"""The tree of headings as objects, and chunks as one clean document again."""
+"""The tree of headings as objects, and chunks joined to one clean document."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .._engine.data.columns import ChunkFields
 
 @dataclass(slots=True)
 class Node:
-    """A chunk and those that hang on it, in reading order.
+    """A chunk and its children in the tree of headings, in reading order.
 
-    Iterating over it gives the chunks of its subtree, its own first.
+    Iterating over a node gives the chunks of its subtree, its own first.
 
     Example:
         >>> import pychunk
@@ -38,7 +38,10 @@ class Node:
 
 
 def tree_of(chunks: Iterable[ChunkFields]) -> list[Node]:
-    """The outermost nodes of one document, from its chunks in order; of a slice of them also those without parents."""
+    """Return the outermost nodes of one document, from its chunks in order.
+
+    In a slice of the chunks, nodes whose parent is not in the slice are outermost, too.
+    """
     nodes = {chunk.chunk: Node(chunk) for chunk in chunks}
     top: list[Node] = []
     for node in nodes.values():
@@ -54,9 +57,10 @@ def _is_underlined(text: str, heading: str) -> bool:
 
 
 def joined(chunks: Sequence[ChunkFields]) -> str:
-    """Texts of chunks of one document in order, each character once: parts of a unit by line, others by a blank line.
+    """Return the texts of one document's chunks in order as one text, each character once.
 
-    A heading that has no marks of its own, as in plain text, gets those of Markdown.
+    Parts of a unit begin on a new line, other chunks after a blank line. A heading that has no marks of its own, as in
+    plain text, gets those of Markdown.
     """
     text = ""
     known: list[str] = []

@@ -1,4 +1,4 @@
-"""Small static tables of HTML for notebooks, which bring no style sheet: they take the notebook's own colours."""
+"""Small static HTML tables for notebooks, which bring no style sheet and use the notebook's own colours."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .batch_options import told
 if TYPE_CHECKING:
     from .batch import ChunkBatch
 
-#: Rows that are shown, and characters of a text.
+#: The number of rows that are shown, and of characters of a text.
 ROWS, CHARACTERS = 10, 160
-#: Behind every second chunk, on light and on dark pages.
+#: The background colours of alternating chunks, for light and dark pages.
 _TINTS = ("rgba(31,95,196,.13)", "rgba(192,120,0,.13)")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", tinted: bool = False) -> str:
-    """A table of cells that are HTML; names of columns are text."""
+    """Return a table whose cells are HTML and whose column names are plain text."""
     cell = "padding:.15em .6em;text-align:left;vertical-align:top"
     top = "".join(f'<th style="{cell}">{plain(name)}</th>' for name in head)
     body = ""
@@ -31,24 +31,24 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "",
 
 
 def plain(text: Any) -> str:
-    """Text as text, whatever it holds: escaped, without what is no Unicode, and with its own direction."""
+    """Return any text escaped for HTML, with characters that are not valid Unicode replaced."""
     return escape(str(text).replace("\0", "\ufffd").encode("utf-8", "replace").decode())
 
 
 def excerpt(text: str, room: int = CHARACTERS) -> str:
-    """The start of a text, in an element that its direction marks cannot leave."""
+    """Return the start of a text in an element that isolates its direction marks."""
     cut = text if len(text) <= room else text[: room - 1] + "…"
     shown = " ".join(cut.split())
     return f'<bdi style="overflow-wrap:anywhere">{plain(shown)}</bdi>'
 
 
 def facts(rows: Sequence[tuple[str, str]], caption: str = "") -> str:
-    """Names with values, all of them text."""
+    """Return a table of names and values, all of them plain text."""
     return table(("", ""), [(f"<b>{plain(name)}</b>", plain(value)) for name, value in rows], plain(caption))
 
 
 def chunks_html(chunks: ChunkBatch) -> str:
-    """The first chunks of a batch."""
+    """Return a table of the first chunks of a batch."""
     rows = []
     for chunk in chunks[:ROWS]:
         name = chunk.document if chunk.id is None else chunk.id
@@ -69,8 +69,11 @@ def chunks_html(chunks: ChunkBatch) -> str:
 
 
 def segmenter_html(said: str, about: str, metadata: Mapping[str, Any]) -> str:
-    """A Segmenter: its method with what that does, its options, its models."""
-    rows = [("method", str(metadata["method"])), ("what", " ".join(about.split("\n\n")[0].replace("``", "").split()))]
+    """Return a table of a Segmenter: its method with a description, its options and its models."""
+    rows = [
+        ("method", str(metadata["method"])),
+        ("description", " ".join(about.split("\n\n")[0].replace("``", "").split())),
+    ]
     rows += [(name, str(value)) for name, value in told(metadata).items()]
     rows += [
         (name, str(metadata[name])) for name in ("encoder", "vector_encoder", "runtime", "device") if name in metadata
@@ -79,7 +82,7 @@ def segmenter_html(said: str, about: str, metadata: Mapping[str, Any]) -> str:
 
 
 def index_html(said: str, info: Mapping[str, Any]) -> str:
-    """An index: what it was created with."""
+    """Return a table of the options that an index was created with."""
     rows = []
     for name in ("encoder", "vectors", "dtype", "kind", "terms", "bm25"):
         value = info.get(name)
@@ -91,7 +94,10 @@ def index_html(said: str, info: Mapping[str, Any]) -> str:
 
 
 def hits_html(hits: Sequence[Any]) -> str:
-    """Hits, documents with hits, or a list of either for each query; a hit's best sentence is marked."""
+    """Return tables of hits, of documents with hits, or of a list of either for each query.
+
+    The best sentence of each hit is marked.
+    """
     if hits and all(isinstance(each, list) for each in hits):
         shown = [f"<div>query {i}</div>{hits_html(each)}" for i, each in enumerate(hits[:ROWS])]
         return "".join([*shown, f"<div>and {len(hits) - ROWS} more</div>" if len(hits) > ROWS else ""])
@@ -114,7 +120,7 @@ def _named(name: Any) -> str:
 
 
 def _best(hit: Any) -> str:
-    """The text of a hit around its best sentence, which is marked."""
+    """Return the text of a hit around its best sentence, which is marked."""
     if not hit.sentence:
         return excerpt(hit.text)
     a, b = (min(max(at - hit.start, 0), len(hit.text)) for at in hit.sentence)

@@ -1,4 +1,4 @@
-"""Where on their pages chunks stand: where pages begin inside them, and the boxes of the blocks that they hold."""
+"""The places of chunks on pages: where pages begin inside them, and the boxes of the blocks that they hold."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SIDES = ("left", "top", "right", "bottom")
 
 
 def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
-    """For each chunk that the engine returned the first characters of the pages that begin inside it, rising.
+    """Return for each chunk the first characters of the pages that begin inside it, in ascending order.
 
-    Its first character is on ``page``, so that character ``i`` of its document is on ``page`` plus as many pages as
-    ``breaks <= i``. Most chunks have none and take 8 bytes. None where no pages were given.
+    The chunk's first character is on ``page``. Character ``i`` of its document is on ``page`` plus the number of
+    ``breaks <= i``. Most chunks have no breaks and take 8 bytes. The result is None if no pages were given.
     """
     if features.page_starts is None:
         return None
@@ -38,16 +38,16 @@ def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) 
     found = [np.empty(0, np.int64)]
     for row, begin, count in zip(rows.tolist(), first[rows].tolist(), counts[rows].tolist(), strict=True):
         text = features.text[starts[row] : ends[row]]
-        characters = np.cumsum((text & 0xC0) != 0x80)  # those that have begun by each byte
+        characters = np.cumsum((text & 0xC0) != 0x80)  # number of characters that have begun by each byte
         found.append(columns["start"][row] + characters[begins[begin : begin + count] - starts[row]] - 1)
     return pa.LargeListArray.from_arrays(primitive(offsets_of(counts)), primitive(np.concatenate(found)))
 
 
 def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
-    """For each chunk that the engine returned a list of (page, left, top, right, bottom) of its blocks, in their order.
+    """Return for each chunk a list of (page, left, top, right, bottom) of its blocks, in their order.
 
-    None where documents have no blocks or no pages. A block is left out if its box is not known, or if it begins on a
-    page before the chunk: its box is of that page.
+    The result is None if documents have no blocks or no pages. A block is skipped if its box is unknown. It is also
+    skipped if it begins on a page before the chunk, because its box is on that page.
     """
     blocks = features.blocks
     if blocks is None or features.page_starts is None:
@@ -62,7 +62,8 @@ def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.
     box = np.full((len(blocks.start), 4), np.nan, np.float32) if blocks.box is None else blocks.box
     page = np.zeros(len(blocks.start), np.int32) if blocks.page is None else blocks.page
     rows = np.repeat(np.arange(len(counts)), counts)
-    known = ~np.isnan(box[found]).any(axis=1) & (page[found] >= columns["page"][rows])  # or the chunk goes on with it
+    # A block on an earlier page than the chunk began before it, so it is skipped.
+    known = ~np.isnan(box[found]).any(axis=1) & (page[found] >= columns["page"][rows])
     rows = rows[known]
     found = found[known]
     values: list[npt.NDArray[Any]] = [page[found], *np.ascontiguousarray(box[found].T)]

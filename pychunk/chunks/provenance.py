@@ -1,4 +1,4 @@
-"""What a batch of chunks was cut from, and by which Segmenter: so much of it that the chunks can be shown."""
+"""The provenance of a batch of chunks: its documents and its Segmenter, as far as a page needs them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ..inputs.inputs import Inputs
 if TYPE_CHECKING:
     from .batch import ChunkBatch
 
-#: Text of a batch up to which its chunks hold it: more is not read on a page, and chunks of a corpus that are kept in a
-#: list should not keep the corpus.
+#: The most text, in bytes, that the chunks of a batch hold. A page shows no more, and a list of a corpus's chunks
+#: should not keep the corpus in memory.
 MOST_BYTES = 4 << 20
 
 
 class Cutter(Protocol):
-    """The Segmenter of chunks, as much of it as their source calls."""
+    """The Segmenter of chunks, with the members that their provenance uses."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the options that make another one like it."""
+        """The options that make another Segmenter like it."""
         ...
 
     @property
     def method(self) -> Any:
-        """Return its method."""
+        """The Segmenter's method."""
         ...
 
     def __call__(self, *batch: Any, **said: Any) -> ChunkBatch:
-        """Return chunks of documents."""
+        """Return the chunks of documents."""
         ...
 
     def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
@@ -44,12 +44,13 @@ class Cutter(Protocol):
 
 
 class BatchProvenance:
-    """The documents of a batch, with what was said of them, and the Segmenter; see ``BatchProvenance`` in ``batch``.
+    """The documents of a batch with the caller's values for them, and the Segmenter.
 
-    The Segmenter itself is held weakly, as it holds models: where it is gone, its options make another one.
+    See ``Provenance`` in ``batch``. The Segmenter itself is held by a weak reference, because it holds models. If it no
+    longer exists, its options make another one.
 
     Args:
-        inputs: the documents; None if they are too large to be held.
+        inputs: The documents; None if they are too large to be held.
     """
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
@@ -59,7 +60,7 @@ class BatchProvenance:
 
     @classmethod
     def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
-        """That of chunks which may be kept for long: without the documents where these are large."""
+        """Return the provenance for chunks that may be kept for long, without documents that are large."""
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
             texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
@@ -68,23 +69,23 @@ class BatchProvenance:
 
     @property
     def texts(self) -> TextBatch | None:
-        """The documents, if it holds them."""
+        """The documents, if they are held."""
         return None if self._inputs is None else self._inputs.texts
 
     def of(self, texts: TextBatch, first_document: int) -> BatchProvenance:
-        """The same with these documents."""
+        """Return the same provenance with these documents."""
         inputs = self._inputs
         inputs = Inputs(texts, first_document=first_document) if inputs is None else replace(inputs, texts=texts)
         return BatchProvenance(self.segmenter, inputs)
 
     @property
     def segmenter(self) -> Cutter:
-        """The one that cut, or one like it."""
+        """The Segmenter that cut, or one like it."""
         return self._segmenter() or self._kind(**self._options)
 
     @property
     def has_vectors(self) -> bool:
-        """Whether the caller gave the vectors."""
+        """Return whether the caller passed the vectors."""
         return self._inputs is not None and self._inputs.said.get("sentence_vectors") is not None
 
     @property
@@ -94,7 +95,7 @@ class BatchProvenance:
         return self._options["vector_encoder"] or own or "static"
 
     def scores(self) -> pa.Table | None:
-        """The method's scores of these documents, as ``Segmenter.scores`` has them; None: it has none."""
+        """Return the method's scores of these documents, as ``Segmenter.scores`` does, or None if it has none."""
         segmenter = self.segmenter
         method = segmenter.method
         if (
@@ -107,7 +108,7 @@ class BatchProvenance:
         return self._scores
 
     def again(self, ids: pa.Array) -> ChunkBatch:
-        """The same chunks with sentence vectors, under other ids of the documents."""
+        """Return the same chunks with sentence vectors, under other ids of the documents."""
         assert self._inputs is not None
         made = self._kind(**{**self._options, "vectors": "sentence", "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
@@ -115,7 +116,7 @@ class BatchProvenance:
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:
-    """A copy where the text is a small piece of a large buffer, which would be kept with it."""
+    """Return a copy if the text is a small part of a large buffer, which it would keep in memory."""
     if part.get_total_buffer_size() <= 2 * MOST_BYTES:
         return part
     text, offsets = flat_text(part)

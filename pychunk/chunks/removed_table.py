@@ -1,4 +1,4 @@
-"""What was left out of all chunks, one row a span."""
+"""The table of removed spans, with one row for each span."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._engine.data.removed_spans import RemovedSpans
 
 
 def in_characters(features: Features) -> RemovedSpans | None:
-    """What requests leave out, with positions as users count."""
+    """Return the removed spans of a request with positions in characters, as users count."""
     found = features.removed
     if found is None:
         return None
@@ -29,7 +29,11 @@ def in_characters(features: Features) -> RemovedSpans | None:
 
 
 def removed_table(removed: RemovedSpans, ids: pa.Array | None, first_document: int) -> pa.Table:
-    """Columns: ``document``, ``id`` (if given), ``start``, ``end`` (characters), ``reason``, ``score`` (null: none)."""
+    """Return a table with one row for each removed span.
+
+    Its columns are ``document``, ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score`` (null for
+    none).
+    """
     rows = np.repeat(np.arange(removed.documents, dtype=np.int64), np.diff(removed.offsets))
     table: dict[str, pa.Array] = {"document": primitive(rows + first_document)}
     if ids is not None:
@@ -46,11 +50,12 @@ def removed_table(removed: RemovedSpans, ids: pa.Array | None, first_document: i
 
 
 def with_text(removed: pa.Table, texts: Iterable[str], first_document: int) -> pa.Table:
-    """Return the table with a column ``text``: what each span holds of its document.
+    """Return the table with a column ``text`` that holds the text of each span.
 
     Args:
-        removed: as :func:`removed_table` makes it; spans of a document follow each other.
-        texts: the documents, from ``first_document`` on.
+        removed: A table as :func:`removed_table` makes it, in which the spans of a document follow each other.
+        texts: The documents, from ``first_document`` on.
+        first_document: Row of the first document.
     """
     rows = zip(*(removed[name].to_pylist() for name in ("document", "start", "end")), strict=True)
     documents = enumerate(texts, first_document)

@@ -1,4 +1,4 @@
-"""Scores out: the curve that a method cuts by, one row a sentence, beside the threshold that it is held against."""
+"""The table of a method's scores, with one row for each sentence, and the threshold that they are compared with."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def score_table(method: Method, request: Request, cuts: Cuts, ids: pa.Array | None) -> pa.Table:
-    """The scores of a request's documents; its features hold their sentences, ``cuts`` what the method held.
+    """Return the scores of a request's documents.
 
-    See :meth:`pychunk.Segmenter.scores` for the columns.
+    The request's features hold the sentences, and ``cuts`` the method's scores. See :meth:`pychunk.Segmenter.scores`
+    for the columns.
     """
     assert cuts.score is not None
     features = request.features
@@ -52,14 +53,17 @@ def score_table(method: Method, request: Request, cuts: Cuts, ids: pa.Array | No
 
 
 def no_scores(method: str) -> str:
-    """What a method without scores is told."""
-    return f"method {method!r} cuts by no scores; 'pic', 'semantic', 'nsp' and 'topic' have scores"
+    """Return the error for a method that has no scores."""
+    return f"method {method!r} has no scores; 'pic', 'semantic', 'nsp' and 'topic' have scores"
 
 
 def _characters(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], sentences: Ragged
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """First characters of all sentences, and one after their last: of bytes, as sentences tile their document."""
+    """Return the first character of each sentence, and the position after its last, from positions in bytes.
+
+    Sentences cover their document without gaps.
+    """
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for row in range(len(offsets) - 1):
         own = sentences.part(row)

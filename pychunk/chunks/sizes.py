@@ -1,4 +1,4 @@
-"""How long chunks are: what ``ChunkBatch.describe()`` returns."""
+"""The sizes of chunks, which ``ChunkBatch.describe()`` returns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PERCENTILES = (5, 25, 50, 75, 95)
 
 
 class Sizes(dict[str, dict[str, float]]):
-    """Sizes of chunks by unit; each a dict of ``count``, ``mean``, ``std``, ``min``, percentiles and ``max``.
+    """The sizes of chunks by unit, each a dict of ``count``, ``mean``, ``std``, ``min``, percentiles and ``max``.
 
-    Where the method has a limit in the unit, also ``limit``, and ``over``: how many chunks exceed it. It is shown as a
-    table, in a notebook too.
+    If the method has a limit in the unit, the dict also has ``limit``, and ``over``, the number of chunks that exceed
+    it. It is shown as a table, in a notebook too.
     """
 
     def __repr__(self) -> str:
@@ -48,7 +48,7 @@ def _shown(value: float | None) -> str:
 
 
 def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
-    """Of each chunk its tokens (where they were counted), words and characters."""
+    """Return the tokens (if they were counted), words and characters of each chunk."""
     import pyarrow.compute as pc
 
     found = {}
@@ -61,7 +61,7 @@ def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
 
 
 def sizes_of(table: pa.Table, metadata: Mapping[str, Any], windowed: int = 0) -> Sizes:
-    """Return sizes of the chunks of a table with these metadata, and the sentences read in windows."""
+    """Return the sizes of the chunks of a table with these metadata, and the number of sentences read in windows."""
     limits = limits_of(metadata)
     found = Sizes()
     for unit, lengths in lengths_of(table).items():

@@ -1,4 +1,4 @@
-"""Summaries out: what each document was held against, one row a document."""
+"""The table of summaries, with one row for each document."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .._engine.data.request import Request
 
 
 def summary_table(columns: dict[str, Any], request: Request, ids: pa.Array | None, source: str) -> pa.Table:
-    """The summaries of a request's documents, over the arrays that the engine returned.
+    """Return the summaries of a request's documents, over the arrays that the engine returned.
 
-    Columns: ``document``, ``id`` (if given), ``source``; ``text``: what was given, or the sentences with a space
-    between them, null where the summary is no text; ``sentences``: those that it was made of, each with ``start``,
-    ``end`` in characters of the document and ``text``, which is ``document[start:end]``; ``vector``: of unit length,
-    null where there is none.
+    The columns are ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``. ``text`` is the
+    text that was given, or the sentences with a space between them. It is null if the summary is no text. ``sentences``
+    lists the sentences that the summary is made of, each with ``start`` and ``end`` in characters and ``text``, which
+    is ``document[start:end]``. ``vector`` has unit length, and is null if there is none.
     """
-    import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+    # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
+    import pyarrow.compute as pc
 
     documents = request.documents
     offsets = primitive(columns["summary_offsets"])

@@ -1,1 +1,1 @@
-"""The command line: one file a command, and what they share."""
+"""The command line, with one file for each command and a package for the parts that they share."""

@@ -1,4 +1,4 @@
-"""The command that finds slowdowns."""
+"""The command `bench`, which finds slowdowns."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ pychunk bench --against parent/bin/python --only pic,semantic
 
 pychunk bench --list
 
-The exit status is 0 where nothing is slower by more than --max-regression, 1 where something is, 2 after an error or a
-wrong answer. Each round starts a fresh process, because times differ by some percent with where a process's memory
-comes to lie. Times are CPU time on one thread. What looks slower is measured again before it counts.
+The exit status is 1 if a workload is slower by more than --max-regression, 2 after an error or a wrong answer, else 0.
+Times are CPU time on one thread. Each round starts a fresh process, because times vary by a few percent with the
+placement of a process's memory. A workload that looks slower is measured again before it counts.
 
---save base.json keeps a copy of this pychunk, base.json.pychunk.zip, of 28 MB. --compare times it in turns with the
-present one, so that what slows the machine slows both; where the copy cannot run (another Python), it
-compares with the figures of base.json, in units of loops that are timed beside. The copy is code: compare with bases
-that you trust. --against takes turns with another environment's pychunk. On one that is the same code it shows the
-machine's noise."""
+--save base.json also writes base.json.pychunk.zip, a copy of this pychunk (28 MB). --compare times this copy and the
+present pychunk in turns, so that a slow machine slows both. If the copy cannot run, for example on another Python,
+--compare uses the figures in base.json. It then expresses times in units of reference loops that are timed alongside.
+The copy is code, so compare only with files that you trust. --against takes turns with the pychunk of another
+environment. If that is the same code, the result shows the machine's noise."""
 
 
 def bench(
-    only: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these workloads.")] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Fresh processes (with --against, pairs of them).")] = 10,
+    only: Annotated[str | None, typer.Option(metavar="NAME,...", help="The workloads to time; default: all.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of fresh processes, or of pairs with --against.")] = 10,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the figures, and a copy of this pychunk beside them, for --compare."),
+        typer.Option(metavar="FILE", help="Write the figures and a copy of this pychunk, for a later --compare."),
     ] = None,
     overwrite: Overwrite = False,
-    no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write the figures alone.")] = False,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write only the figures.")] = False,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Compare with what --save wrote: its copy is timed again, in turns."),
+        typer.Option(metavar="FILE", help="Compare with a file from --save, timing its copy of pychunk in turns."),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="PYTHON", help="Compare with the pychunk of another interpreter, or virtual environment, in turns."
+            metavar="PYTHON", help="Compare with the pychunk of another interpreter or virtual environment, in turns."
         ),
     ] = None,
-    max_regression: Annotated[str, typer.Option(help="The slowdown that fails, such as 10% or 0.1.")] = "10%",
+    max_regression: Annotated[str, typer.Option(help="Largest slowdown that passes, such as 10% or 0.1.")] = "10%",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the workloads and leave.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the workloads and exit.")] = False,
 ) -> None:
     """Time fixed workloads with known answers, and compare with an earlier run or another installation."""
     out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
@@ -76,7 +76,7 @@ def bench(
             return
         names, limit = _names(only), _share(max_regression)
         if compare is not None and against is not None:
-            raise ValueError("--compare and --against are two ways to compare: give one of them")
+            raise ValueError("--compare cannot be combined with --against")
         if save is not None:
             check_output(save, [compare] if compare else [], overwrite=overwrite)
         with _progress(errors()) as (announce, step):
@@ -108,7 +108,7 @@ def _names(only: str | None) -> list[str]:
 
 
 def _share(text: str) -> float:
-    """0.1 of ``10%`` or ``0.1``."""
+    """Return a share from its text, for example 0.1 from ``10%`` or ``0.1``."""
     number, sign, rest = text.strip().partition("%")
     try:
         share = float(number) / (100 if sign else 1)
@@ -121,7 +121,7 @@ def _share(text: str) -> float:
 
 @contextmanager
 def _progress(console: Console) -> Iterator[tuple[Callable[[str, int], None], Callable[[], None]]]:
-    """(announce, step) of a bar that is shown on a terminal alone."""
+    """Yield (announce, step), the two callbacks of a progress bar that only a terminal shows."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("preparing", total=None)

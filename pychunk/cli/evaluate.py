@@ -1,4 +1,4 @@
-"""The command that compares ways of chunking on questions with known answers."""
+"""The command `eval`, which compares methods of chunking on questions with known answers."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ pychunk eval questions.jsonl -m recursive:size=80 -m sentence --judge completene
 
 pychunk eval dev-v2.0.json -m recursive:size=110 -m hierarchy:plan=learned -m hierarchy:plan=sentence+paragraph"""
 
-#: Methods that this command counts in words unless told otherwise.
+#: The methods whose sizes this command counts in words by default.
 _SIZED = ("fixed", "recursive")
-#: Values of --rerank that ask a model.
+#: The values of --rerank that ask an LLM.
 _ASKED = ("logprob", "listwise")
-#: Values of --rewrite that do.
+#: The values of --rewrite that ask an LLM.
 _REWRITING = ("hyde", "multi")
-#: Columns of tables that are written to a file or another program.
+#: The width of tables, in columns, that are written to a file or a pipe.
 _OF_A_FILE = 120
 _METHODS = ["recursive:size=110", "fixed:size=100", "pic:max_tokens=150", "semantic:max_tokens=150", "sentence"]
 
@@ -61,8 +61,9 @@ def evaluate(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="SQuAD JSON; a folder with questions.csv and .md files of reference spans; Wikipedia articles "
-            "(.parquet) for section breaks; JSONL, JSON or CSV with question, answers, document; UNLP leaflets.",
+            help="Questions: SQuAD JSON; a folder with questions.csv and .md files of reference spans; Wikipedia "
+            "articles (.parquet) for section starts; JSONL, JSON or CSV with question, answers, document; UNLP "
+            "leaflets.",
         ),
     ],
     methods: Annotated[
@@ -71,74 +72,91 @@ def evaluate(
             "-m",
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
-            help=f"May be repeated; default: {' '.join(_METHODS)}. One of your own is module:Class[:OPTION=VALUE,...], "
-            f"or module:function of a text. {hierarchies.NAME}: nodes of levels in one index, "
-            f"with levels={hierarchies.LEVELS}, pooling=tokens|compressor and plan=learned|rules|fixed|llm, or levels.",
+            help=f"Method to compare; may be repeated; default: {' '.join(_METHODS)}. Name a method of your own as "
+            "module:Class[:OPTION=VALUE,...], or as module:function, which takes a text. "
+            f"{hierarchies.NAME} holds all levels in one index and takes levels={hierarchies.LEVELS}, "
+            "pooling=tokens|compressor and plan=learned|rules|fixed|llm, or levels.",
         ),
     ] = None,
     modes: Annotated[
         list[str] | None,
-        typer.Option("--mode", help=f"How chunks are found: {', '.join(runner.MODES)}; default: hybrid and dense."),
+        typer.Option(
+            "--mode", help=f"Search mode: {', '.join(runner.MODES)}; may be repeated; default: hybrid and dense."
+        ),
     ] = None,
     augment: Annotated[
         list[str] | None,
-        typer.Option(metavar="WAY", help="What chunks are found by beside their text: head, title ..., or none."),
+        typer.Option(
+            metavar="WAY", help="Context to index with each chunk: head, title, ..., or none; may be repeated."
+        ),
     ] = None,
     answer: Annotated[
-        bool, typer.Option("--answer", help="Have an LLM answer from what each row finds, and measure its answers.")
+        bool,
+        typer.Option(
+            "--answer", help="Let an LLM answer from the chunks that each row finds, and measure its answers."
+        ),
     ] = False,
     document_weight: Annotated[
-        list[float] | None, typer.Option(min=0, help="Of the whole document's score beside a chunk's.")
+        list[float] | None,
+        typer.Option(min=0, help="Weight of the whole document's score relative to the chunk's; may be repeated."),
     ] = None,
     rewrite: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="HOW", help="Of questions: feedback, options (multiple choice), an LLM's (hyde, multi) or none."
+            metavar="HOW",
+            help="Query rewriting: feedback, options (multiple choice), hyde or multi (an LLM), or none; may be "
+            "repeated.",
         ),
     ] = None,
     rerank: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MODEL",
-            help="What orders the best hits anew: features, a cross-encoder, an LLM (logprob, listwise), or none.",
+            help="Reranker: features, a cross-encoder, an LLM (logprob, listwise), or none; may be repeated.",
         ),
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Hits that --rerank orders.")] = SEARCH.evaluation_depth,
+    depth: Annotated[int, typer.Option(min=1, help="Number of hits to rerank.")] = SEARCH.evaluation_depth,
     encoder: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of chunks and questions; see `pychunk model list`. May be repeated; one of your own is module:name."
+            help="Encoder of chunks and questions: a name from `pychunk model list`, or module:name for one of your "
+            "own; may be repeated."
         ),
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Documents with ids, where those of questions are ids: any table or folder."),
+        typer.Option(
+            metavar="FILE", help="Table or folder of documents with ids, if the questions name their documents by id."
+        ),
     ] = None,
     with_peers: Annotated[
-        bool, typer.Option("--peers", help="Other packages' chunkers, too, at equal mean length.")
+        bool, typer.Option("--peers", help="Also compare the chunkers of other packages, at equal mean length.")
     ] = (False),
     stemmer: Annotated[
-        str | None, typer.Option(help="Language that BM25 stems words in, or none; default: english, of n-grams none.")
+        str | None, typer.Option(help="Language of BM25's stemmer, or none; default: english, or none for n-grams.")
     ] = None,
     terms: Annotated[str | None, typer.Option(help="Terms of BM25: auto (default), words or ngrams.")] = None,
-    ngram: Annotated[int, typer.Option(min=1, help="Characters of an n-gram.")] = 4,
-    weight: Annotated[float, typer.Option(help="Of BM25 beside the cosine.")] = SEARCH.weight,
+    ngram: Annotated[int, typer.Option(min=1, help="Length of an n-gram in characters.")] = 4,
+    weight: Annotated[float, typer.Option(help="Weight of BM25 relative to the cosine.")] = SEARCH.weight,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Read the leaflets' PDF files, not the texts beside them.")
+        bool, typer.Option("--pdf", help="Read the leaflets' PDF files instead of their text files.")
     ] = False,
-    dtype: Annotated[str, typer.Option(help="Of the index's vectors: int8, float16 or float32.")] = "int8",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions (or articles).")] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures.")] = None,
-    html_out: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots.")] = None,
+    dtype: Annotated[str, typer.Option(help="Type of the vectors in the index: int8, float16 or float32.")] = "int8",
+    limit: Annotated[int | None, typer.Option(min=1, help="Read only the first N questions or articles.")] = None,
+    json_out: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all figures to a JSON file.")
+    ] = None,
+    html_out: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with plots.")
+    ] = None,
     overwrite: Overwrite = False,
     *,
     judging: JudgeOptions,
     asking: LLMOptions,
 ) -> None:
-    """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and what each costs.
+    """Compare methods on the same questions, with 95 % bootstrap intervals, paired differences and costs.
 
-    Of options that may be repeated every combination is a row: methods, modes, --augment, --document-weight, --rewrite
-    and --rerank.
+    The table has a row for every combination of methods, modes, --augment, --document-weight, --rewrite and --rerank.
     """
     with readable_errors("interrupted; nothing was written"):
         for out in filter(None, (json_out, html_out)):
@@ -148,9 +166,9 @@ def evaluate(
             if mode not in runner.MODES:
                 raise ValueError(f"--mode must be one of {', '.join(runner.MODES)}; got {mode!r}")
         if judging.of_answers and not answer:
-            raise ValueError("--judge answers is of the answers that --answer has a model give: add --answer")
+            raise ValueError("--judge answers needs the answers of an LLM; add --answer")
         if len(encoder or ()) > 1 and (judging.names or with_peers):
-            raise ValueError(f"--judge and --peers take one --encoder; got {', '.join(encoder or ())}")
+            raise ValueError(f"--judge and --peers take a single --encoder; got {', '.join(encoder or ())}")
         named = [_method(each) for each in methods or _METHODS]
         asks = [asks_a_model({"method": name, **options}) or options.get("plan") == "llm" for name, options in named]
         told = LLMReport(
@@ -223,7 +241,7 @@ def evaluate(
 
 
 def _method(text: str) -> tuple[str, dict[str, Any]]:
-    """(name, options) of a method, or of one of the caller's own, ``module:name`` or ``module:name:OPTION=VALUE``."""
+    """Return (name, options) of a method, or of one that the caller names as ``module:name[:OPTION=VALUE,...]``."""
     place = ":".join(text.split(":")[:2])
     known = text.partition(":")[0] in (*METHODS, hierarchies.NAME)
     if known or not own_methods.is_place(place):
@@ -233,7 +251,7 @@ def _method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _reranker(name: str | None, told: LLMReport) -> Any:
-    """What a search takes: a function where a model is asked, else the name."""
+    """Return the value for a search: a function if an LLM is asked, else the name."""
     if name not in _ASKED or told.llm is None:
         return name
     from ..llm.llm_reranker import Listwise, Logprob
@@ -242,7 +260,7 @@ def _reranker(name: str | None, told: LLMReport) -> Any:
 
 
 def _rewriter(name: str | None, told: LLMReport) -> Any:
-    """What a search takes: a function where a model is asked, else the name."""
+    """Return the value for a search: a function if an LLM is asked, else the name."""
     if name not in _REWRITING or told.llm is None:
         return name
     from ..llm.query_generation import Hyde, MultiQuery
@@ -251,5 +269,5 @@ def _rewriter(name: str | None, told: LLMReport) -> Any:
 
 
 def _each(given: list[str] | None) -> list[str | None]:
-    """Values of an option that may be repeated; ``none`` is none."""
+    """Return the values of an option that may be repeated, with None for ``none``."""
     return [None if each == "none" else each for each in given or ["none"]]

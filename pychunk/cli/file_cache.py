@@ -1,4 +1,4 @@
-"""Files that an index holds as they were when they were read: they are not read again."""
+"""A cache of the files that an index holds, so that a run does not read unchanged files again."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from ..index.store.document_digests import U64, Digests
 from ..index.store.index_folder import SEEN
 from ..io.files import SourceFile, unwritable
 
-#: Kinds of which each file is one document, whose id is its path.
+#: The kinds of file that are one document each, whose id is the path.
 OF_ONE_DOCUMENT = frozenset({"text", "markdown", "html", "pdf", "docling"})
-#: Columns: key of the path; bytes, times of change of content and of anything, inode; how it was read; its digest.
+#: The number of columns of the cache. They are the key of the path, the size in bytes, the times of modification and
+#: of status change, the inode, the fingerprint of the reading options, and the two words of the document's digest.
 _COLUMNS = 8
 _MAGIC = b"pychunk seen 1\n\0"
-#: Nanoseconds in which a file may change without another time: FAT counts two seconds.
+#: The nanoseconds in which a file may change without a new time stamp, because FAT counts in steps of two seconds.
 _TICK = 2_000_000_000
 _WHOLE = (1 << 64) - 1
 
 
 class FileCache:
-    """What files were as they were read, and the digests of their documents, kept in a file beside an index.
+    """The size, times and document digest of each file that was read, kept in a file in the index's folder.
 
-    A file is known again by its size, its times of change, its inode and how it is read; whether the index still holds
-    what was read then, the index says. A file that was changed less than two seconds before it was looked at is not
-    noted: it could change once more and have the same times. The file is a help alone: where it is damaged or missing,
-    all is read.
+    A file counts as unchanged if its size, times, inode and reading options are unchanged. The index itself knows
+    whether it still holds the document that was read. The cache does not record a file that changed less than two
+    seconds before the run, because a further change could leave its times the same. The cache only saves time. If it is
+    damaged or missing, the run reads all files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +47,12 @@ class FileCache:
         self._register = DocumentCatalog(_COLUMNS, _loaded(self._path))
 
     def known(self, files: Sequence[SourceFile], how: U64) -> tuple[npt.NDArray[np.bool_], Digests]:
-        """(bool[n]: files that are as they were; the digests of their documents). ``how``: of each, as :func:`mark`."""
+        """Return which files are unchanged, as bool[n], and the digests of their documents.
+
+        Args:
+            files: The files to look up.
+            how: uint64[n]: the fingerprint of each file's reading options, from :func:`mark`.
+        """
         ids = _paths(files)
         keys = document_digests.keys(ids)
         found = self._register.latest(keys)
@@ -55,14 +61,14 @@ class FileCache:
         return same, Digests(ids, np.concatenate([keys[None], found[5:]])).choose(same)
 
     def note(self, files: Sequence[SourceFile], how: U64, documents: Digests) -> None:
-        """Files that were read, and what became of them; those that changed just now are left out."""
+        """Record files that were read with the digests of their documents, except files that changed just now."""
         last = self._begun - _TICK
         old = np.array([file.stamp is not None and max(file.stamp[:2]) < last for file in files], np.bool_)
         rows = np.concatenate([documents.values[:1], _stamps(files, how), documents.values[1:]])
         self._register.note(np.ascontiguousarray(rows[:, old]))
 
     def save(self, changed: Any) -> None:
-        """Keeps what an index still holds; ``changed``: its method of that name."""
+        """Write the entries of documents that an index still holds; ``changed`` is the index's method of that name."""
         if not self._register.changed:
             return
         rows = self._register.whole()
@@ -74,7 +80,7 @@ class FileCache:
 
 
 def mark(how: Any) -> int:
-    """64 bits of anything that JSON holds.
+    """Return a 64-bit fingerprint of any value that JSON can hold.
 
     >>> mark({"encoding": None}) == mark({"encoding": None}), mark(1) == mark(2)
     (True, False)
@@ -84,14 +90,14 @@ def mark(how: Any) -> int:
 
 
 def check(folder: Path) -> None:
-    """That what is kept of files is whole.
+    """Check that the cache of files in an index's folder is undamaged.
 
     Raises:
-        ValueError: it is damaged; the message names the file.
+        ValueError: The cache is damaged. The message names the file.
     """
     path = folder / SEEN
     if path.is_file() and _loaded(path) is None:
-        raise ValueError(f"{path} is damaged: remove it, and all files are read again by the next run")
+        raise ValueError(f"{path} is damaged; remove it, and the next run will read all files again")
 
 
 def _loaded(path: Path) -> U64 | None:
@@ -109,7 +115,7 @@ def _loaded(path: Path) -> U64 | None:
 
 
 def _stamps(files: Sequence[SourceFile], how: U64) -> U64:
-    """uint64[5, n]: size, times, inode and how it is read of each."""
+    """Return uint64[5, n]: the size, two times, inode and reading options of each file."""
     facts = [[value & _WHOLE for value in (file.size, *(file.stamp or (0, 0, 0)))] for file in files]
     return np.concatenate([np.array(facts, np.uint64).reshape(-1, 4).T, how[None]])
 

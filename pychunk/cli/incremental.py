@@ -1,4 +1,4 @@
-"""Which documents of a run an index lacks, and which of the index's are in no input any more."""
+"""The comparison of a run's documents with those of an index, to find new, unchanged and removed ones."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ..segmenter import Segmenter
 from .file_cache import OF_ONE_DOCUMENT, FileCache, mark
 from .shared.console import counted, say
 
-#: Columns that only readers of structured documents make, and what cuts reads.
+#: The columns that only readers of structured documents make, and that segmentation reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")
-#: Options that change nothing in the chunks.
+#: The options that do not change the chunks.
 _FREE = ("threads", "on_error", "llm")
 
 
 class Changes:
-    """The documents of one run, batch by batch, beside those of an index.
+    """The documents of one run, batch by batch, compared with those of an index.
 
     Attributes:
-        merge: whether rows of one id that follow each other come as one document.
-        seen: what is known of files, which is the index's to keep once it is saved.
-        count: documents so far.
-        kept: those of them that are in the index as they are.
-        files: of the inputs those that are one document each, which is called like its file.
+        merge: Whether consecutive rows with the same id are one document.
+        seen: The cache of files, which is saved after the index.
+        count: The number of documents so far.
+        kept: The number of those documents that are unchanged in the index.
+        files: The input files that are one document each, whose ids are their paths.
     """
 
     def __init__(self, index: Index, *, prune: bool = False, merge: bool = False, rehash: bool = False) -> None:
@@ -48,7 +48,7 @@ class Changes:
         self._files: dict[str, tuple[SourceFile, int]] = {}
         self.seen = FileCache(index.path)
         self._made_by: list[Any] = []
-        self._read: list[str] = []  # for contexts
+        self._read: list[str] = []  # the columns that contexts are made of
         self._seen = DocumentCatalog(4)
         self._ids: list[pa.Array] | None = []
         self._waiting: list[Digests] = []
@@ -59,28 +59,33 @@ class Changes:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the index that are none of pychunk's own: what was kept of documents."""
+        """The columns that the index keeps of its documents, without pychunk's own columns."""
         own = {column.name for column in COLUMNS}
         own |= {context_column.CONTEXT} if context_column.is_in(self._index.schema) else set()
         return [name for name in self._index.schema.names if name not in own]
 
     @property
     def has_documents(self) -> bool:
-        """Whether the index had any, so that most are likely to be there as they are."""
+        """Whether the index holds any chunks, so that most documents are likely to be unchanged."""
         return len(self._index) > 0
 
     def cut_by(self, made: Segmenter) -> None:
-        """What cuts the documents: with another option, model or version all of them are new."""
+        """Record the segmenter; after a change of an option, model or version every document counts as changed."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         self._read = [way.reads for way in made.ways if way.reads]
         self._made_by = [options, made([], **nothing).metadata]
 
     def unread(self, source: Source, said: dict[str, Any], first: int) -> npt.NDArray[np.bool_]:
-        """bool[n]: files of the next source that the index holds as they were when they were read.
+        """Return which files of the next source need not be read, because the index holds them unchanged.
 
         Args:
-            said: the keywords that name its columns. first: the number of its first document.
+            source: The next source of the run.
+            said: The keywords that name the source's columns.
+            first: The number of the source's first document.
+
+        Returns:
+            bool[n]: whether each file is unchanged.
         """
         own = [at for at, kind in enumerate(source.kinds) if kind in OF_ONE_DOCUMENT]
         marks = {kind: mark([*self._made_by, said, kind, _how(source, kind)]) for kind in dict.fromkeys(source.kinds)}
@@ -99,7 +104,7 @@ class Changes:
         return unread
 
     def _note(self, table: pa.Table, found: Digests) -> None:
-        """What files are whose documents were read."""
+        """Record the files whose documents were read."""
         paths = table["file"].to_pylist() if self._files else []
         rows = [row for row, path in enumerate(paths) if path in self._files]
         if rows:
@@ -107,13 +112,18 @@ class Changes:
             self.seen.note(files, np.array(marks, np.uint64), found.choose(np.array(rows)))
 
     def rows(self, table: pa.Table, said: dict[str, Any], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Which rows of the next batch are to be cut.
+        """Return the rows of the next batch that must be cut.
 
         Args:
-            said: the keywords that name its columns. numbers: of its documents, in the run.
+            table: The documents of the batch.
+            said: The keywords that name the batch's columns.
+            numbers: int64[n]: the numbers of the batch's documents in the run.
+
+        Returns:
+            int64[m]: the rows of new and changed documents.
 
         Raises:
-            ValueError: two documents of the run have the same id.
+            ValueError: Two documents of the run have the same id.
         """
         columns = {name: value for name, value in said.items() if name != "keep"}
         names = ["text", *said.get("keep", ()), *columns.values()]
@@ -127,7 +137,7 @@ class Changes:
         self.see(found.ids, numbers)
         self._note(table, found)
         changed = np.flatnonzero(self._index.changed(found))
-        if len(changed) and not self._looked and not self._prune:  # which drops them
+        if len(changed) and not self._looked and not self._prune:  # --prune removes documents with the other spelling
             self._looked = True
             rows = primitive(changed)
             self._tell_otherwise(found.ids.take(rows), table["file"].take(rows))
@@ -137,7 +147,7 @@ class Changes:
         return changed
 
     def _tell_otherwise(self, ids: pa.Array, paths: pa.ChunkedArray) -> None:
-        """Says which new documents the index has by another spelling of their files' paths."""
+        """Warn of new documents that the index already holds under another spelling of their files' paths."""
         local = [path for path in paths.unique().to_pylist() if path != "-" and not scheme_of(path)]
         other = {path: os.path.relpath(path) if os.path.isabs(path) else os.path.abspath(path) for path in local}
         names = {
@@ -153,13 +163,13 @@ class Changes:
             name, spelled = found[0]
             more = f", and {counted(len(found) - 1, 'document')} more" if len(found) > 1 else ""
             text = (
-                f"{name} is in the index as {spelled}, too{more}: if that is the same file, name it so, or drop the "
-                "other by --prune"
+                f"{name} is in the index as {spelled}, too{more}; if that is the same file, use that spelling, or "
+                "remove the other with --prune"
             )
             say(text, "yellow")
 
     def cut(self, left_out: list[int]) -> Digests:
-        """The documents of these rows since the last call, without some that were left out, by number."""
+        """Return the digests of the documents cut since the last call, without those in ``left_out``, by number."""
         numbers = np.concatenate([np.empty(0, np.int64), *self._numbers])
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *(each.ids for each in self._waiting)])
         values = np.concatenate([np.empty((3, 0), np.uint64), *(each.values for each in self._waiting)], axis=1)
@@ -167,14 +177,18 @@ class Changes:
         return Digests(ids, values).choose(~np.isin(numbers, left_out))
 
     def see(self, ids: pa.Array | None, numbers: npt.NDArray[np.int64] | None = None) -> None:
-        """The next documents of the run; None where they have no ids. ``numbers``: theirs, else one after another.
+        """Record the ids of the next documents of the run.
+
+        Args:
+            ids: The ids, or None if the documents have none.
+            numbers: int64[n]: the numbers of the documents; by default they follow the previous ones.
 
         Raises:
-            ValueError: an id that came before; documents without ids, where what is not seen is to be dropped.
+            ValueError: An id occurred before, or documents have no ids although --prune needs them.
         """
         if ids is None:
             if self._prune:
-                raise ValueError("--prune tells documents by their ids, and these chunks have none: segment with --ids")
+                raise ValueError("--prune needs document ids, and these chunks have none; segment with --ids")
             self._ids = None
             return
         if numbers is None:
@@ -197,26 +211,26 @@ class Changes:
     def _refuse(self, name: Any, first: int, second: int) -> None:
         if self.merge:
             raise ValueError(
-                f"documents {first} and {second} have the same id {str(name)!r}, and others are between them: rows to "
-                "be merged must follow each other, so sort the input by its ids"
+                f"documents {first} and {second} have the same id {str(name)!r}, with others between them; rows to be "
+                "merged must be consecutive, so sort the input by id"
             )
         raise ValueError(
             f"documents {first} and {second} have the same id {str(name)!r}: give each document an id of its own, or "
-            "add inputs that replace one another in calls of their own; where rows are parts of one document, pass "
+            "add inputs that replace each other in separate calls; if rows are parts of one document, pass "
             "on_duplicate='merge'"
         )
 
     def prune(self, unread: Sequence[str] = ()) -> AddResult:
-        """Removes the documents that the run, which was made for this, did not see; says where some have no ids.
+        """Remove the documents that the run did not see, and report documents without ids.
 
-        Those of files ``unread``, of :attr:`files`, stay as they were, which is said, too.
+        The documents of the files ``unread``, a part of :attr:`files`, stay unchanged, which is reported as well.
         """
         assert self._ids is not None
         columns = self._index.schema.names
         if nameless := self._index.count("id is null") if "id" in columns else len(self._index):
             said = (
-                f"{counted(nameless, 'chunk')} of documents without ids stay: --prune tells documents by their ids. In "
-                "Python index.remove(chunk_ids=...) removes them; or build the index again from documents with ids"
+                f"{counted(nameless, 'chunk')} of documents without ids stay, because --prune needs ids; remove them "
+                "in Python with index.remove(chunk_ids=...), or build the index again from documents with ids"
             )
             say(said, "yellow")
         if "id" not in columns:
@@ -224,24 +238,24 @@ class Changes:
         known = pa.array(map(str, self._index.ids()), pa.large_string())
         stay = pa.array(unread, pa.large_string())
         if staying := pc.sum(pc.is_in(known, value_set=stay)).as_py():
-            say(f"{counted(staying, 'document')} that could not be read: what is in the index of old stays", "yellow")
+            say(f"{counted(staying, 'document')} could not be read: the index keeps the old version", "yellow")
         gone = known.filter(pc.invert(pc.is_in(known, value_set=pa.concat_arrays([stay, *self._ids]))))
         self._index.remove(gone)
         return AddResult(removed=len(gone))
 
 
 def _names(ids: pa.Array) -> document_digests.U64:
-    """uint64[3, n]: a hash of each id."""
+    """Return uint64[3, n]: a 192-bit hash of each id."""
     made = (hashlib.blake2b(str(each).encode(), digest_size=24).digest() for each in ids.to_pylist())
     return np.ascontiguousarray(np.frombuffer(b"".join(made), "<u8").astype(np.uint64).reshape(-1, 3).T)
 
 
 def _how(source: Source, kind: str) -> list[Any]:
-    """What the text of a file of this kind hangs on beside its bytes."""
+    """Return what the text of a file of this kind depends on in addition to its bytes."""
     package = {"html": "selectolax", "pdf": "pypdfium2"}.get(kind, "")
     version = ""
     if package:
-        from importlib import metadata  # here, as it takes .02 s of the start of a command that reads no such file
+        from importlib import metadata  # imported here, because other commands would start 0.02 s later
 
         with contextlib.suppress(metadata.PackageNotFoundError):
             version = metadata.version(package)

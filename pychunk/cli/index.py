@@ -1,4 +1,4 @@
-"""The command that builds an index, or adds to one."""
+"""The command `index`, which builds or updates an index."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .shared.option_groups import given_in, with_groups
 from .shared.outputs import check_folder
 from .shared.segment_options import ContextOptions, OnError, ReaderOptions, SegmentOptions
 
-#: How this command counts, where the user does not say.
+#: The sizes and units that this command gives methods by default.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
-#: What an index is made with, apart from how its terms are made.
+#: The options of a new index that do not concern its terms.
 _OF_VECTORS = ("encoder", "vectors", "kind", "dtype", "terms")
-#: Options of cutting that also say how vectors of chunks are made.
+#: The options of chunking that also apply to the vectors of given chunks.
 _BESIDE_CUTTING = ("--runtime", "--device", "--precision", "--threads")
 
 EPILOG = """Examples:
@@ -46,17 +46,17 @@ pychunk index articles.parquet --ids id --keep title -o wiki.idx
 
 pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
 
-pychunk index notes -o notes.idx --prune        (again: only what changed, without files that are gone)
+pychunk index notes -o notes.idx --prune        (again: cuts only what changed, removes deleted files)
 
 pychunk index --verify wiki.idx
 
-pychunk index leaflets -o leaflets.idx --method page --augment head    (found by their documents' heads)
+pychunk index leaflets -o leaflets.idx --method page --augment head    (with each document's head as context)
 
 pychunk index articles.parquet -o levels.idx --levels sentence,paragraph,section,document
 
 pychunk index articles.parquet -o levels.idx --levels sentence,section,document --pooling compressor
 
-pychunk index chunks.parquet -o wiki.idx        (chunks of `pychunk segment`, with or without vectors)
+pychunk index chunks.parquet -o wiki.idx        (chunks from `pychunk segment`, with or without vectors)
 
 pychunk search wiki.idx "Who crossed the Andes?" """
 
@@ -65,31 +65,29 @@ pychunk search wiki.idx "Who crossed the Andes?" """
 def index(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}) or -; or chunks."),
+        typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}) or -; or files of chunks."),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="INDEX", help="The index's folder, new or not.")
+        Path | None, typer.Option("-o", "--output", metavar="INDEX", help="Folder of the index, new or existing.")
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Whose vectors to hold: static (default), a name of `pychunk model list`, a folder."),
+        typer.Option(help="Encoder of the vectors: static (default), a name from `pychunk model list`, or a folder."),
     ] = None,
-    vectors: Annotated[str | None, typer.Option(help="Vectors to hold: sentence (default), chunk or both.")] = None,
-    kind: Annotated[str | None, typer.Option(help="flat, pq, hnsw or auto (default).")] = None,
-    dtype: Annotated[str | None, typer.Option(help="Of vectors: int8 (default), float16 or float32.")] = None,
+    vectors: Annotated[str | None, typer.Option(help="Vectors to store: sentence (default), chunk or both.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind of vector index: flat, pq, hnsw or auto (default).")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Type of the vectors: int8 (default), float16 or float32.")] = None,
     terms: Annotated[
         str | None,
-        typer.Option(help="Terms of BM25: auto (default: words, and n-grams if not English), words, ngrams or none."),
+        typer.Option(help="Terms of BM25: auto (default; words, plus n-grams if not English), words, ngrams or none."),
     ] = None,
-    ngram: Annotated[int | None, typer.Option(min=1, help="Characters of an n-gram (default: 4).")] = None,
-    stemmer: Annotated[str | None, typer.Option(help="Language to stem words in, such as english.")] = None,
-    fold_diacritics: Annotated[
-        bool | None, typer.Option(help="Whether words count without their diacritics (default: with them).")
-    ] = None,
+    ngram: Annotated[int | None, typer.Option(min=1, help="Length of an n-gram in characters (default: 4).")] = None,
+    stemmer: Annotated[str | None, typer.Option(help="Language of the stemmer, such as english.")] = None,
+    fold_diacritics: Annotated[bool | None, typer.Option(help="Ignore diacritics in words, or not (default).")] = None,
     cjk_bigrams: Annotated[
         bool | None,
         typer.Option(
-            help="Whether unspaced scripts, such as Chinese and Thai, count by pairs of characters (default: yes)."
+            help="Index scripts without spaces, such as Chinese and Thai, by pairs of characters (default), or not."
         ),
     ] = None,
     *,
@@ -99,48 +97,51 @@ def index(
         str | None,
         typer.Option(
             metavar="LEVEL,...",
-            help="Hold documents at these levels, from fine to coarse, such as sentence,paragraph,section,document; "
-            "remembered by the index. With pages of HTML: --noise off.",
+            help="Levels at which to index documents, from fine to coarse, such as "
+            "sentence,paragraph,section,document. The index remembers them. HTML pages need --noise off.",
         ),
     ] = None,
     pooling: Annotated[
         str | None,
         typer.Option(
             metavar="tokens|compressor|FOLDER",
-            help="How levels get their vectors: tokens (default), the mean of their sentences'; compressor, by the "
-            "compression encoder, which finds sections and documents better (static encoder, English); or the folder "
-            "of one that was trained for the encoder. Remembered by the index.",
+            help="Pooling of the vectors of levels: tokens (default), the mean of their sentences' vectors; "
+            "compressor, the compression encoder, which finds sections and documents better (static encoder, "
+            "English); or the folder of a compressor that was trained for the encoder. The index remembers it.",
         ),
     ] = None,
-    source_kind: Annotated[str, typer.Option(help=f"Of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
+    source_kind: Annotated[str, typer.Option(help=f"Kind of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
     reading: ReaderOptions,
     on_error: OnError = "raise",
     on_duplicate: Annotated[
         str,
-        typer.Option(help="Of rows of one id: raise, or merge those that follow each other to one document."),
+        typer.Option(help="Action on rows with the same id: raise, or merge consecutive ones into one document."),
     ] = "raise",
     prune: Annotated[
-        bool, typer.Option("--prune", help="Drop the index's documents that are in none of the inputs.")
+        bool, typer.Option("--prune", help="Remove documents from the index that are in none of the inputs.")
     ] = False,
     rehash: Annotated[
-        bool, typer.Option("--rehash", help="Read every file again, also one whose size and times are as they were.")
+        bool, typer.Option("--rehash", help="Read every file again, even if its size and times are unchanged.")
     ] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Nothing is added: the inputs are indexes, of which every byte is checked.")
+        bool, typer.Option("--verify", help="Check every byte of the indexes that the inputs name; add nothing.")
     ] = False,
     asking: LLMOptions,
 ) -> None:
-    """Cut documents and add them to an index, or add chunks from a file; what is there stays, or is replaced by id.
+    """Cut documents and add them to an index, or add chunks from a file.
 
-    The id of a text file is its path as given, without ./ before it. Given again, a document whose text and kept
-    columns are unchanged is left alone; without --keep the columns are kept that the index has. With other options of
-    cutting, or by another version of pychunk, all that is given is cut again. Methods fixed and recursive count in
-    words here, 110 of them, unless told otherwise. Columns that are kept can be filtered by.
+    Documents in the index stay, and new documents replace those with the same id. The id of a text file is its path as
+    given, without a leading ./. Run the command again to update an index. It skips documents whose text and kept
+    columns are unchanged. It cuts all inputs again if the options of chunking or the version of pychunk changed.
 
-    With --on-duplicate merge a table of paragraphs, sorted by --ids, is documents: their rows are cut as one text, with
-    a blank line between, and keep the first one's columns.
+    Without --keep, documents keep the columns that the index has. Searches can filter by kept columns. Methods fixed
+    and recursive make chunks of 110 words here by default.
 
-    The index is saved once all is added: until then, and if the command is stopped, it is as it was before.
+    With --on-duplicate merge, consecutive rows with the same id are one document, so a table of paragraphs must be
+    sorted by --ids. The rows become one text with blank lines between them, and the document keeps the columns of its
+    first row.
+
+    The command saves the index once, after all inputs. If it stops before that, the index stays unchanged.
     """
     wanted = {
         "encoder": encoder,
@@ -164,21 +165,18 @@ def index(
         return
     inputs = reading.named(inputs)
     with (
-        readable_errors("interrupted; the index is as it was", {"kind": "--source-kind"}, inputs),
+        readable_errors("interrupted; the index is unchanged", {"kind": "--source-kind"}, inputs),
         _asked(asking, cutting, beside, reading) as told,
         _writing(output, given, inputs) as made,
     ):
         if on_duplicate not in ("raise", "merge"):
             raise ValueError(f"--on-duplicate must be raise or merge; got {on_duplicate!r}")
         if prune and reading.limit is not None:
-            raise ValueError(
-                "--prune drops what is in none of the inputs, of which --limit reads a part: leave out one"
-            )
+            raise ValueError("--prune cannot be combined with --limit, because it removes documents that were not read")
         if made.info["terms"] is None and (beside.augment or (cutting.method or "").startswith("proposition")):
             raise ValueError(
-                f"{'--augment' if beside.augment else '--method proposition'} finds chunks by the words of a context, "
-                "and an index with --terms none has no words: leave out one of them (of an index that is there, name a "
-                "new folder)"
+                f"{'--augment' if beside.augment else '--method proposition'} needs terms, and an index with --terms "
+                "none has none; leave out one of them, or name a new folder if the index exists"
             )
         pooling = _pooling(made, pooling, levels or made.notes.get("levels"))
         hides = _hidden_parameters(made, reading, prune=prune)
@@ -228,12 +226,12 @@ def index(
             lost = tell.count + sum(path not in changes.files for path in tell.files)
             if prune and not lost:
                 done += changes.prune(tell.files + tell.noted)
-            bar.remove_task(task)  # how long saving takes, and building what is approximate, nobody can tell
+            bar.remove_task(task)  # the time for saving and for building an approximate index cannot be predicted
             bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
             changes.seen.save(made.changed)
         if prune and lost:
-            said = f"nothing was dropped: {counted(lost, 'document')} could not be read, and may be in the index"
+            said = f"nothing was removed, because {counted(lost, 'document')} could not be read and may be in the index"
             say(said, "yellow")
         rate = f", {rate_of(size_, begun)}" if done else ""
         say(
@@ -242,34 +240,39 @@ def index(
             f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
         )
         if not len(made):
-            say("no document has text, and a search will find nothing", "yellow")
+            say("no document has text, so a search will find nothing", "yellow")
 
 
 def _hidden_parameters(made: Index, reading: ReaderOptions, *, prune: bool) -> list[str]:
-    """Parameters that no name in the index has: those that were named as secret now, or ever before."""
+    """Return the URL parameters that no name in the index contains, hidden in this run or in an earlier one."""
     before = frozenset(filter(None, made.notes.get("hide_parameters", "").split(",")))
     new = sorted(parameters(reading.hide_parameter) - before)
     if new and len(made) and not prune:
-        said = f"documents that were added before {', '.join(new)} was hidden keep their names: --prune drops them"
+        said = (
+            f"documents that were added before {', '.join(new)} was hidden keep their names; remove them with --prune"
+        )
         say(said, "yellow")
     return sorted(before.union(new))
 
 
 def _asked(asking: LLMOptions, cutting: SegmentOptions, beside: ContextOptions, reading: ReaderOptions) -> LLMReport:
-    """The model that the method asks, if it asks one; known before the index is made."""
+    """Return the report on the LLM that the method asks, if any, before the index is made."""
     return LLMReport(asking.client(cutting.options(reading.said, usual=_USUAL, **vars(beside))))
 
 
 def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
-    """Says of each index that it is whole, or which file of it is damaged; ``others``: options that say how to add."""
+    """Check each index, and print that it is whole or raise an error that names the damaged files.
+
+    ``others`` holds the options that the user gave and that only apply to adding.
+    """
     from rich.console import Console
     from rich.text import Text
 
     with readable_errors("interrupted"):
         if output is not None:
-            raise ValueError(f"--verify adds nothing to {output}: name the indexes to check alone, without -o")
+            raise ValueError(f"--verify adds nothing to {output}; name only the indexes to check, without -o")
         if others:
-            raise ValueError(f"--verify adds nothing, and {others[0]} changes nothing beside it: leave out one of them")
+            raise ValueError(f"--verify cannot be combined with {others[0]}, which applies only to adding")
         damaged = []
         for path in paths:
             try:
@@ -277,7 +280,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
                     size = f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
                     levels = made.notes.get("levels")
                 file_cache.check(Path(path))
-                of = f", of levels {levels}" if levels else ""
+                of = f", levels {levels}" if levels else ""
                 Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}{of}"))
             except ValueError as error:
                 damaged.append(str(error))
@@ -286,12 +289,12 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
 
 
 class ReadErrors:
-    """Is told of what cannot be read, as ``--on-error`` says.
+    """A handler of dead letters that skips them or raises an error, as ``--on-error`` says.
 
     Attributes:
-        files: those that were left out whole.
-        noted: those whose letters are warnings: of unknown names, or whose text was all taken for noise.
-        count: documents that were left out of others.
+        files: The files that were skipped as a whole.
+        noted: The files whose dead letters are warnings, for example of unknown names or of text that is all noise.
+        count: The number of documents that were skipped within other files.
     """
 
     def __init__(self, on_error: str) -> None:
@@ -311,9 +314,9 @@ class ReadErrors:
 
 @contextmanager
 def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Iterator[Index]:
-    """The index, new or not; what is not saved is left out, and nothing said of it: the command says what ended it."""
+    """Yield the index, new or existing, and discard changes that were not saved."""
     if path is None:
-        raise ValueError("name the index's folder, new or not: -o INDEX")
+        raise ValueError("name the folder of the index, new or existing: -o INDEX")
     check_folder(path, inputs)
     made, new = _opened(path, given)
     saved = False
@@ -322,12 +325,12 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
         saved = True
     finally:
         made.close(discard=True)
-        if new and not saved:  # or else the command, mended, would be refused for the options of an empty index
+        if new and not saved:  # else a corrected command would fail, because its options differ from the empty index's
             remove(path)
 
 
 def _check_terms(given: dict[str, Any]) -> None:
-    """That options of BM25's terms are such, before anything is opened, and that none is said without effect."""
+    """Check the options of BM25's terms before anything is opened, and raise an error for one without effect."""
     if given.get("terms") not in (None, "words", "ngrams", "auto", "none"):
         raise ValueError(f"--terms must be one of words, ngrams, auto, none; got {given['terms']!r}")
     if "stemmer" in given:
@@ -337,14 +340,14 @@ def _check_terms(given: dict[str, Any]) -> None:
     idle += [name for name in given if terms == "words" and name == "ngram"]
     if idle:
         option = f"--{idle[0].replace('_', '-')}"
-        raise ValueError(f"{option} changes nothing with --terms {terms}: leave out one of them")
+        raise ValueError(f"{option} changes nothing with --terms {terms}; leave out one of them")
 
 
 def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
-    """(the index, whether it is new)."""
+    """Return the index at a path and whether it is new."""
     _check_terms(given)
     if (path / "manifest.json").is_file():
-        made = Index.open(path, verify=False)  # checking 490 MB took .3 s of every call
+        made = Index.open(path, verify=False)  # checking 490 MB took 0.3 s of every call
         facts = made.info
         terms = facts["terms"] or {}
         known = {
@@ -359,15 +362,15 @@ def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
             "cjk_bigrams": terms.get("cjk_bigrams", False),
         }
         if given.get("terms") == "auto" and terms.get("version", 4) < 4:
-            known["terms"] = "auto"  # an older index keeps its analysis: its default was "words"
+            known["terms"] = "auto"  # an older index keeps its analyzer, whose default was "words"
         other = [name for name, value in given.items() if value != known[name]]
         if other:
             raise ValueError(
-                f"{path} is there already, and what it was made with cannot change: "
+                f"{path} exists already, and the options that it was made with cannot change: "
                 + ", ".join(
                     f"--{name.replace('_', '-')} is {_said(known[name])}, not {_said(given[name])}" for name in other
                 )
-                + "; leave out the option, or remove the folder to build it anew"
+                + "; leave out the option, or remove the folder to build a new index"
             )
         return made, False
     options = {**given, "terms": None} if given.get("terms") == "none" else given
@@ -380,7 +383,7 @@ def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
 
 
 def _said(value: Any) -> str:
-    """An option's value in the words of a message."""
+    """Return an option's value as messages write it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value or "none")
@@ -403,27 +406,28 @@ def _batches(
     pooling: str | None,
     told: LLMReport,
 ) -> Iterator[tuple[pa.Table, Digests | None, int]]:
-    """(chunk table, its documents, bytes of text), cut here from documents or read from files of chunks.
+    """Yield (chunk table, its documents, bytes of text), cut from documents or read from files of chunks.
 
-    ``levels``: as said now. ``levels_before``: of the documents that the index has, which new ones get where none are
-    said: or else they would be replaced by plain chunks, and a search by levels would miss them. ``pooling``: of both.
+    ``levels`` is the value of ``--levels``. ``levels_before`` holds the levels of the documents in the index, which new
+    documents get by default. Otherwise plain chunks would replace them, and a search by levels would miss them.
+    ``pooling`` applies to both.
     """
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
     if levels is not None and vectors != "chunk":
         raise ValueError(
-            "--levels needs an index of chunk vectors, with a score of each level's own; this one is of "
+            "--levels needs an index with chunk vectors, which score each level by itself; this one has "
             f"{vectors} vectors: name a new folder, without --vectors"
         )
     if vectors == "both":
-        raise ValueError("an index of both vectors takes chunks from Python: see pychunk.Index.add")
-    are_tables = kind not in KINDS or KINDS[kind].is_table  # chunks are
+        raise ValueError("an index with both kinds of vectors takes chunks only in Python; see pychunk.Index.add")
+    are_tables = kind not in KINDS or KINDS[kind].is_table  # files of chunks are tables
     chunk_files = [path for path in inputs if are_tables and _holds_chunks(path)]
     if chunk_files and len(chunk_files) < len(inputs):
-        raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs documents: add them one after the other")
+        raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs hold documents; add them in separate calls")
     if chunk_files and levels is not None:
-        raise ValueError(f"--levels cuts documents, and {chunk_files[0]} holds chunks: leave it out")
+        raise ValueError(f"--levels cuts documents, but {chunk_files[0]} holds chunks; leave it out")
     if chunk_files and (idle := [name for name in given_in(cutting) if name not in _BESIDE_CUTTING]):
-        raise ValueError(f"{idle[0]} says how to cut documents, and {chunk_files[0]} holds chunks: leave it out")
+        raise ValueError(f"{idle[0]} applies to documents, but {chunk_files[0]} holds chunks; leave it out")
     if chunk_files:
         check_once((path, open_source(path).files) for path in inputs)
         for path in inputs:
@@ -431,20 +435,20 @@ def _batches(
                 if chunk_tables.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = chunk_tables.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
                 if beside.augment:
-                    from ..augmentation import augment  # here, and what makes levels below, as few runs need it
+                    from ..augmentation import augment  # imported here, as levels below, because few runs need it
 
                     table = augment(table, beside.augment, llm=told.llm)
                 changes.see(chunk_tables.keys(table).unique() if "id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
         return
     if levels is not None and levels_before not in (None, levels):
-        say(f"documents that are not read now keep their levels, {levels_before}", "yellow")
+        say(f"documents that are not in this run keep their levels, {levels_before}", "yellow")
     levels = levels_before if levels is None else levels
     if levels is not None and "group" not in levels.split(","):
         idle = [name for name in given_in(cutting) if name not in (*_BESIDE_CUTTING, "--atoms", "--wrap")]
         if idle:
             raise ValueError(
-                f"{idle[0]} changes nothing with --levels {levels}: leave it out, add level group, which is the "
+                f"{idle[0]} changes nothing with --levels {levels}: leave it out, add the level group, which holds the "
                 "method's chunks, or name a new folder for chunks without levels"
             )
     options = cutting.options(reading.said, usual=_USUAL, **vars(beside))
@@ -473,26 +477,26 @@ def _batches(
 
 
 def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
-    """How vectors of levels are made: as said now, or of an index that is there as it has them; None without levels.
+    """Return the pooling of the levels' vectors, as given or as in the existing index; None without levels.
 
     Raises:
-        ValueError: said without levels, or otherwise than the vectors of an index that is there are made.
+        ValueError: A pooling is given without levels, or differs from that of the existing index.
     """
     if levels is None:
         if given is not None:
-            raise ValueError("--pooling says how vectors of levels are made: add --levels, or leave it out")
+            raise ValueError("--pooling changes nothing without --levels; add --levels, or leave it out")
         return None
     known = made.info.get("pooling")
     chosen = given or made.notes.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
     if Path(chosen).is_dir():
-        chosen = str(Path(chosen).resolve())  # for the next time, from wherever that is
+        chosen = str(Path(chosen).resolve())  # absolute, because the next run may start in another folder
     from ..levels.compressor import compressor_for
 
     compressor = compressor_for(chosen, made.info["encoder"]["fingerprint"])
     own = "tokens" if compressor is None else compressor.fingerprint
     if known is not None and own != known:
         raise ValueError(
-            f"vectors of this index's levels are made by {known}, not by {own}, as --pooling {chosen} says: leave it "
+            f"this index pools the vectors of its levels by {known}, not by {own} as with --pooling {chosen}: leave it "
             "out, name the folder of that compressor, or build a new index"
         )
     return chosen
@@ -505,9 +509,10 @@ def _holds_chunks(path: str) -> bool:
 
 
 def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
-    """Tables of a file of chunks, each document in one: adding part of one would replace the other part.
+    """Yield the tables of a file of chunks so that no document is divided between two tables.
 
-    With ``merge`` rows of one id that follow each other are one document.
+    Adding one part of a document would replace the other part. With ``merge``, consecutive rows with the same id are
+    one document.
     """
     held: pa.Table | None = None
     for table in open_source(path, dead_letters=refuse).tables():

@@ -1,4 +1,4 @@
-"""The commands that say what is here: methods and backend."""
+"""The commands `methods` and `backend`, which describe this installation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from .shared.errors import readable_errors
 
 
 def methods(
-    names: Annotated[list[str] | None, typer.Argument(metavar="METHOD...", help="Only these; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="METHOD...", help="The methods to explain; default: all.")
+    ] = None,
 ) -> None:
     """Explain the methods and their options."""
     console = Console(highlight=False)
@@ -33,31 +35,33 @@ def methods(
         console.print(Text("\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)))
         console.print()
     console.print(
-        "On the command line: -m METHOD:OPTION=VALUE,OPTION=VALUE. All methods take --max-tokens, --min-tokens, "
-        "--overlap, --atoms and --vectors. Without -m, Markdown, HTML and PDF are cut by structure, other documents by "
-        "topic:size=150 in chunks of 64 to 200 tokens."
+        "On the command line, write -m METHOD:OPTION=VALUE,OPTION=VALUE. All methods take --max-tokens, --min-tokens, "
+        "--overlap, --atoms and --vectors. Without -m, pychunk cuts Markdown, HTML and PDF by structure. It cuts other "
+        "documents by topic:size=150 into chunks of 64 to 200 tokens."
     )
 
 
 def _value(value: Any) -> str:
-    """As it is written behind ``-m METHOD:OPTION=``."""
+    """Return the value as it is written after ``-m METHOD:OPTION=``."""
     if isinstance(value, tuple):
         return ":".join(map(str, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _plain(text: str) -> str:
-    """Without the marks of a docstring: :func:`name` and ``value``."""
+    """Return a docstring without its markup, such as :func:`name` and ``value``."""
     text = re.sub(r":(?:func|meth):`([^`]*)`", r"\1()", text)
     return re.sub(r":[a-z]+:`([^`]*)`", r"\1", text).replace("``", "")
 
 
 def backend() -> None:
-    """Say what runs: version, instruction set, threads, CUDA."""
+    """Show the version, instruction set, threads and CUDA devices of this installation."""
     console = Console(highlight=False)
     with readable_errors("interrupted"):
         facts = engine.backend()
     for name, value in facts.items():
         shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
         line = ", ".join(shown) if isinstance(shown, list) else str(shown)
-        console.print(Text(f"{name:<8} {line}"), soft_wrap=True)  # a command in it can be copied
+        console.print(
+            Text(f"{name:<8} {line}"), soft_wrap=True
+        )  # unwrapped, so that a command in the line can be copied

@@ -1,4 +1,4 @@
-"""The command about corpora: ingest."""
+"""The command `ingest`, which cuts whole corpora."""
 
 from __future__ import annotations
 
@@ -40,21 +40,22 @@ pychunk ingest notes/ --kind text -m recursive:size=200,unit=words --vectors chu
 
 pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.chunks
 
-Read it: duckdb -c "select count(*) from 'wiki.chunks/*.parquet'", or pyarrow.dataset.dataset("wiki.chunks").
-
 pychunk ingest docs/ -m autochunker --llm-price 0.5,1.5 --max-cost 2 -o docs.chunks --resume
 
-Status: 0 complete; 1 the run was stopped (also by --max-cost), nothing at all could be read, or
---strict and something could not be; 2 wrong use; 130 Ctrl-C."""
+To read the chunks: duckdb -c "select count(*) from 'wiki.chunks/*.parquet'", or
+pyarrow.dataset.dataset("wiki.chunks").
+
+The exit status is 0 if the run is complete, 2 after wrong use, and 130 after Ctrl-C. It is 1 if the run was stopped
+(also by --max-cost), if nothing could be read, or if something could not be read with --strict."""
 
 
 @with_groups
 def command(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="SOURCE...", help=f"Files, folders, URLs ({', '.join(KINDS)}), read in this order."),
+        typer.Argument(metavar="SOURCE...", help=f"Files, folders or URLs ({', '.join(KINDS)}), read in this order."),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="The folder of shards.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUTDIR", help="Folder for the shards.")],
     *,
     cutting: SegmentOptions,
     vectors: Vectors,
@@ -62,32 +63,42 @@ def command(
     kind: Kind = "auto",
     reading: ReaderOptions,
     summaries_out: Annotated[
-        bool, typer.Option("--summaries-out", help="pic: also write what each document was held against: _summaries.")
+        bool, typer.Option("--summaries-out", help="pic: also write the summary of each document, to _summaries.")
     ] = False,
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Only N documents, those whose ids hash lowest with --seed; the source is read twice for it."
+            min=1, help="Cut a sample of N documents, those whose ids hash lowest with --seed; reads the source twice."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which sample.")] = 0,
-    shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text a shard.")] = 128.0,
-    compression: Annotated[str, typer.Option(help=f"Of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped; start where none did.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Status 1 if anything could not be read, or a file of a folder was not.")
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text in a shard.")] = 128.0,
+    compression: Annotated[str, typer.Option(help=f"Compression of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a stopped run, or start if there is none.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary; errors alone.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with status 1 if anything in the sources could not be read, or if a file was ignored.",
+        ),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors, no progress and no totals.")] = False,
     asking: LLMOptions,
 ) -> None:
-    """Cut a whole corpus into a folder of Parquet files; whatever stops it, --resume goes on to the very same bytes.
+    """Cut a whole corpus into a folder of Parquet files.
 
-    OUTDIR holds whole shards (part-000000.parquet ...), _manifest.json (source, options, versions, the SHA-256 of all)
-    and _dead_letters.jsonl: what could not be read, where, and why. Neither --threads nor --workers change a byte.
-    --resume wants the same sources in the same order, as they number the documents.
+    If anything stops the run, the same command with --resume continues it and writes the same bytes as one run would.
+    It needs the same sources in the same order, because they number the documents. --threads and --workers never change
+    a byte of the output.
+
+    OUTDIR holds complete shards (part-000000.parquet ...) and two other files. _manifest.json lists the source, the
+    options, the versions and the SHA-256 of every shard. _dead_letters.jsonl lists what could not be read, where, and
+    why.
     """
     console = Console(stderr=True, quiet=True) if quiet else errors()
-    stopped = f"interrupted; whole shards are kept in {output}: the same command with --resume goes on"
+    stopped = f"interrupted; complete shards are kept in {output}: the same command with --resume continues"
     with readable_errors(stopped, inputs=reading.named(sources)):
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
         told = LLMReport(asking.client(options), console)
@@ -132,7 +143,7 @@ def command(
     _summarise(report, console, kind, strict=strict)
     nothing = report.letters and not report.documents
     if nothing:
-        message = f"error: nothing could be read; {output / LETTERS} says why, first: {_first_letter(output)}"
+        message = f"error: nothing could be read; {output / LETTERS} lists the reasons, first: {_first_letter(output)}"
         say(message, "red")
     if nothing or (strict and report.letters):
         raise typer.Exit(1)
@@ -157,7 +168,7 @@ def _shown(bar: Bar | NullProgress, task: TaskID) -> Progress:
 def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> None:
     tell = partial(say, console=console)
     for name in report.removed:
-        tell(f"removed {name}, which was not whole", "yellow")
+        tell(f"removed {name}, which was incomplete", "yellow")
     for each in report.damaged:
         tell(f"made again: {each}", "yellow")
     if not console.quiet:
@@ -167,10 +178,10 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
     if report.dropped:
         templates = counted(report.dropped, "template")
         tell(
-            f"{templates} left out inside sentences, as their text is not known (--keep dropped_templates tells where)"
+            f"{templates} removed inside sentences, because their text is unknown (--keep dropped_templates lists them)"
         )
     if report.letters:
-        tell(f"{counted(report.letters, 'dead letter')}, what could not be read: {report.folder / LETTERS}", "yellow")
+        tell(f"{counted(report.letters, 'dead letter')}, listed in {report.folder / LETTERS}", "yellow")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
     documents += f" ({report.blank:,} without text)" if report.blank else ""
     totals = f"{documents}, {chunks}, {sized(report.text_bytes)} of text"

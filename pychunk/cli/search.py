@@ -1,4 +1,4 @@
-"""The command that searches an index."""
+"""The command `search`, which searches an index."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .shared.console import counted, say
 from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
-#: What is said once of scores that hold spans of all sizes against each other.
-_BITS = "scores are bits: +1 is half as likely by chance; good hits, too, may be below 0 (pychunk search --help)"
+#: The line above hits whose scores compare spans of all sizes.
+_BITS = "scores are bits: +1 is half as likely by chance; good hits may also be below 0 (pychunk search --help)"
 _REWRITES = ("feedback", "hyde", "multi")
-_OPTIONS = ", which Index.search takes in Python: here write the answers to choose from behind the question"
+_OPTIONS = ", which only Index.search takes, in Python; on the command line, write the answers after the question"
 EPILOG = """Examples:
 
 pychunk search wiki.idx "Who crossed the Andes?" -k 3
@@ -41,102 +41,110 @@ pychunk search levels.idx "Why did Rome fall?" --plan rules"""
 
 def search(
     path: Annotated[Path, typer.Argument(metavar="INDEX", help="The index's folder.")],
-    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="One question or several.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Hits for each query, or documents (--by-document).")] = 5,
-    mode: Annotated[str, typer.Option(help="dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="One query or more.")],
+    k: Annotated[
+        int, typer.Option("-k", min=1, help="Number of hits for each query, or of documents with --by-document.")
+    ] = 5,
+    mode: Annotated[str, typer.Option(help="Search mode: dense (vectors), sparse (BM25) or hybrid (both).")] = "hybrid",
     where: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Only chunks of which this is true: language=en, \"year >= 2015 and tags in ('art', 'law')\", with "
-            "and, or, not, brackets, is null. May be repeated: all must be true, of values of one column any.",
+            help="Filter on columns, such as language=en or \"year >= 2015 and tags in ('art', 'law')\", with and, or, "
+            "not, brackets and is null. May be repeated: hits meet all conditions, or any of those on one column.",
         ),
     ] = None,
     levels: Annotated[
         str | None,
         typer.Option(
             metavar="LEVEL[,LEVEL]",
-            help="In an index of levels: the level to look at, or the finest and the coarsest: paragraph,section, of "
-            "which what is best per word comes first.",
+            help="Level to search in an index of levels, or the finest and the coarsest one, such as "
+            "paragraph,section; the hits that are best for their length come first.",
         ),
     ] = None,
     plan: Annotated[
         str | None,
         typer.Option(
             metavar="learned|rules|fixed|llm",
-            help="In an index of levels: what chooses the levels for each query; says which, and why.",
+            help="Planner that chooses the levels for each query in an index of levels; the output names the levels "
+            "and the reason.",
         ),
     ] = None,
     expand: Annotated[
         str,
         typer.Option(
             metavar="N|subtree|section",
-            help="Show so many chunks before and after each hit, or what hangs on it in the tree of headings, or its "
-            "whole section.",
+            help="Also return N chunks before and after each hit, its subtree in the tree of headings, or its whole "
+            "section.",
         ),
     ] = "0",
     words: Annotated[
         int | None,
         typer.Option(
-            min=1, help="At most so many words for each query; hits too long for what is left are passed over."
+            min=1, help="Budget in words for each query; the search skips hits that are longer than the rest of it."
         ),
     ] = None,
-    parents: Annotated[bool, typer.Option("--parents", help="With a tree: the chunks above each hit, too.")] = False,
+    parents: Annotated[
+        bool, typer.Option("--parents", help="Also return the chunks above each hit in the tree of headings.")
+    ] = False,
     document_weight: Annotated[
-        float, typer.Option(min=0, help="What a chunk's whole document counts beside it; 1 for pages of documents.")
+        float,
+        typer.Option(min=0, help="Weight of the whole document's score relative to the chunk's; use 1 for pages."),
     ] = SEARCH.document_weight,
     rewrite: Annotated[
         str | None,
         typer.Option(
             metavar="|".join(_REWRITES),
-            help="Search by what the first hits of a query say, too; by a passage that a model writes (hyde); or by "
-            "other queries that it writes (multi). The model is that of PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL.",
+            help="Query rewriting: add terms of the first hits (feedback), or search with a passage (hyde) or with "
+            "other queries (multi) that the LLM of PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL writes.",
         ),
     ] = None,
     rerank: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|DIR",
-            help="What orders the best hits anew: features (what search knows of them), or a cross-encoder: reranker "
-            "(pychunk model get reranker), or a folder that pychunk export wrote; or an LLM: logprob, listwise.",
+            help="Reranker of the best hits: features (the search's own figures), a cross-encoder (reranker, from "
+            "`pychunk model get reranker`, or a folder from `pychunk export`), or an LLM (logprob, listwise).",
         ),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(min=1, help=f"With --rerank: how many hits are ordered anew; default: {SEARCH.depth}.")
+        int | None, typer.Option(min=1, help=f"Number of hits to rerank; default: {SEARCH.depth}.")
     ] = None,
     by_document: Annotated[
-        bool, typer.Option("--by-document", help="Find -k documents, of each the best chunk alone.")
+        bool, typer.Option("--by-document", help="Find -k documents, each with its best chunk.")
     ] = False,
     min_score: Annotated[
         float | None,
         typer.Option(
-            help="Only hits of at least this score: dense and sparse reach 1, hybrid 2.5; bits (two levels, --plan) "
-            "and a reranker's may be below 0."
+            help="Return only hits with at least this score. Dense and sparse scores are at most 1, hybrid ones 2.5. "
+            "Bits (two levels, --plan) and a reranker's scores may be below 0."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a query, with scores and spans.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each query, with scores and spans.")
+    ] = False,
 ) -> None:
-    """Find the chunks that answer a question; the sentence that matched best is highlighted.
+    """Find the chunks that answer a question, and highlight the sentence that matches best.
 
-    Behind a hit stand its characters and its score, in brackets what that is made of: dense is the cosine, sparse BM25
-    as a share of the most that the question allows, hybrid dense + 1.5 sparse. A reranker's scores are its own.
+    Each hit shows its span in characters, its score and the parts of the score. Dense is the cosine. Sparse is BM25 as
+    a share of the highest score that the query allows. Hybrid is dense + 1.5 sparse. A reranker has scores of its own.
 
-    Across two levels, and with --plan, scores are bits, which hold short and long passages against each other: one more
-    means that a passage which has nothing to do with the question reaches it half as often. Bits are taken off for how
-    many passages a level has, and for length, so that good hits, too, may be below 0.
+    Across two levels, and with --plan, scores are in bits, which make short and long passages comparable. One bit more
+    means that an irrelevant passage reaches the score half as often. The score subtracts bits for the number of
+    passages in a level and for length, so even a good hit may be below 0.
     """
     with readable_errors("interrupted"):
         if not all(map(str.strip, queries)):
-            raise ValueError("a question is empty: it would find any chunk")
+            raise ValueError("a query is empty, and would match any chunk; write a question")
         if rewrite not in (None, *_REWRITES):
             options = "" if rewrite != "options" else _OPTIONS
             raise ValueError(f"--rewrite must be {', '.join(_REWRITES)}; got {rewrite!r}{options}")
         if depth is not None and rerank is None:
-            raise ValueError("--depth says how many hits --rerank orders anew: give both, or neither")
-        if not (path / "manifest.json").is_file():  # the index behind the questions, as with grep
+            raise ValueError("--depth changes nothing without --rerank; add --rerank, or leave out --depth")
+        if not (path / "manifest.json").is_file():  # perhaps the index follows the queries, as files do with grep
             for each in queries:
                 if os.path.isfile(os.path.join(each, "manifest.json")):
-                    raise ValueError(f"{each} is an index: name it before the questions")
+                    raise ValueError(f"{each} is an index; name it before the queries")
         made = Index.open(path, verify="headers")
         empty = len(made) == 0
         plans = None if plan is None or empty else made.plan(queries, plan, words=words)
@@ -161,9 +169,9 @@ def search(
             min_score=min_score,
         )
         console = Console(highlight=False)
-        console.soft_wrap = not console.is_terminal  # who reads a pipe wants lines whole
+        console.soft_wrap = not console.is_terminal  # do not wrap lines in a pipe
         if empty:
-            message = f"{path} holds no chunks: add documents that have text with pychunk index INPUT -o {path}"
+            message = f"{path} holds no chunks; add documents that have text with pychunk index INPUT -o {path}"
             say(message, "yellow")
         elif across and rerank is None and not as_json:
             console.print(Text(_BITS, style="dim"))
@@ -175,7 +183,7 @@ def search(
                 answer: dict[str, Any] = {"query": query, "hits": [asdict(hit) for hit in hits]}
                 if plans is not None:
                     answer["plan"] = plans[row]._asdict()
-                typer.echo(json.dumps(answer, ensure_ascii=False, default=str))  # UUIDs, dates
+                typer.echo(json.dumps(answer, ensure_ascii=False, default=str))  # str for UUIDs and dates
                 continue
             if len(queries) > 1:
                 console.print(Text(query, style="bold"))
@@ -191,14 +199,14 @@ def search(
 
 
 def _levels(given: str | None) -> str | tuple[str, ...] | None:
-    """One level, or the finest and the coarsest."""
+    """Return the one level given, or the finest and the coarsest."""
     if given is None or "," not in given:
         return given
     return tuple(given.split(","))
 
 
 def _where(given: list[str] | None) -> str | None:
-    """Conditions as one; of those that are COLUMN=VALUE and name the same column one is enough."""
+    """Join the conditions by `and`, but those of the form COLUMN=VALUE on one column by `or`."""
     if not given or len(given) == 1:
         return given[0] if given else None
     groups: dict[str, list[str]] = {}
@@ -217,7 +225,7 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     parts = ", ".join(
         f"{name} {score:.3f}" if isinstance(score, float) else f"{name}: {score}"
         for name, score in hit.scores.items()
-        if name != "plan"  # stands above the hits
+        if name != "plan"  # printed above the hits
     )
     yield header.append(f" ({parts})", style="dim")
     if hit.path:
@@ -226,7 +234,7 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
 
 
 def _level(hit: Hit) -> str:
-    """Of an index of levels, at which it is: ``, section``, ``, paragraph to section``."""
+    """Return the levels of a hit in an index of levels, such as ``, section`` or ``, paragraph to section``."""
     levels = hit.metadata.get("levels")
     if not isinstance(levels, list) or not levels:
         return ""

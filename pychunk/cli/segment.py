@@ -1,4 +1,4 @@
-"""The command that cuts documents."""
+"""The command `segment`, which cuts documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .shared.score_listing import header, with_curves
 from .shared.segment_options import ContextOptions, Kind, OnError, ReaderOptions, SegmentOptions, Vectors
 from .shared.tree_listing import has_tree, print_removed, print_tree
 
-_OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: show."
+_OUTPUT = f"File to write ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard output; default: a listing."
 
 EPILOG = """Examples:
 
@@ -56,7 +56,7 @@ def segment(
     ] = None,
     overwrite: Overwrite = False,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Show under each chunk its sentences' scores, and each threshold.")
+        bool, typer.Option("--scores", help="Show the scores of each chunk's sentences, and each threshold.")
     ] = False,
     *,
     cutting: SegmentOptions,
@@ -67,11 +67,14 @@ def segment(
     on_error: OnError = "raise",
     asking: LLMOptions,
 ) -> None:
-    """Cut documents into chunks and show them, or write them to a file that appears whole or not at all."""
+    """Cut documents into chunks and show them, or write them to a file.
+
+    The file appears whole or not at all.
+    """
     inputs = reading.named(inputs)
     with readable_errors("interrupted; nothing was written", inputs=inputs):
         if scores and output is not None:
-            raise ValueError("--scores is for the listing: leave out -o; Segmenter.scores() returns a table")
+            raise ValueError("--scores cannot be combined with -o; in Python, Segmenter.scores() returns a table")
         if output not in (None, "-"):
             check_output(output, inputs, overwrite=overwrite)
         options = cutting.options(reading.said, **vars(vectors), **vars(beside))
@@ -120,7 +123,7 @@ def _write(
             documents, chunks, size = documents + out.documents, chunks + len(out), size + bytes_
             rate = f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}"
             bar.update(task, completed=shares.done, rate=rate)
-    skipped = f", {left_out.count:,} left out" if left_out.count else ""
+    skipped = f", {left_out.count:,} skipped" if left_out.count else ""
     say(f"{counted(documents, 'document')}, {counted(chunks, 'chunk')}, {rate_of(size, begun)}{skipped}: {output}")
 
 
@@ -137,4 +140,4 @@ def _show(batches: Iterator[tuple[ChunkBatch, int]]) -> None:
             console.print()
         print_removed(console, out)
     if not shown:
-        say("there is nothing to show: no document has text", "yellow")
+        say("there is nothing to show, because no document has text", "yellow")

@@ -1,4 +1,4 @@
-"""Commands that fit models on the user's own data; each trainer reads its options itself."""
+"""The commands that train models on the user's own data. Each trainer parses its own options."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import typer
 
 from .shared.errors import readable_errors
 
-#: By name the trainer's module in :mod:`pychunk.training`, and a line about it.
+#: The module of each trainer in :mod:`pychunk.training`, and a line of help, by the name of the command.
 TRAINERS = {
-    "planner": ("planner", "The network that chooses levels of an index for a query."),
-    "rank": ("rank", "The weights of --rerank features, from articles alone."),
-    "student": ("student", "A cross-encoder of half the layers of another."),
-    "static": ("static", "A table of vectors that stands in for a transformer."),
-    "stitch": ("stitch.command", "A language model that reasons about levels, by STITCH."),
+    "planner": ("planner", "Train the network that chooses the levels for a query."),
+    "rank": ("rank", "Train the weights of --rerank features from articles alone."),
+    "student": ("student", "Distil a cross-encoder into one with half the layers."),
+    "static": ("static", "Train a static encoder that replaces a transformer."),
+    "stitch": ("stitch.command", "Train a language model that reasons about levels, with STITCH."),
 }
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Fit a model on your own data (extra train). Each command explains itself with --help.",
+    help="Train a model on your own data (extra train). Pass --help to a command for its options.",
 )
 
 

@@ -1,4 +1,4 @@
-"""The command that shows chunks on a page."""
+"""The command `view`, which shows chunks on a page."""
 
 from __future__ import annotations
 
@@ -37,19 +37,17 @@ def view(
         list[str],
         typer.Argument(metavar="INPUT...", help=f"Files, folders, URLs ({', '.join(KINDS)}), or - for standard input."),
     ],
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="The page to write, a file of HTML, or - for standard output.")
-    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="HTML file to write, or - for standard output.")],
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="METHOD[:OPTION=VALUE,...]", help="Another method beside -m; up to three."),
+        typer.Option(metavar="METHOD[:OPTION=VALUE,...]", help="Another method to compare with -m; up to three."),
     ] = None,
     query: Annotated[
         list[str] | None,
-        typer.Option("-q", "--query", help="A question whose hits are ranked on the text; may be repeated."),
+        typer.Option("-q", "--query", help="Question whose hits the page shows in the text; may be repeated."),
     ] = None,
-    hits: Annotated[int, typer.Option(min=1, help="Hits of each question.")] = 5,
-    show: Annotated[bool, typer.Option("--open", help="Show the page in the browser, too.")] = False,
+    hits: Annotated[int, typer.Option(min=1, help="Number of hits for each question.")] = 5,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     overwrite: Overwrite = False,
     *,
     cutting: SegmentOptions,
@@ -58,13 +56,16 @@ def view(
     reading: ReaderOptions,
     on_error: OnError = "raise",
 ) -> None:
-    """Show documents with their chunks, scores and sizes on one page of HTML, which needs no network."""
+    """Show documents with their chunks, scores and sizes on one page of HTML.
+
+    The page needs no network.
+    """
     inputs = reading.named(inputs)
     with readable_errors("interrupted; nothing was written", inputs=inputs):
         if output != "-":
             check_output(output, inputs, overwrite=overwrite)
         elif show:
-            raise ValueError("--open needs a file: name it with -o")
+            raise ValueError("--open needs a file; name it with -o")
         methods = [cutting, *(replace(cutting, method=other, short={}) for other in against or [])]
         if len(methods) > 4:
             raise ValueError(f"a page has room for four methods side by side; got {len(methods)}")
@@ -99,4 +100,4 @@ def view(
         large = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
         say(f"{counted(first, 'document')}, {large}: {output}")
         if show and not webbrowser.open(Path(output).resolve().as_uri()):
-            say(f"no browser is here: open {output}", "yellow")
+            say(f"this machine has no browser; open the page elsewhere: {output}", "yellow")

@@ -1,1 +1,1 @@
-"""Encoders: sentences to vectors."""
+"""The encoders, which turn sentences into vectors."""

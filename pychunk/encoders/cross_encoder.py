@@ -1,4 +1,4 @@
-"""Scores of pairs of texts by exported cross-encoders: next sentences, relevance; batched across documents."""
+"""Exported cross-encoders that score pairs of texts, for next sentences and relevance, batched across documents."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ F32 = npt.NDArray[np.float32]
 class PairScorer(ExportedModel):
     """A model directory with a head that reads two texts together.
 
-    With ``task="pairs"`` it says how likely one sentence follows another (Devlin et al., 2019), by the next-sentence
-    head in a checkpoint's weights: ``pychunk export --task pairs``. With ``"relevance"`` it says how well a passage
-    answers a question; from any ``...ForSequenceClassification``. Other arguments and the errors are those of
-    :class:`exported.ExportedModel`.
+    With ``task="pairs"`` it computes how likely one sentence follows another (Devlin et al., 2019). The head is the
+    next-sentence head in a checkpoint's weights (``pychunk export --task pairs``). With ``"relevance"`` it computes how
+    well a passage answers a question; any ``...ForSequenceClassification`` has such a head. Other arguments and the
+    errors are those of :class:`exported_models.ExportedModel`.
     """
 
     def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> None:
@@ -40,13 +40,16 @@ class PairScorer(ExportedModel):
 
     @property
     def threshold(self) -> float | None:
-        """What is stored with the model: fitted on training articles for the shipped one, 0.5 for an exported head."""
+        """The threshold stored with the model.
+
+        For the shipped model it was fitted on training articles; for an exported head it is 0.5.
+        """
         return self.facts.threshold
 
     def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
-        """Logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenised once.
+        """Return logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenized once.
 
-        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        Options are ``threads``, ``report`` (a function of the tokens done and the total) and ``batch_tokens``.
         """
         parts: list[tuple[I64, npt.NDArray[Any]]] = []
         self._each(
@@ -62,7 +65,10 @@ class PairScorer(ExportedModel):
         return out
 
     def _each(self, found: Tokens, first: I64, second: I64, sink: Sink, **options: Any) -> None:
-        """Calls ``sink`` with logits and the numbers of their pairs, batch by batch; a GPU's all at once."""
+        """Call ``sink`` with logits and the numbers of their pairs, batch by batch.
+
+        On a GPU the calls come after all batches have run.
+        """
         device = self.placement.device
         if device is None:
             self.run(found, first, second, sink, **options)
@@ -78,11 +84,14 @@ class PairScorer(ExportedModel):
             sink(logits, order[part], order)
 
     def probabilities(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
-        """Probabilities float32[p] that span ``second[i]`` follows span ``first[i]``; see :meth:`logits`."""
+        """Return probabilities float32[p] that span ``second[i]`` follows span ``first[i]``.
+
+        See :meth:`logits`.
+        """
         return self.of_tokens(self.tokens_of(text, bounds, options.get("threads")), first, second, **options)
 
     def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
-        """The same for sentences tokenised before."""
+        """Return the same probabilities for sentences that are already tokenized."""
         out = np.zeros(len(first), np.float32)
 
         def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
@@ -93,6 +102,6 @@ class PairScorer(ExportedModel):
 
 
 def load(path: str | Path, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> PairScorer:
-    """The scorer in a directory, loaded once a placement."""
+    """Return the scorer in a directory, loaded once for each placement."""
     placement = Placement.of(runtime)
     return loaded(path, FACTS, lambda: PairScorer(path, runtime=placement, task=task), PairScorer, placement, task)

@@ -1,4 +1,4 @@
-"""An exported transformer, loaded: facts, tokenizer and session of a model directory, and how rows run through it."""
+"""The base of exported transformers: facts, tokenizer and session of a model directory, and running rows through it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ I64 = npt.NDArray[np.int64]
 
 
 class ExportedModel:
-    """What all exported models share.
+    """A model directory that is loaded: the parts that all exported models share.
 
     Args:
-        path: the directory, as ``pychunk export`` or ``pychunk model get`` write it.
-        task: what the model must be for.
-        runtime: ``onnxruntime``, ``openvino`` (faster where the CPU has bfloat16, vectors within 1e-4 in cosine) or
-            ``torch``; or a :class:`placement.Placement`, which says the device, too.
-        output: name of the output to read, where there is a choice.
+        path: The directory, as ``pychunk export`` or ``pychunk model get`` writes it.
+        task: The task that the model must be for.
+        runtime: ``onnxruntime``, ``openvino`` (faster if the CPU has bfloat16, vectors within 1e-4 in cosine) or
+            ``torch``; or a :class:`placement.Placement`, which also says the device.
+        output: Name of the output to read, if there is a choice.
 
     Raises:
-        ValueError: a missing, damaged or unsuitable file; the message names it and says what to do.
-        ImportError: the runtime is not installed; the message has the command.
+        ValueError: A file is missing, damaged or unsuitable. The message names it and says what to do.
+        ImportError: The runtime is not installed. The message has the command.
     """
 
-    #: The engine cannot compute it in its own call.
+    #: The engine cannot compute the model in its own call.
     in_engine: ClassVar[Literal[False]] = False
 
     def __init__(self, path: str | Path, task: str, runtime: str | Placement, output: str | None = None) -> None:
@@ -61,13 +61,16 @@ class ExportedModel:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model, its exact weights and what runs them; results of equal fingerprint can be compared."""
+        """The name of the model with a hash of its weights, and its runtime.
+
+        Results of equal fingerprint can be compared.
+        """
         own = self.facts.fingerprint
         return f"{own}:openvino" if self.placement.runtime == "openvino" else own
 
     @property
     def tokenizer_name(self) -> str:
-        """Names what counts its tokens, and its exact vocabulary."""
+        """The name of the tokenizer with a hash of its vocabulary."""
         return f"{self.facts.tokenizer}:{self.facts.tokenizer_sha256[:16]}"
 
     @property
@@ -77,7 +80,7 @@ class ExportedModel:
 
     @property
     def in_doubt(self) -> Placement | None:
-        """Where sentences run again that half precision leaves in doubt; None where nothing does."""
+        """The placement on which sentences that half precision leaves in doubt run again, or None."""
         return self.placement.in_doubt
 
     def run(
@@ -91,7 +94,10 @@ class ExportedModel:
         report: Report | None = None,
         **options: Any,
     ) -> None:
-        """Runs sentences ``first[i]``, each with ``second[i]`` where given; see :func:`batches.run_batches`."""
+        """Run sentences ``first[i]``, each with ``second[i]`` if given.
+
+        See :func:`cpu_batches.run_batches`.
+        """
         assert isinstance(self.session, Session)
         rows = native.pair_rows(found, first, second, self.template)
         threads = threads or native.default_threads()
@@ -108,7 +114,10 @@ class ExportedModel:
         report: Report | None = None,
         **options: Any,
     ) -> I64:
-        """The same on a GPU, without waiting for it; see :func:`device_batches.run_device_batches`."""
+        """Run the same sentences on a GPU, without waiting for it.
+
+        See :func:`device_batches.run_device_batches`.
+        """
         assert isinstance(self.session, DeviceSession)
         assert self._lanes is not None
         rows = native.pair_rows(found, first, second, self.template)
@@ -118,10 +127,10 @@ class ExportedModel:
         )
 
     def _prompted(self, prompt: str) -> Template:
-        """What stands around a text that is read after a prompt, which goes before it by its tokens.
+        """Return the tokens around a text that follows a prompt, which becomes a part of the prefix.
 
         Raises:
-            ValueError: the prompt leaves no room for a text.
+            ValueError: The prompt leaves no room for a text.
         """
         plain = self.facts.template
         if not prompt:
@@ -137,5 +146,5 @@ class ExportedModel:
         return replace(plain, prefix=(*plain.prefix, *own))
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
-        """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
         return self.tokenizer.tokens_of(text, bounds, threads or native.default_threads())

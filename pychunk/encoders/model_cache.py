@@ -1,7 +1,8 @@
-"""One copy of a model in a process, for whoever asks for the same files on the same placement.
+"""A cache with one copy of each model in a process, shared by all callers with the same files and placement.
 
-A model is known by what its file of facts says, which holds the checksums of its other files: one that was exported
-again at the same path is another one. Models that something holds are found again; those used last are kept.
+A model is identified by the contents of its facts file, which holds the checksums of its other files. A model that was
+exported again to the same path is therefore another one. The cache finds models that are still referenced, and keeps
+the ones used last.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 Model = TypeVar("Model")
 
-#: Models kept while nothing else holds them.
+#: The number of models that the cache keeps while nothing else references them.
 KEPT = 8
 
 
@@ -28,14 +29,14 @@ class _ModelCache:
         self.begin()
 
     def begin(self) -> None:
-        """New locks: in a forked process nobody would let go of those that another thread had."""
+        """Create new locks, because in a forked process nobody would release those that another thread held."""
         self._lock, self._loading = threading.Lock(), threading.RLock()
 
     def get(self, key: Hashable, facts: Path, make: Callable[[], Model]) -> Model:
         said = self._said(key, facts)
         found = self._find(key, said)
         if found is None:
-            with self._loading:  # two threads that ask for one model load it once
+            with self._loading:  # Two threads that need one model load it once.
                 said = self._said(key, facts)
                 found = self._find(key, said)
                 if found is None:
@@ -45,9 +46,9 @@ class _ModelCache:
         return model
 
     def _said(self, key: Hashable, facts: Path) -> bytes:
-        """What a file of facts says, empty where there is none.
+        """Return the contents of a facts file, empty if there is none.
 
-        A process that gave up its rights, and may no longer read it, goes on with what it had loaded.
+        A process that dropped its privileges, and can no longer read the file, continues with the model that it loaded.
         """
         try:
             return facts.read_bytes()
@@ -66,7 +67,7 @@ class _ModelCache:
     def _keep(self, key: Hashable, said: bytes, model: Any) -> None:
         with self._lock:
             self._alive[key, said] = model
-            self._used.pop(key, None)  # what stood at the same path before is left to those who hold it
+            self._used.pop(key, None)  # Earlier models of the same path belong to those who reference them.
             self._used[key] = said, model
             while len(self._used) > KEPT:
                 del self._used[next(iter(self._used))]
@@ -77,15 +78,19 @@ os.register_at_fork(after_in_child=_shelf.begin)
 
 
 def loaded(path: str | Path, facts: str, make: Callable[[], Model], *key: Hashable) -> Model:
-    """What ``make`` loads from a directory, loaded once as long as the file ``facts`` in it says the same.
+    """Return a model that ``make`` loads from a directory, once for as long as its facts file does not change.
 
-    ``key``: what else makes it another model: its class, where it runs.
+    Args:
+        path: The directory.
+        facts: The name of the facts file in it.
+        make: Loads the model.
+        key: Other values that identify the model, such as its class and the device.
     """
     return _shelf.get((os.path.abspath(path), *key), Path(path) / facts, make)
 
 
 def read(facts: Path) -> bytes:
-    """A file of facts, empty where there is none."""
+    """Return the contents of a facts file, empty if there is none."""
     try:
         return facts.read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which encoder a name or a directory stands for."""
+"""The encoders that names and directories refer to."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
 
 
 def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> VectorEncoder:
-    """``None`` or ``"static"``: the shipped table; a name: the model in the user's cache; else a directory.
+    """Return the encoder of a name or directory.
+
+    ``None`` or ``"static"`` is the shipped table. Another name is a model in the user's cache. Anything else is a
+    directory.
 
     Raises:
-        ValueError: nothing of that name; the message names the choices, or how to get the model.
+        ValueError: There is no encoder of that name. The message lists the choices, or says how to get the model.
     """
     if encoder is None or encoder == "static":
         return static_encoder.load()
@@ -34,10 +37,13 @@ def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Ve
 
 
 def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> PairEncoder:
-    """``None``: the shipped cross-encoder; ``"static"``: the network on static vectors; else as above.
+    """Return the next-sentence model of a name or directory.
+
+    ``None`` is the shipped cross-encoder, and ``"static"`` the network on static vectors. For other values see
+    :func:`vector_encoder`.
 
     Raises:
-        ValueError: nothing of that name, or a model for something else.
+        ValueError: There is no model of that name, or it is for another task.
     """
     if encoder is None:
         return cross_encoder.load(SHIPPED_PAIRS, runtime)
@@ -47,16 +53,19 @@ def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Pair
 
 
 def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> cross_encoder.PairScorer:
-    """The cross-encoder of a name or a directory that says how well a passage answers a question.
+    """Return the cross-encoder of a name or directory that scores how well a passage answers a question.
 
     Raises:
-        ValueError: nothing of that name, or a model for something else.
+        ValueError: There is no model of that name, or it is for another task.
     """
     return cross_encoder.load(_directory(model, "relevance"), runtime, "relevance")
 
 
 def identity(encoder: Any) -> Hashable:
-    """What tells the model that a name or directory stands for now from another; None for what ships, or nothing."""
+    """Return a value that identifies the model that a name or directory refers to now.
+
+    It is None for what pychunk ships, and if there is no model.
+    """
     if encoder is None or encoder == "static":
         return None
     try:
@@ -67,7 +76,7 @@ def identity(encoder: Any) -> Hashable:
 
 
 def _directory(encoder: Any, task: str) -> Path:
-    from .files import catalogue  # here, for it loads all that builds models
+    from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):
         if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / static_encoder.FACTS).is_file():
@@ -90,6 +99,6 @@ def _directory(encoder: Any, task: str) -> Path:
 
 
 def cached_names() -> list[str]:
-    """Names of the models in the user's cache."""
+    """Return the names of the models in the user's cache."""
     folder = model_dir.cache_home() / "models"
     return sorted(path.parent.name for path in folder.glob(f"*/{model_dir.FACTS}"))

@@ -26,13 +26,13 @@ _NEEDED = ("name", "table", "table_sha256", "vocab", "vocab_sha256", "lowercase"
 
 
 class StaticEncoder:
-    """A token table with its vocabulary, loaded from a directory and checked against its checksums.
+    """A token table with its vocabulary, loaded from a directory and verified by checksums.
 
     Args:
-        path: directory with ``static.json`` and the files that it names; default: the one that pychunk ships.
+        path: Directory with ``static.json`` and the files that it names; default: the one that pychunk ships.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
 
     Example:
         >>> from pychunk.encoders.static_encoder import load
@@ -40,9 +40,9 @@ class StaticEncoder:
         (1, 256)
     """
 
-    #: The engine computes it in its own call.
+    #: The engine computes the encoder in its own call.
     in_engine: ClassVar[Literal[True]] = True
-    #: Its vectors are exact wherever they are computed.
+    #: Its vectors are exact on every device.
     in_doubt: ClassVar[None] = None
 
     def __init__(self, path: str | Path = SHIPPED) -> None:
@@ -68,17 +68,20 @@ class StaticEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """Names the encoder and its exact weights; vectors of equal fingerprint can be compared."""
+        """The name of the encoder with a hash of its weights.
+
+        Vectors of equal fingerprint can be compared.
+        """
         return f"{self.facts['name']}:{self.facts['table_sha256'][:16]}"
 
     @property
     def tokenizer(self) -> StaticEncoder:
-        """What counts tokens: itself."""
+        """The tokenizer that counts tokens, which is the encoder itself."""
         return self
 
     @property
     def tokenizer_name(self) -> str:
-        """Names what counts its tokens, and its exact vocabulary."""
+        """The name of the tokenizer with a hash of its vocabulary."""
         return f"{self.facts['vocab']}:{self.facts['vocab_sha256'][:16]}"
 
     @property
@@ -86,7 +89,10 @@ class StaticEncoder:
         return int(self.table.shape[1])
 
     def encode(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
-        """Unit vectors float32[n, dim] of n texts; a text without a known token has the zero vector."""
+        """Return unit vectors float32[n, dim] of n texts.
+
+        A text without a known token has the zero vector.
+        """
         if isinstance(texts, pa.Array):
             text, offsets = flat_text(texts.cast(pa.large_string()))
         else:
@@ -94,14 +100,14 @@ class StaticEncoder:
         return native.encode_static(text, offsets, self, threads=threads or native.default_threads())
 
     def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
-        """The same of questions: the table knows no prompts."""
+        """Return vectors of questions, as :meth:`encode` does, because the table knows no prompts."""
         return self.encode(texts, threads=threads)
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
-        """Ids of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
         return native.tokenize(self, text, bounds, threads=threads or native.default_threads())
 
 
 def load(path: str | Path = SHIPPED) -> StaticEncoder:
-    """The static encoder in a directory, loaded once."""
+    """Return the static encoder in a directory, loaded once."""
     return loaded(path, FACTS, lambda: StaticEncoder(path), StaticEncoder)

@@ -1,4 +1,4 @@
-"""Next-sentence probabilities from static vectors: a small network distilled from the cross-encoder."""
+"""The next-sentence probabilities from static vectors, by a small network distilled from the cross-encoder."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ FACTS = "nsp_static.json"
 
 
 class StaticPairs:
-    """Weights of the network beside the static encoder that it reads; csrc/vectors/nsp_head.h says what it computes.
+    """The weights of the next-sentence network, with the static encoder that it reads.
 
-    ``first``, ``second`` and ``product`` are float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
+    csrc/vectors/nsp_head.h describes what the network computes. ``first``, ``second`` and ``product`` are
+    float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
 
     Raises:
-        ValueError: a file is missing, damaged, of a newer format, or made for another static encoder.
+        ValueError: A file is missing, damaged, of a newer format, or made for another static encoder.
     """
 
-    #: The engine computes it in its own call.
+    #: The engine computes the network in its own call.
     in_engine: ClassVar[Literal[True]] = True
 
     def __init__(self, path: Path = static_encoder.SHIPPED) -> None:
@@ -45,15 +46,15 @@ class StaticPairs:
 
     @property
     def fingerprint(self) -> str:
-        """Names the network and its exact weights."""
+        """The name of the network with a hash of its weights."""
         return f"{self.name}:{self.facts['weights_sha256'][:16]}"
 
     @property
     def threshold(self) -> float:
-        """Mean probability over training articles."""
+        """The mean probability over training articles."""
         return float(self.facts["threshold"])
 
 
 def load(path: Path = static_encoder.SHIPPED) -> StaticPairs:
-    """The network in a directory, loaded once."""
+    """Return the network in a directory, loaded once."""
     return loaded(path, FACTS, lambda: StaticPairs(path), StaticPairs)

@@ -1,4 +1,4 @@
-"""Token ids of sentences for a model: native WordPiece where its tokenizer is BERT's, else the package tokenizers."""
+"""The token ids of sentences, by native WordPiece for BERT's tokenizer, else by the package tokenizers."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ I64 = npt.NDArray[np.int64]
 
 
 class Tokenizer(Protocol):
-    """Makes tokens of consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
+    """A tokenizer of consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens: ...
 
 
 class WordPieceTokenizer:
-    """BERT's, by the native core; it also counts the tokens of budgets."""
+    """BERT's tokenizer, implemented by the native core, which also counts the tokens of budgets."""
 
     def __init__(self, path: Path) -> None:
         self.vocabulary, self.tokenizer_options = load_vocabulary(path)
         self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
 
     def equals(self, other: TokenTable) -> bool:
-        """Whether another one makes the same tokens of every text."""
+        """Return whether another tokenizer makes the same tokens of every text."""
         mine, others = (
             {"clean_text": True, "handle_chinese_chars": True, "unknown": "[UNK]", "prefix": "##"}
             | {"max_word_characters": 100, **each.tokenizer_options}
@@ -48,11 +48,14 @@ class WordPieceTokenizer:
 
 
 class OtherTokenizer:
-    """Any other ``tokenizer.json``: SentencePiece unigrams, byte-level BPE and the like; counts, too, if slowly."""
+    """A tokenizer for any other ``tokenizer.json``, such as SentencePiece unigrams or byte-level BPE.
+
+    It also counts tokens, but slowly.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self._told = path, False
-        self.vocabulary: list[str] = []  # nothing looks tokens up
+        self.vocabulary: list[str] = []  # No caller looks tokens up.
         self.tokenizer_options: dict[str, Any] = {}
         self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
         try:
@@ -61,15 +64,15 @@ class OtherTokenizer:
             raise ImportError(f'{path} is not WordPiece; it needs: pip install "pychunk-native[onnx]"') from error
         try:
             self._loaded: Any = Loaded.from_file(str(path))
-        except Exception as error:  # the package raises Exception itself
+        except Exception as error:  # The package itself raises Exception.
             raise ValueError(f"{path} is not a tokenizer that tokenizers can read: {error}") from error
-        # Files of published models pad and cut every text to 128 tokens; batches do both here, by length.
+        # Files of published models pad and truncate every text to 128 tokens. Batches do both here, by length.
         self._loaded.no_padding()
         self._loaded.no_truncation()
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         data = text.tobytes()
-        # White space belongs to the sentence before it; these tokenizers would make tokens of it.
+        # White space belongs to the sentence before it, but these tokenizers would make tokens of it.
         sentences = [data[a:b].decode().strip() for a, b in pairwise(bounds)]
         found = self._loaded.encode_batch(sentences, add_special_tokens=False)
         offsets = np.cumsum([0, *(len(each.ids) for each in found)]).astype(np.int64)
@@ -77,9 +80,10 @@ class OtherTokenizer:
         return Tokens(ids, offsets, np.diff(offsets))
 
     def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
-        """Count tokens of consecutive spans of UTF-8, without white space at their edges (csrc/tokens/wordpiece.h).
+        """Count the tokens of consecutive spans of UTF-8, without white space at their edges (csrc/tokens/wordpiece.h).
 
-        Returns offsets int64[n + 1] and, where wanted, the bytes of each token, int64[t, 2].
+        Returns:
+            Offsets int64[n + 1], and on request the bytes of each token, int64[t, 2], else None.
         """
         if not self._told:
             self._told = True
@@ -95,16 +99,16 @@ class OtherTokenizer:
         for begin, each, encoding in zip(bounds, whole, found, strict=False):
             before = int(begin) + len(each[: len(each) - len(each.lstrip())].encode())
             data = np.frombuffer(each.strip().encode(), np.uint8)
-            starts = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))  # of each character
+            starts = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))  # first byte of each character
             spans.append(before + starts[np.array(encoding.offsets, np.int64).reshape(-1, 2)])
         return offsets, np.concatenate(spans)
 
     def template(self) -> dict[str, Any]:
-        """Special tokens around one sentence and between two, found by encoding a pair of words."""
+        """Return the special tokens around one sentence and between two, found by encoding a pair of words."""
         pair, word = self._loaded.encode("a", "a").ids, self._loaded.encode("a", add_special_tokens=False).ids
         found = [i for i in range(len(pair)) if word and pair[i : i + len(word)] == word]
         if len(found) != 2:
-            raise ValueError("the tokenizer does not say what stands around a pair of sentences")
+            raise ValueError("the tokenizer does not show which special tokens are around a pair of sentences")
         first, second = found
         parts = {
             "prefix": tuple(pair[:first]),
@@ -119,7 +123,11 @@ class OtherTokenizer:
 
 
 def load(path: Path) -> WordPieceTokenizer | OtherTokenizer:
-    """The tokenizer in ``tokenizer.json`` or ``vocab.txt``; ValueError where the file is neither."""
+    """Return the tokenizer in ``tokenizer.json`` or ``vocab.txt``.
+
+    Raises:
+        ValueError: The file is neither.
+    """
     if path.suffix != ".json":
         return WordPieceTokenizer(path)
     try:

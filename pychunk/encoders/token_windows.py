@@ -1,4 +1,4 @@
-"""Windows of texts that are longer than a model reads, whose vectors are pooled by their tokens."""
+"""The windows of texts longer than a model's input, whose vectors are averaged by their tokens."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ I64 = npt.NDArray[np.int64]
 
 
 class Windows(NamedTuple):
-    """The windows of n texts, of at most as many tokens as a model reads.
+    """The windows of n texts, each with at most as many tokens as a model reads.
 
     Attributes:
-        tokens: of the windows, one after the other.
-        first: int64[n + 1]; text i has the windows ``first[i]`` to ``first[i + 1]``.
+        tokens: The tokens of all windows, one after the other.
+        first: int64[n + 1]: text i has the windows ``first[i]`` to ``first[i + 1]``.
     """
 
     tokens: Tokens
     first: I64
 
     def pooled(self, vectors: F32, unit: bool) -> F32:
-        """Return float32[n, dim]: the mean of each text's windows by their tokens, of unit length if asked for.
+        """Return float32[n, dim]: the mean of the vectors of each text's windows, weighted by their tokens.
 
-        A text of one window has that vector, bit for bit.
+        A text of one window keeps its vector, bit for bit.
 
         Args:
-            vectors: float32[m, dim], of the windows.
+            vectors: float32[m, dim]: the vectors of the windows.
+            unit: Whether to scale the means to unit length.
         """
         out = vectors[self.first[:-1]]
         for text in np.flatnonzero(np.diff(self.first) > 1).tolist():
@@ -43,15 +44,16 @@ class Windows(NamedTuple):
 
 
 def many(found: Tokens, room: int) -> int:
-    """Return how many texts have more tokens than a model reads."""
+    """Return the number of texts that have more tokens than a model reads."""
     return int(np.count_nonzero(np.diff(found.offsets) > room))
 
 
 def windows(found: Tokens, room: int) -> Windows | None:
-    """Return the windows of texts: as few as can be, of even sizes; None if every text is one.
+    """Return the windows of texts, as few as possible and of even sizes, or None if every text fits into one.
 
     Args:
-        room: tokens of a text that the model reads.
+        found: The tokens of the texts.
+        room: The number of tokens of a text that the model reads.
 
     Example:
         >>> found = Tokens(np.arange(9, dtype=np.int32), np.array([0, 2, 9]), np.array([2, 7]))

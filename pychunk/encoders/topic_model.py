@@ -1,4 +1,4 @@
-"""Where topics begin, from sentence vectors and text: a small network (``training/topic.py``)."""
+"""The network that finds where topics begin, from sentence vectors and text (``training/topic.py``)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from .model_cache import loaded
 
 F32 = npt.NDArray[np.float32]
 FACTS = "topic.json"
-#: In the order in which the engine takes them; csrc/vectors/topic.h says what each is.
+#: The weights in the order in which the engine takes them; csrc/vectors/topic.h describes each.
 PARTS = ("vectors", "inputs", "first", "second", "bias", "out", "skip")
 
 
 class TopicModel:
-    """Weights of the network and the thresholds that give wished lengths; csrc/vectors/topic.h says what it computes.
+    """The weights of the topic network, and the thresholds for desired lengths of chunks.
+
+    csrc/vectors/topic.h describes what the network computes.
 
     Args:
-        path: directory with ``topic.json`` and the weights that it names; default: the one that pychunk ships.
+        path: Directory with ``topic.json`` and the weights that it names; default: the model that pychunk ships.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
@@ -46,11 +48,15 @@ class TopicModel:
 
     @property
     def fingerprint(self) -> str:
-        """Names the network and its exact weights."""
+        """The name of the network with a hash of its weights."""
         return f"{self.name}:{self.facts['weights_sha256'][:16]}"
 
     def check_encoder(self, fingerprint: str) -> None:
-        """ValueError unless the vectors of that encoder are those that it was trained on."""
+        """Check that the network was trained on vectors of this encoder.
+
+        Raises:
+            ValueError: It was trained on vectors of another encoder.
+        """
         wanted = self.facts["encoder"]
         if fingerprint != wanted:
             raise ValueError(
@@ -60,12 +66,15 @@ class TopicModel:
             )
 
     def threshold(self, size: float) -> float:
-        """The affinity under which cuts give chunks of ``size`` tokens on the average, on articles that nothing was
-        learned from; between and beyond the sizes that were measured on a line over the logarithm of the size."""
+        """Return the affinity below which cuts give chunks of ``size`` tokens on average.
+
+        It was measured on articles held out from training. Between and beyond the measured sizes, it is interpolated
+        linearly over the logarithm of the size.
+        """
         sizes, found = zip(*self.facts["thresholds"], strict=True)
         return float(np.interp(np.log2(size), np.log2(sizes), found))
 
 
 def load(path: str | Path = static_encoder.SHIPPED) -> TopicModel:
-    """The model in a directory, loaded once."""
+    """Return the model in a directory, loaded once."""
     return loaded(path, FACTS, lambda: TopicModel(path), TopicModel)

@@ -1,4 +1,4 @@
-"""Sentence vectors from any exported transformer: tokenised natively, batched by length, pooled natively."""
+"""The encoder for any exported transformer: tokenized natively, batched by length, pooled natively."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ F32 = npt.NDArray[np.float32]
 class TransformerEncoder(ExportedModel):
     """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
 
-    Arguments and errors are those of :class:`exported.ExportedModel`.
+    Arguments and errors are those of :class:`exported_models.ExportedModel`.
 
     Example:
         >>> encoder = TransformerEncoder("minilm/")  # doctest: +SKIP
@@ -53,43 +53,47 @@ class TransformerEncoder(ExportedModel):
         return self.facts.dim
 
     def encode(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
-        """Return vectors float32[n, dim] of n texts, long ones read in windows; see :meth:`encode_spans`."""
+        """Return vectors float32[n, dim] of n texts, reading long ones in windows.
+
+        See :meth:`encode_spans`.
+        """
         array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
         return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
 
     def encode_queries(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
-        """The same of questions: read after the model's prompt for them, where it has prompts."""
+        """Return vectors of questions, read after the model's prompt for questions if it has prompts."""
         if self.facts.query_prompt == self.facts.passage_prompt:
             return self.encode(texts, **options)
-        asking = copy.copy(self)  # the same session
+        asking = copy.copy(self)  # It shares the session.
         asking.template = self._prompted(self.facts.query_prompt)
         return asking.encode(texts, **options)
 
     def encode_spans(self, text: npt.NDArray[np.uint8], bounds: I64, **options: Any) -> F32:
-        """Vectors float32[n, dim] of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8.
+        """Return vectors float32[n, dim] of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8.
 
-        Options: ``threads``, ``report`` (a function of tokens done and in all), ``batch_tokens``.
+        Options are ``threads``, ``report`` (a function of the tokens done and the total) and ``batch_tokens``.
         """
         return self.encode_tokens(self.tokens_of(text, bounds, options.get("threads")), **options)
 
     def encode_beginnings(self, text: npt.NDArray[np.uint8], bounds: I64) -> F32:
-        """Return vectors float32[n, dim] of the first :attr:`room` tokens of spans, as other packages make them."""
+        """Return vectors float32[n, dim] of the first :attr:`room` tokens of spans, as other packages compute them."""
         found = self.tokens_of(text, bounds)
         return self.encode_tokens(_beginnings(found, np.arange(len(found.counts)), self.room))
 
     @property
     def room(self) -> int:
-        """Tokens of a text that the model reads at once, without those around it."""
+        """The number of tokens of a text that the model reads at once, without the special tokens around it."""
         return self.template.max_length - len(self.template.prefix) - len(self.template.suffix)
 
     def windowed(self, found: Tokens) -> int:
-        """Return how many sentences are read in windows."""
+        """Return the number of sentences that are read in windows."""
         return many(found, self.room)
 
     def encode_tokens(self, found: Tokens, **options: Any) -> F32:
-        """Return vectors float32[n, dim] of sentences tokenised before.
+        """Return vectors float32[n, dim] of sentences that are already tokenized.
 
-        One of more than :attr:`room` tokens is read in windows; its vector is their mean by tokens.
+        A sentence of more than :attr:`room` tokens is read in windows. Its vector is the mean of theirs, weighted by
+        tokens.
         """
         if (parts := windows(found, self.room)) is not None:
             return parts.pooled(self.encode_tokens(parts.tokens, **options), self.facts.normalize)
@@ -109,22 +113,22 @@ class TransformerEncoder(ExportedModel):
         return native.normalized_rows(out)[0] if pooled and unit else out
 
     def encode_tokens_on_device(self, found: Tokens, **options: Any) -> Array:
-        """Vectors float32[n, dim] of tokenised sentences, in the device's memory and stream; waits for nothing."""
+        """Return vectors float32[n, dim] of tokenized sentences in the device's memory and stream, without waiting."""
         device = self.placement.device
         assert device is not None
-        if windows(found, self.room) is not None:  # pooled on the host, which waits
+        if windows(found, self.room) is not None:  # The windows are pooled on the host, which waits.
             return _device.to_device(self.encode_tokens(found, **options), device)
         out = _device.empty((len(found.counts), self.dim), np.float32, device)
         self._encode_rows(found, np.arange(len(out)), out, **options)
         return out
 
     def encode_again(self, found: Tokens, rows: I64, vectors: Array, **options: Any) -> None:
-        """Puts the vectors of some sentences, computed in fp32, in the place of those from half precision."""
+        """Replace the vectors of some sentences, from half precision, by vectors computed in fp32."""
         exact = self.placement.in_doubt
         assert exact is not None
         same = load(self.path, exact)
         if same.facts != self.facts:
-            raise ValueError(f"{self.path} holds another model than when it was loaded: make the Segmenter again")
+            raise ValueError(f"{self.path} holds another model than when it was loaded: create the Segmenter again")
         sizes = np.diff(found.offsets)[rows]
         long = rows[sizes > self.room]
         if len(long):
@@ -139,13 +143,13 @@ class TransformerEncoder(ExportedModel):
         same._encode_rows(found, rows[sizes <= self.room], vectors, **options)
 
     def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
-        """Vectors of sentences ``rows`` to those rows of ``out``."""
+        """Write the vectors of sentences ``rows`` to those rows of ``out``."""
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
         pooling = "mean" if pooled else self.facts.pooling
 
         def pool(states: Array, part: slice, chosen: Array, lengths: Array, lane: Device) -> None:
             rows = part.stop - part.start
-            if pooled:  # one row a text: a single state each
+            if pooled:  # Each text has one row with a single state.
                 states = _device.part(states, 0, (rows, 1, self.dim), lane)
                 lengths = _device.to_device(np.ones(rows, np.int32), lane)
             _device.pool(states, lengths, out, lane, chosen=chosen, pooling=pooling, unit=unit)
@@ -154,7 +158,7 @@ class TransformerEncoder(ExportedModel):
 
 
 def _beginnings(found: Tokens, rows: I64, most: int) -> Tokens:
-    """Return the first tokens, at most so many, of some sentences."""
+    """Return the first tokens of some sentences, at most ``most`` of each."""
     sizes = np.minimum(np.diff(found.offsets)[rows], most)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     ids = found.ids[np.arange(offsets[-1]) + np.repeat(found.offsets[rows] - offsets[:-1], sizes)]
@@ -162,6 +166,6 @@ def _beginnings(found: Tokens, rows: I64, most: int) -> Tokens:
 
 
 def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> TransformerEncoder:
-    """The encoder in a directory, loaded once a placement."""
+    """Return the encoder in a directory, loaded once for each placement."""
     placement = Placement.of(runtime)
     return loaded(path, FACTS, lambda: TransformerEncoder(path, runtime=placement), TransformerEncoder, placement)

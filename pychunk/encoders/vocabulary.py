@@ -1,4 +1,4 @@
-"""WordPiece vocabularies from the files that BERT models come with."""
+"""The WordPiece vocabularies in files of BERT models."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 
 def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
-    """Tokens in the order of their ids, and the tokenizer's options, from ``vocab.txt`` or ``tokenizer.json``.
+    """Return the tokens in the order of their ids, and the tokenizer's options.
 
-    Options are those of the engine's WordPiece: ``lowercase``, ``strip_accents``, ``clean_text``,
-    ``handle_chinese_chars`` and, from ``tokenizer.json``, ``unknown``, ``prefix``, ``max_word_characters``. A
-    ``tokenizer_config.json`` beside ``vocab.txt`` says whether the model is cased; without one it is not.
+    The file is ``vocab.txt`` or ``tokenizer.json``. The options are those of the engine's WordPiece: ``lowercase``,
+    ``strip_accents``, ``clean_text``, ``handle_chinese_chars`` and, from ``tokenizer.json``, ``unknown``, ``prefix``,
+    ``max_word_characters``. A ``tokenizer_config.json`` next to ``vocab.txt`` says whether the model is cased; without
+    one it is not.
 
     Raises:
-        ValueError: the file holds no usable WordPiece vocabulary; the message says what is wrong and where.
+        ValueError: The file holds no usable WordPiece vocabulary. The message says what is wrong and where.
     """
     path = Path(path)
     if path.suffix == ".json":
@@ -46,7 +47,7 @@ def _check(tokens: list[str], unknown: str, path: Path) -> None:
     seen: dict[str, int] = {}
     for row, token in enumerate(tokens):
         if token in seen:
-            raise ValueError(f"{path}: token {token!r} stands twice, as {seen[token]} and {row}")
+            raise ValueError(f"{path}: token {token!r} occurs twice, as {seen[token]} and {row}")
         seen[token] = row
 
 

@@ -1,4 +1,4 @@
-"""Measures of chunks on arrays and strings, and the comparison of methods on questions."""
+"""Measures of chunks on arrays and strings, and the comparison of methods with questions."""
 
 from typing import TYPE_CHECKING
 

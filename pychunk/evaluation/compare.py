@@ -1,4 +1,4 @@
-"""The evaluation in one call: documents, questions and methods in, rows of measures out."""
+"""The evaluation in one call, from documents, questions and methods to rows of measures."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ def evaluate(
     seed: int = 0,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """Compare methods on the same questions; a row for each method, encoder and mode.
+    """Compare methods on the same questions, with a row for each method, encoder and mode.
 
     Args:
-        documents: texts by their ids; texts, whose ids are their numbers from 0; or a file or folder of them.
-        questions: of each ``question``, ``answers`` and ``document``, the id, as
-            :func:`~.datasets.questions_of` has them; or a file of such.
-        methods: names, None for the default, methods or classes of one's own, functions that give the chunks of a text,
-            or pairs of one of these and options; a dictionary names the rows.
-        modes: how chunks are found, of :data:`~.runner.MODES`, or strategies.
-        encoders: names, folders, or models of one's own: objects with ``encode`` of a list of texts.
-        seed: of the intervals. **options: of :meth:`pychunk.Index.create` and :meth:`pychunk.Index.search`.
+        documents: Texts by their ids, or texts whose ids are their numbers from 0, or a file or folder of texts.
+        questions: Mappings with ``question``, ``answers`` and ``document`` (the id), as described in
+            :func:`~.datasets.questions_of`, or a file of them.
+        methods: Names, None for the default, your own methods or classes, functions that return the chunks of a text,
+            or pairs of one of these and its options. A dictionary names the rows.
+        modes: How chunks are searched: names from :data:`~.runner.MODES`, or strategies.
+        encoders: Names, folders, or your own models, which are objects with an ``encode`` that takes a list of texts.
+        seed: The seed of the intervals.
+        **options: Options of :meth:`pychunk.Index.create` and :meth:`pychunk.Index.search`.
 
     Returns:
-        As ``rows`` of ``pychunk eval --json``: ``name``, ``mode``, ``encoder``, ``measures`` (of each ``mean``, ``low``
-        and ``high``), ``within``, ``lengths``, ``cost``. A question whose answers stand nowhere in its document counts
-        as missed, and a warning says how many there are.
+        The ``rows`` of ``pychunk eval --json``: ``name``, ``mode``, ``encoder``, ``measures`` (with ``mean``, ``low``
+            and ``high`` each), ``within``, ``lengths``, ``cost``. A question whose answers do not occur in its document
+            counts as missed, and a warning gives the number of such questions.
 
     Raises:
-        ValueError: a document that is not there; questions none of which has an answer in its document.
+        ValueError: A document is missing, or no question has an answer in its document.
 
     Example:
         >>> documents = {"cats": "Cats purr at night. They sleep by day.", "sun": "The sun is a star."}

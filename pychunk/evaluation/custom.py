@@ -1,4 +1,4 @@
-"""Methods and encoders of the caller's own: by ``module:name``, as classes, objects or functions."""
+"""The caller's own methods and encoders, given as ``module:name``, classes, objects or functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def is_place(text: str) -> bool:
-    """Return whether a text is ``module:name``.
+    """Return whether a text has the form ``module:name``.
 
     Example:
         >>> is_place("my.methods:Shift"), is_place("recursive:size=80"), is_place("models/mine")
@@ -31,10 +31,10 @@ def is_place(text: str) -> bool:
 
 
 def load(place: str) -> Any:
-    """Return the object that ``module:name`` names; modules are also looked for in the working folder.
+    """Return the object that ``module:name`` names; modules in the working folder are found, too.
 
     Raises:
-        ValueError: there is no such module, or nothing of that name in it.
+        ValueError: There is no such module, or it has nothing of that name.
 
     Example:
         >>> load("math:sqrt")(4.0)
@@ -47,8 +47,8 @@ def load(place: str) -> Any:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if not module.startswith(str(error.name)):
-            raise ValueError(f"{place}: {module} asks for {error.name}, which is not installed") from None
-        raise ValueError(f"{place}: no module {error.name!r} is installed, nor in {here}") from None
+            raise ValueError(f"{place}: {module} imports {error.name}, which is not installed") from None
+        raise ValueError(f"{place}: there is no module {error.name!r}, neither installed nor in {here}") from None
     finally:
         sys.path.remove(here)
     for part in name.split("."):
@@ -60,13 +60,15 @@ def load(place: str) -> Any:
 
 
 def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, dict[str, Any]]:
-    """(a method or a function of a text, options that are left for :class:`pychunk.Segmenter`).
+    """Return (a method or a function of a text, the options that are left for :class:`pychunk.Segmenter`).
 
     Args:
-        given: a class of methods, which is made with those of the options that it takes; a method; or a function.
+        given: A class of methods, a method, or a function. A class is called with those of the options that it takes.
+        options: The options of the row.
+        name: The name for errors.
 
     Raises:
-        ValueError: none of these; a function with options.
+        ValueError: ``given`` is none of these, or is a function and has options.
     """
     left = dict(options)
     if inspect.isclass(given):
@@ -76,7 +78,7 @@ def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, d
         return given, left
     if not callable(given):
         raise ValueError(
-            f"{name} must be a pychunk.Method, a class of them, or a function of a text that gives its chunks; "
+            f"{name} must be a pychunk.Method, a class of methods, or a function from a text to its chunks; "
             f"got {type(given).__name__}"
         )
     if left:
@@ -85,10 +87,10 @@ def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, d
 
 
 def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]:
-    """The chunks that a function gave of a text: their texts, or (start, end) in characters.
+    """Return the chunks that a function made of a text, as their texts or as (start, end) in characters.
 
     Raises:
-        ValueError: neither.
+        ValueError: The function returned neither.
     """
     found = list(made)
     if all(isinstance(each, str) for each in found):
@@ -99,15 +101,19 @@ def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]
         if wrong is None:
             return [each for each in spans if text[slice(*each)].strip()]
         raise ValueError(f"{name}: chunk {wrong} is not in a text of {len(text)} characters")
-    raise ValueError(f"{name} must give texts of chunks, or (start, end) of each in characters; got {found[0]!r:.80}")
+    raise ValueError(
+        f"{name} must return the texts of chunks, or the (start, end) of each in characters; got {found[0]!r:.80}"
+    )
 
 
 class Model:
-    """A model of the caller's own as the evaluation takes one.
+    """The caller's own model, wrapped for the evaluation.
 
     Args:
-        given: an object with ``encode`` of a list of texts, and ``encode_queries`` if questions are encoded otherwise;
-            a class of such; or a function of a list of texts. name: for rows and errors.
+        given: An object, a class or a function. An object has ``encode``, which takes a list of texts, and
+            ``encode_queries`` if it encodes questions differently. A class makes such objects. A function takes a list
+            of texts.
+        name: The name for rows and errors.
 
     Example:
         >>> Model(lambda texts: [[3.0, 4.0]] * len(texts), "two").encode(["a"]).tolist()
@@ -119,7 +125,7 @@ class Model:
         encode = getattr(given, "encode", given)
         if not callable(encode):
             raise ValueError(
-                f"{name} must have encode(texts), or be a function of texts, that gives a vector each; "
+                f"{name} must be an object with encode(texts) or a function of texts, which returns a vector for each; "
                 f"got {type(given).__name__}"
             )
         self._encode, self._queries, self._name = encode, getattr(given, "encode_queries", encode), name
@@ -127,18 +133,18 @@ class Model:
         self.dim = self.encode(["A text."]).shape[1]
 
     def encode(self, texts: Sequence[str]) -> F32:
-        """Unit vectors float32[n, dim]."""
+        """Return unit vectors, float32[n, dim]."""
         return self._checked(self._encode, texts)
 
     def encode_queries(self, texts: Sequence[str]) -> F32:
-        """Return vectors of questions."""
+        """Return the unit vectors of questions, float32[n, dim]."""
         return self._checked(self._queries, texts)
 
     def _checked(self, encode: Any, texts: Sequence[str]) -> F32:
         vectors = np.asarray(encode(list(texts)), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ValueError(
-                f"{self._name} must give finite numbers [{len(texts)}, d] of {len(texts)} texts; got shape "
+                f"{self._name} must return finite numbers [{len(texts)}, d] for {len(texts)} texts; got shape "
                 f"{vectors.shape}"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Questions with known answers, reference spans or pages, and documents with known boundaries, read from files."""
+"""Datasets read from files: questions with known answers, spans or pages, and documents with known boundaries."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ class Question:
     """A question about one document.
 
     Attributes:
-        document: row in the dataset's documents; -1 where it is not known.
-        answers: any of these strings is right.
-        spans: what answers it, in characters of the document; with ``answers`` the places of these.
-        paragraph: what it was asked about, in characters of the document (a paragraph or a page).
-        page: the same as a page number, counted from 1.
-        options: of a multiple-choice question.
+        text: The question.
+        document: The row of the document in the dataset, -1 if it is unknown.
+        answers: The right answers; any of these strings is right.
+        spans: The spans that answer the question, in characters of the document. With ``answers``, these are the places
+            where they occur.
+        paragraph: The paragraph or page that the question is about, in characters of the document.
+        page: The same as a page number, counted from 1.
+        options: The options of a multiple-choice question.
     """
 
     text: str
@@ -51,12 +53,16 @@ class Dataset:
     """Documents and what is known about them.
 
     Attributes:
-        kind: what the questions come with; "boundaries" has none and is about the documents themselves.
-        ids: one a document.
-        page_starts: of each document, in characters; only where there are pages.
-        boundaries: where the sections of each document begin, in characters, without 0; only of kind "boundaries".
-        titles: of each document, for ``augment="title"``; only where they are told.
-        notes: what of the questions is not as it should be, for people to read.
+        name: The name of the dataset.
+        kind: What is known about the questions. A dataset of "boundaries" has no questions, but knows the sections of
+            its documents.
+        ids: The id of each document.
+        documents: The text of each document.
+        questions: The questions.
+        page_starts: The first character of each page of each document, only if there are pages.
+        boundaries: The first character of each section of each document, without 0, only for the kind "boundaries".
+        titles: The title of each document, for ``augment="title"``, only if the dataset has titles.
+        notes: Problems of the questions, in words for a report.
     """
 
     name: str
@@ -71,7 +77,7 @@ class Dataset:
 
     @cached_property
     def gold(self) -> answer_containment.Gold:
-        """The questions' answers as they stand in the documents, looked for once."""
+        """The questions' answers and where they occur in the documents, found once."""
         return answer_containment.Gold(
             self.documents, ((each.document, each.paragraph, each.answers, each.spans) for each in self.questions)
         )
@@ -80,24 +86,30 @@ class Dataset:
 def load(
     path: str | Path, limit: int | None = None, *, pdf: bool = False, documents: str | Path | None = None
 ) -> Dataset:
-    """The dataset in a file or folder, of whatever kind it is; its first ``limit`` questions.
+    """Load the dataset in a file or folder of any supported kind, with its first ``limit`` questions.
 
-    ``pdf``: of leaflets the PDF files, as :func:`unlp` has it. ``documents``: of questions the file or folder of the
-    documents that they name, as :func:`questions_of` has it.
+    If the path does not exist, it is looked up in the folder that PYCHUNK_DATA names. All documents are loaded, but for
+    a dataset without questions ``limit`` is the number of documents.
 
-    A path that is not there is looked for in the folder that PYCHUNK_DATA names. Documents are never left out, but
-    where there are no questions ``limit`` is of documents.
+    Args:
+        path: The file or folder.
+        limit: The most questions to load; None loads all.
+        pdf: Whether to read the PDF files of leaflets; see :func:`unlp`.
+        documents: The file or folder of the documents that the questions name; see :func:`questions_of`.
+
+    Raises:
+        ValueError: The path does not exist or is not a dataset, or ``limit`` is below 1.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1; got {limit}")
     where = _there(path, "dataset")
     if documents is not None:
         if where.is_dir() or where.suffix not in _QUESTIONS:
-            raise ValueError(f"documents are named beside questions in a {_ANY_OF} file; got {where}")
+            raise ValueError(f"--documents needs questions in a {_ANY_OF} file; got {where}")
         return questions_of(where, _there(documents, "documents"), limit)
     if pdf:
         if not (where / "questions.csv").is_file():
-            raise ValueError(f"{where} has no questions.csv about PDF files, which alone are read as such")
+            raise ValueError(f"{where} has no questions.csv about PDF files; only such a folder is read as PDF")
         return unlp(where, limit, pdf=True)
     if where.is_dir():
         return _load_folder(where, limit)
@@ -108,21 +120,21 @@ def load(
     if where.suffix in _QUESTIONS:
         return questions_of(where, limit=limit)
     raise ValueError(
-        f"{where} is no dataset: looked for .json (SQuAD, questions), .jsonl, .csv or .parquet; got {where.suffix!r}"
+        f"{where} is not a dataset: looked for .json (SQuAD, questions), .jsonl, .csv or .parquet; got {where.suffix!r}"
     )
 
 
 def _there(path: str | Path, what: str) -> Path:
-    """The path, or that in the folder of data.
+    """Return the path, or the same path in the folder that PYCHUNK_DATA names.
 
     Raises:
-        ValueError: neither is there.
+        ValueError: Neither exists.
     """
     where = Path(path)
     if not where.exists():
         where = Path(os.environ.get("PYCHUNK_DATA", "")) / path
     if not where.exists():
-        raise ValueError(f"no {what} at {path}: no such file or folder, nor one in the folder PYCHUNK_DATA names")
+        raise ValueError(f"no {what} at {path}: no such file or folder here, nor in the folder that PYCHUNK_DATA names")
     return where
 
 
@@ -145,8 +157,8 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
         if "question" in columns and {"answers", "answer", "spans"} & set(columns):
             return questions_of(table, limit=limit)
         raise ValueError(
-            f"{table} is no dataset: looked for the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, or "
-            f"question, answers and document; got {columns}"
+            f"{table} is not a dataset: looked for the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, "
+            f"or question, answers and document; got {columns}"
         )
     if (folder / "questions.jsonl").exists():
         return questions_of(folder / "questions.jsonl", limit=limit)
@@ -154,16 +166,16 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
     if len(files) == 1:
         return load(files[0], limit)
     raise ValueError(
-        f"{folder} is no dataset: looked for questions.csv, questions.jsonl or one .json, .jsonl or .parquet file; "
+        f"{folder} is not a dataset: looked for questions.csv, questions.jsonl or one .json, .jsonl or .parquet file; "
         f"found {', '.join(file.name for file in files) or 'none of them'}"
     )
 
 
 def squad(path: str | Path, limit: int | None = None) -> Dataset:
-    """SQuAD 1 or 2 (Rajpurkar et al., 2016, 2018), its answerable questions.
+    """Load the answerable questions of SQuAD 1 or 2 (Rajpurkar et al., 2016, 2018).
 
-    A document is an article, its paragraphs joined by a line break. An answer may be a string or {"text": ...}; where
-    every answer of a question has its ``answer_start``, chunks are held to these places.
+    A document is an article, with its paragraphs joined by line breaks. An answer may be a string or {"text": ...}. If
+    every answer of a question has its ``answer_start``, only chunks with these places count as hits.
     """
     file = Path(path)
     content = _json(file)
@@ -194,7 +206,10 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
 
 
 def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
-    """Return where the answers stand by their ``answer_start``; none if one lacks it, None if one is not there."""
+    """Return the spans of the answers by their ``answer_start``.
+
+    The result is empty if an answer lacks it, and None if an answer is not at its place.
+    """
     found = []
     for answer in answers:
         begin = None if isinstance(answer, str) else answer.get("answer_start")
@@ -208,18 +223,18 @@ def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
 
 
 def _astray(count: int, of: int, key: str) -> list[str]:
-    """Return what is to be said of questions whose answers stand elsewhere than is said."""
+    """Return a note about the questions whose answers are not at their given places, or no note if there is none."""
     if not count:
         return []
     which = "1 question has its answer" if count == 1 else f"{count} questions have their answers"
-    return [f"{which}, of {of}, elsewhere than {key} says: looked for by characters"]
+    return [f"{which}, of {of}, at another place than {key} says; their text was searched for instead"]
 
 
 _REFERENCE_COLUMNS = {"question", "references", "corpus_id"}
 
 
 def chunking_evaluation(folder: str | Path, limit: int | None = None) -> Dataset:
-    """Chroma's chunking evaluation: questions.csv, and a text <corpus_id>.md for each of its corpora."""
+    """Load Chroma's chunking evaluation: questions.csv, and a text <corpus_id>.md for each corpus."""
     folder = Path(folder)
     texts = {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.md"))}
     rows = {name: row for row, name in enumerate(texts)}
@@ -247,12 +262,13 @@ _PAGE_COLUMNS = {"Question", "Doc_ID", "Page_Num", *_OPTIONS}
 
 
 def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> Dataset:
-    """The UNLP 2026 shared task: questions.csv, and at any depth a text <Doc_ID>.txt with page marks for each document.
+    """Load the UNLP 2026 shared task: questions.csv, and a text <Doc_ID>.txt with page marks for each document.
 
-    With ``pdf``, or where there are no texts, the files <Doc_ID>.pdf are read in their place (extra ``docs``).
+    The texts may be at any depth. With ``pdf``, or if there are no texts, the files <Doc_ID>.pdf are read instead
+    (extra ``docs``).
 
-    A mark is a line ``===== Page 3 =====``. It follows its page; if text goes on after the last mark, they precede.
-    Marks are not part of the documents. The answer is the right option, where the table says which that is.
+    A page mark is a line ``===== Page 3 =====``. It follows its page. If text follows the last mark, each mark precedes
+    its page instead. Marks are not part of the documents. The answer is the right option if the table contains it.
     """
     folder = Path(folder)
     files = [] if pdf else sorted(folder.rglob("*.txt"))
@@ -286,7 +302,7 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
 
 
 def _pages_of_pdf(folder: Path) -> list[list[str]]:
-    """The text of each page of the PDF files in a folder, at any depth, in the order of their paths."""
+    """Return the text of each page of the PDF files in a folder, at any depth, in the order of their paths."""
     from ..io import open_source
 
     found: dict[str, list[str]] = {}
@@ -299,15 +315,15 @@ def _pages_of_pdf(folder: Path) -> list[list[str]]:
 
 
 def _split_pages(file: Path) -> list[str]:
-    """The text of each page; joined they are the document."""
+    """Return the text of each page; joined, they are the document."""
     text = file.read_text(encoding="utf-8")
     parts = _PAGE_MARK.split(text)  # text, number, text, number, ..., text
     numbers, texts = [int(number) for number in parts[1::2]], parts[::2]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
-        raise ValueError(f"{file} must mark its pages from 1 on by lines '===== Page 1 ====='; got {numbers}")
+        raise ValueError(f"{file} must mark its pages from 1 on with lines '===== Page 1 ====='; got {numbers}")
     outside = texts.pop(0 if texts[-1].strip() else -1)
     if outside.strip():
-        raise ValueError(f"{file} has text after its last page mark, yet {outside[:40]!r} before its first")
+        raise ValueError(f"{file} has text after its last page mark, but also {outside[:40]!r} before its first")
     return texts
 
 
@@ -320,11 +336,16 @@ def _starts(parts: list[str]) -> list[int]:
 
 
 def wikipedia_sections(path: str | Path, limit: int | None = None) -> Dataset:
-    """Wikipedia articles with the boundaries of their sections, from a Parquet file with columns ``id`` and ``text``.
+    """Load Wikipedia articles and the boundaries of their sections from a Parquet file with columns ``id``, ``text``.
 
-    The text is WikiExtractor's, a paragraph a line. A line is taken for a heading if it has at most 8 words, ends with
-    one full stop, has a capital or a digit as its first letter, and is followed by a longer line or another heading.
-    Headings that follow on each other begin one section. A few short sentences pass for headings.
+    The text is WikiExtractor's, with one paragraph on each line. A line counts as a heading if it meets these
+    conditions:
+
+    - It has at most 8 words and ends with one full stop.
+    - Its first letter is a capital or a digit.
+    - A longer line or another heading follows.
+
+    Consecutive headings begin one section. A few short sentences pass for headings.
     """
     import pyarrow.parquet as pq
 
@@ -339,15 +360,15 @@ def wikipedia_sections(path: str | Path, limit: int | None = None) -> Dataset:
     if not any(boundaries):
         raise ValueError(
             f"{path}: none of {len(documents)} articles has sections to compare with (looked for lines of at most "
-            f"{_HEADING_WORDS} words that end with a full stop, before a longer line); questions come as .json or "
-            ".jsonl"
+            f"{_HEADING_WORDS} words that end with a full stop, before a longer line); questions must be in a .json "
+            "or .jsonl file"
         )
     ids = [str(article["id"]) for article in articles]
     return Dataset(Path(path).stem, "boundaries", ids, documents, boundaries=boundaries)
 
 
 def section_starts(text: str) -> list[int]:
-    """Where the sections of a WikiExtractor text begin, in characters, without 0.
+    """Return the first characters of the sections of a WikiExtractor text, without 0.
 
     Example:
         >>> section_starts("Ada was a mathematician.\\nLife.\\nYouth.\\nAda was born in London.")
@@ -358,7 +379,7 @@ def section_starts(text: str) -> list[int]:
 
 
 def lines_with_headings(text: str) -> list[tuple[int, str, bool]]:
-    """(first character, text, whether it is a heading) of each line of a WikiExtractor text that is not blank.
+    """Return (first character, text, whether it is a heading) of each line of a WikiExtractor text that is not blank.
 
     Example:
         >>> lines_with_headings("Ada lived.\\nLife.\\nShe was born.")
@@ -388,19 +409,22 @@ def questions_of(
     documents: str | os.PathLike[str] | tuple[list[str], list[str]] | None = None,
     limit: int | None = None,
 ) -> Dataset:
-    """Questions of a JSON Lines, JSON or CSV file: ``question``, ``answers`` and ``document`` of each.
+    """Load questions with ``question``, ``answers`` and ``document`` from a JSON Lines, JSON or CSV file.
 
-    - ``document`` is the text; or with ``documents`` the id there, and may be missing where it is not known.
-    - ``answers`` may be called ``answer``, and be one string, a list of strings, or SQuAD's ``text`` and
-      ``answer_start``; in CSV a list is written as JSON.
-    - ``spans``, pairs of characters of the document, say where the answers stand; chunks are held to these places.
+    - ``document`` is the text. With ``documents``, it is an id in them, and may be missing if it is unknown.
+    - ``answers`` may be called ``answer``. It is one string, a list of strings, or SQuAD's ``text`` and
+      ``answer_start``. In CSV, a list is written as JSON.
+    - ``spans``, pairs of characters of the document, give the places of the answers. Only chunks with these places
+      count as hits.
 
     Args:
-        documents: (ids, texts), or a file or folder that :func:`read_documents` reads. By itself a table ``documents``
-            beside the questions, where all that name a document name one there.
+        path: The file.
+        documents: (ids, texts), or a file or folder for :func:`read_documents`. By default, this is a table
+            ``documents`` in the questions' folder, if all documents that the questions name are in it.
+        limit: The most questions to load; None loads all.
 
     Raises:
-        ValueError: a row that lacks what it needs; an id that is not in the documents, or there twice.
+        ValueError: A row lacks a value, or an id is missing from the documents or occurs twice in them.
 
     Example:
         >>> import json, tempfile
@@ -420,19 +444,22 @@ def questions_of(
             return questions_from(rows, file.stem, given, limit, beside)
         if any(name in known for name in named):
             name = next(name for name in named if name not in known)
-            raise ValueError(f"{file}: document {name!r:.80} is not an id in {beside}, though others are: mend it")
+            raise ValueError(
+                f"{file}: document {name!r:.80} is not an id in {beside}, though others are: correct the id, or name "
+                "another file with --documents"
+            )
     if documents is None or isinstance(documents, tuple):
         return questions_from(rows, file.stem, documents, limit)
     return questions_from(rows, file.stem, read_documents(documents), limit, documents)
 
 
 def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
-    """(ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads.
+    """Return (ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads.
 
-    Ids of tables are their column ``id``, those of other files in a folder their paths in it.
+    The ids of tables are their column ``id``. The ids of other files in a folder are their paths in it.
 
     Raises:
-        ValueError: nothing to read; an id that is there twice.
+        ValueError: There is nothing to read, or an id occurs twice.
     """
     from ..io import open_source
 
@@ -446,7 +473,7 @@ def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
         raise ValueError(f"{path} holds no documents")
     if len(set(ids)) < len(ids):
         twice = next(name for name, count in Counter(ids).items() if count > 1)
-        raise ValueError(f"{path} must give each id once; got {twice!r:.80} twice or more")
+        raise ValueError(f"{path} must have each id once; got {twice!r:.80} twice or more")
     return ids, texts
 
 
@@ -457,13 +484,17 @@ def questions_from(
     limit: int | None = None,
     where: Any = None,
 ) -> Dataset:
-    """The dataset of questions with (ids, texts) of documents, or None where each question brings its text.
+    """Return the dataset of questions about documents.
 
-    ``rows``: (where it stands, for errors; keys as :func:`questions_of` has them). ``where``: what errors call the
-    documents.
+    Args:
+        rows: The position of each row, for errors, and its keys as in :func:`questions_of`.
+        name: The name of the dataset.
+        documents: (ids, texts), or None if each question contains its text.
+        limit: The most questions to take; None takes all.
+        where: The name of the documents for errors.
 
     Raises:
-        ValueError: as :func:`questions_of`.
+        ValueError: See :func:`questions_of`.
     """
     ids, texts = ([], []) if documents is None else (list(documents[0]), list(documents[1]))
     places = {text: number for number, text in enumerate(ids)}
@@ -503,7 +534,7 @@ def questions_from(
 
 
 def _answers_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[tuple[str, ...], tuple[Span, ...], bool]:
-    """(answers, their places, whether they stand elsewhere than the row says)."""
+    """Return (answers, their places, whether they are elsewhere than the row says)."""
     given = row.get("answers")
     given = row.get("answer") if given is None else given
     if isinstance(given, Mapping) and isinstance(given.get("text"), (list, tuple)):
@@ -553,19 +584,19 @@ def _spans_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[Span, 
     return tuple((begin, end) for begin, end in given)
 
 
-#: Endings of files of questions, and of tables of documents beside them.
+#: The endings of files of questions, and of tables of documents in the same folder.
 _QUESTIONS = (".jsonl", ".json", ".csv")
 _ANY_OF = ".jsonl, .json or .csv"
 
 
 def _beside(file: Path) -> Path | None:
-    """A table of documents in the folder of a file of questions."""
+    """Return the table of documents in the folder of a file of questions, None if there is none."""
     found = (file.with_name(f"documents{ending}") for ending in (*_QUESTIONS, ".parquet"))
     return next((each for each in found if each.is_file() and each != file), None)
 
 
 def _question_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(where it stands, row) of each question of a file."""
+    """Yield (position for errors, row) of each question of a file."""
     if file.suffix == ".csv":
         for number, cells in _csv_rows(file, {"question"}):
             row: dict[str, Any] = dict(cells)
@@ -589,12 +620,12 @@ def _question_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:
-    """Each once, in order."""
+    """Return each value once, in order."""
     return tuple(dict.fromkeys(values))
 
 
 def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number from 1, object)."""
+    """Yield (line number from 1, object) of each line."""
     with file.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -612,10 +643,10 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
     """Yield (row number from 1, without the header; columns).
 
     Raises:
-        ValueError: columns are missing, a row has more or fewer fields than the first, or a quote that means nothing,
-            which would take along the rows up to the next one.
+        ValueError: Columns are missing, a row has more or fewer fields than the first, or a quote is misplaced. A
+            misplaced quote would swallow the rows up to the next quote.
     """
-    longest = csv.field_size_limit(2**31 - 1)  # a cell may hold a document
+    longest = csv.field_size_limit(2**31 - 1)  # a cell may contain a document
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, strict=True)
@@ -632,7 +663,7 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
                     yield number, row
             except csv.Error as error:
                 raise ValueError(
-                    f'{file}, line {reader.line_num + 1}: {error}: write quotes inside of a quoted field twice ("")'
+                    f'{file}, line {reader.line_num + 1}: {error}: inside a quoted field, write each quote twice ("")'
                 ) from None
     finally:
         csv.field_size_limit(longest)

@@ -1,4 +1,4 @@
-"""Documents at several levels as a contender: all nodes in one index, searched at fixed levels or at those planned."""
+"""Documents at several levels as a system to compare: all nodes are in one index, searched at some levels."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .systems import Encoder, LevelSetup, SystemChunks
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
-#: The contender's name, beside those of methods.
+#: The name of this system in reports, next to those of methods.
 NAME = "hierarchy"
 LEVELS = "sentence+paragraph+section+document"
-#: Hits whose levels are counted.
+#: The number of hits whose levels are counted.
 BEST = 5
 
 
 @dataclass(frozen=True)
 class LevelPlans:
-    """Which levels were searched for each question, and milliseconds a plan; None where they were the same for all."""
+    """The levels that were searched for each question, and the milliseconds for a plan, None if no planner was used."""
 
     pairs: list[tuple[str, str]]
     milliseconds: float | None
@@ -41,22 +41,27 @@ class LevelPlans:
 def by_levels(
     options: Mapping[str, Any], data: Dataset, encoder: Encoder, name: str = "", llm: Any = None
 ) -> SystemChunks:
-    """All nodes of the documents at some levels.
+    """Build all nodes of the documents at some levels.
 
     Args:
-        options: ``levels``, from fine to coarse, with ``+`` between them; ``pooling``, as of :func:`pychunk.segment`;
-            ``plan``: a planner's name, or the level that is searched, or the finest and the coarsest with ``+`` between
-            them (none: all); ``fusion``: as of :meth:`pychunk.Index.search`; others are of :class:`pychunk.Segmenter`,
-            ``method`` among them.
-        llm: the client of a method or planner that asks a model.
+        options: ``levels`` lists the levels from fine to coarse, joined by ``+``. ``pooling`` is that of
+            :func:`pychunk.segment`. ``plan`` is a planner's name, the level to search, or the finest and the coarsest
+            level joined by ``+``; without it, all levels are searched. ``fusion`` is that of
+            :meth:`pychunk.Index.search`. All others, ``method`` among them, are options of :class:`pychunk.Segmenter`.
+        data: The dataset.
+        encoder: The encoder of the evaluation.
+        name: The name of the row; default: ``hierarchy``.
+        llm: The client of a method or planner that asks a model.
 
     Raises:
-        ValueError: unknown levels, or such that do not lie in each other; an unknown plan; a dataset of borders.
+        ValueError: A level is unknown, levels are not nested, the plan is unknown, or the dataset is one of boundaries.
     """
     if data.kind == "boundaries":
-        raise ValueError(f"{NAME} has the borders of all its levels at once: name a method that cuts at some of them")
+        raise ValueError(
+            f"{NAME} has the boundaries of all its levels at once; compare a method instead, such as structure"
+        )
     if encoder.index["encoder"] is None:
-        raise ValueError(f"{NAME} takes an encoder by its name or folder; got {encoder.name}")
+        raise ValueError(f"{NAME} needs an encoder given by its name or folder; got {encoder.name}")
     own = dict(options)
     names = tuple(str(own.pop("levels", LEVELS)).split("+"))
     plan, pooling = own.pop("plan", None), str(own.pop("pooling", "tokens"))
@@ -74,7 +79,7 @@ def by_levels(
 
 
 def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
-    """A planner; or the finest and the coarsest level that are searched for all questions."""
+    """Return a planner, or the finest and the coarsest level to search for all questions."""
     if plan is None:
         return names[0], names[-1]
     if plan == "llm":
@@ -93,7 +98,7 @@ def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
 
 
 def planned(index: Index, levelled: LevelSetup, queries: Sequence[str]) -> LevelPlans:
-    """Which levels are searched for each query."""
+    """Return the levels to search for each query."""
     if isinstance(levelled.plan, tuple):
         return LevelPlans([levelled.plan] * len(queries), None, 0)
     begun = time.perf_counter()
@@ -105,7 +110,7 @@ def planned(index: Index, levelled: LevelSetup, queries: Sequence[str]) -> Level
 def ranked(
     index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[str], depth: int, mode: str, **search: Any
 ) -> tuple[I64, F32]:
-    """As :meth:`pychunk.Index.rank`, each query at its own levels; those of the same levels together."""
+    """Rank chunks as :meth:`pychunk.Index.rank`, each query at its own levels, with equal levels in one call."""
     rows, scores = np.full((len(queries), depth), -1, np.int64), np.full((len(queries), depth), np.nan, np.float32)
     vectors = search.pop("query_vectors", None)
     for pair in sorted(set(pairs)):
@@ -119,13 +124,16 @@ def ranked(
 def searched(
     index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[Any], depth: int, mode: str, **search: Any
 ) -> Sequence[Sequence[Any]]:
-    """As :meth:`pychunk.Index.search`, each query at its own levels."""
+    """Search as :meth:`pychunk.Index.search`, each query at its own levels."""
     plans = [planner.Plan(low, high, "") for low, high in pairs]
     return index.search(queries, depth, mode, plan=plans, **search)
 
 
 def chosen(chunked: SystemChunks, rows: I64, told: LevelPlans) -> dict[str, Any]:
-    """What the best hits are: shares by finest level, of plans by finest and coarsest level; mean words of a hit."""
+    """Return the shares of levels: of the best hits by their finest level, and of plans by finest and coarsest level.
+
+    The result also has the mean number of words in a hit, and the number of plans that failed.
+    """
     assert chunked.levelled is not None
     names = chunked.levelled.names
     finest = np.array(pc.list_element(chunked.table["levels"], 0).to_pylist())

@@ -1,4 +1,4 @@
-"""A contender's chunks as rows of a report: what a model says of them, what is counted, how far both agree."""
+"""A model's verdicts on a system's chunks as rows of a report, with counts and the agreement of both."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .systems import Encoder, SystemChunks
 if TYPE_CHECKING:
     from ..llm import LLM
 
-#: Judges by name, with the one of what is found.
+#: The names of the judges, including the one of search results.
 NAMES = (*JUDGES, "retrieval")
-#: Hits that are graded, and cutoffs of weighted precision: the AutoChunker paper's.
+#: The cutoffs of weighted precision, as in the AutoChunker paper; the largest is the number of hits to grade.
 CUTOFFS = (1, 3, 5)
 
 
@@ -39,17 +39,24 @@ def judged_rows(
     seed: int = 0,
     step: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Rows in the form that :mod:`.report` shows under ``judged``.
+    """Judge chunks and return rows in the form that :mod:`.report` shows under ``judged``.
 
     Args:
-        judges: of :data:`NAMES`.
-        modes, options: of ``"retrieval"``: how chunks are found, as of :func:`~.runner.retrieve`.
-        most: chunks that each judge is shown, drawn with ``seed``; of retrieval one question is made of each.
-        task: what chunks are for.
+        llm: The client.
+        judges: Names from :data:`NAMES`.
+        chunked: The chunks of the system.
+        data: The dataset.
+        encoder: The encoder of the evaluation.
+        modes, options: How ``"retrieval"`` searches chunks, as in :func:`~.runner.retrieve`.
+        most: The number of chunks that each judge sees, drawn with ``seed``. For retrieval, one question is made from
+            each.
+        task: The purpose of the chunks.
+        seed: The seed of samples and intervals.
+        step: A function that receives a description of each step.
 
     Raises:
-        ValueError: no such judge.
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        ValueError: There is no such judge.
+        LLMError: There is no endpoint, the key is wrong, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
     """
     unknown = [name for name in judges if name not in NAMES]
     if unknown:
@@ -93,7 +100,7 @@ def _retrieval(
     most: int,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """A row for each of :data:`CUTOFFS`."""
+    """Return a row for each of :data:`CUTOFFS`."""
 
     def search(queries: Sequence[str], k: int) -> Any:
         asked = replace(data, kind="answers", questions=[Question(text, -1) for text in queries])

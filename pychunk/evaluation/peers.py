@@ -1,11 +1,11 @@
-"""Chunkers of other packages behind one interface, for `pychunk eval --peers`.
+"""The chunkers of other packages with one interface, for `pychunk eval --peers`.
 
-A peer runs as its users run it, without overlap; only its embeddings are replaced, by the caller's ``encode``, so that
-every peer sees the same vectors. Importing this module imports no peer. A peer that is not here, or does not work here,
-is listed as absent with the reason; nothing stands in for it.
+A peer runs as its users run it, without overlap. Only its embeddings are replaced with the caller's ``encode``, so that
+every peer gets the same vectors. Importing this module imports no peer. A peer that is not installed or does not work
+is listed as absent with the reason. Nothing replaces it.
 
-``available()`` gives the peers that work here; ``peer.chunker(100, encode)`` makes one ready for chunks of about 100
-words, and that turns a text into spans.
+``available()`` returns the peers that work. ``peer.chunker(100, encode)`` makes one ready for chunks of about 100
+words, as a function from a text to spans.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Texts to unit vectors float32[n, d].
+#: A function from texts to unit vectors, float32[n, d].
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]
-#: A chunk as a peer gives it: its text and, where the peer says so, the character it starts at.
+#: A chunk as a peer returns it: its text and, if the peer reports it, its first character.
 Piece = tuple[str, "int | None"]
 Span = tuple[int, int]
 
-#: English prose, the space counted; turns a size in words into one for peers that count characters.
+#: The characters of a word of English prose with its space. Peers that count characters need it to convert sizes.
 CHARACTERS_PER_WORD = 6.0
-#: English prose in cl100k_base, which Chroma's chunker always counts with.
+#: The tokens of a word of English prose in cl100k_base, which Chroma's chunker always counts with.
 TOKENS_PER_WORD = 1.3
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One chunker of another package.
+    """A chunker of another package.
 
     Attributes:
-        name: what a report calls it.
-        package: its distribution, as `pip` knows it.
-        install: what to type to get it.
-        needs_encode: whether it embeds sentences.
-        make: (size in words, encode) -> a function from a text to pieces. This is what to time: it is the peer's own
-            work and nothing else. The size is the longest chunk for peers that have a limit, the mean for those that
-            have only a threshold.
+        name: The name in reports.
+        package: The name of its distribution, as `pip` knows it.
+        install: The command that installs it.
+        needs_encode: Whether it embeds sentences.
+        make: A function from (size in words, encode) to a function from a text to pieces. The latter does only the
+            peer's own work, so it is what to time. The size is the longest chunk for peers with a limit, and the mean
+            for peers with only a threshold.
     """
 
     name: str
@@ -53,33 +53,40 @@ class Peer:
 
     @property
     def version(self) -> str:
-        """Package and installed version, as in ``chonkie 1.7.0``; PackageNotFoundError where it is not installed."""
+        """The package and its installed version, such as ``chonkie 1.7.0``.
+
+        It raises PackageNotFoundError if the package is not installed.
+        """
         return f"{self.package} {metadata.version(self.package)}"
 
     def chunker(self, words: float, encode: Encode | None = None) -> Callable[[str], list[Span]]:
-        """A function from a text to its chunks as (start, end) in characters, trimmed of edge white space.
+        """Return a function from a text to its chunks as (start, end) in characters, without white space at the edges.
 
         Args:
-            words: size of a chunk. encode: needed where ``needs_encode`` says so.
+            words: The size of a chunk in words.
+            encode: The encoder, required if ``needs_encode`` is set.
+
+        Raises:
+            ValueError: ``words`` is not above 0, or ``encode`` is missing.
         """
         if words <= 0:
             raise ValueError(f"words must be above 0, got {words}")
         if encode is None and self.needs_encode:
-            raise ValueError(f"{self.name} embeds sentences: give encode=")
+            raise ValueError(f"{self.name} embeds sentences and needs encode=")
         pieces = self.make(words, encode or _no_encode)
         return lambda text: locate(text, pieces(text), self.name)
 
 
 @dataclass(frozen=True)
 class MissingPeer:
-    """A peer that could not be run, and why."""
+    """A peer that could not be run, and the reason."""
 
     name: str
     reason: str
 
 
 def available() -> tuple[list[Peer], list[MissingPeer]]:
-    """The peers that chunk a short text here, and the others with the reason (their imports happen now)."""
+    """Import and try all peers, and return those that can chunk a short text, and the others with the reason."""
     usable, absent = [], []
     for peer in PEERS:
         try:
@@ -87,7 +94,7 @@ def available() -> tuple[list[Peer], list[MissingPeer]]:
             peer.chunker(10, _probe)("A short text. It has three sentences. They are used to try a peer.")
         except metadata.PackageNotFoundError:
             absent.append(MissingPeer(peer.name, f"not installed: {peer.install}"))
-        except Exception as error:  # whatever stops a peer is the reason why it has no row
+        except Exception as error:  # whatever stops a peer is the reason for its missing row
             absent.append(MissingPeer(peer.name, f"{peer.version}: {type(error).__name__}: {error}"))
         else:
             usable.append(peer)
@@ -95,16 +102,19 @@ def available() -> tuple[list[Peer], list[MissingPeer]]:
 
 
 def locate(text: str, pieces: Iterable[Piece], peer: str = "peer") -> list[Span]:
-    """Where chunks stand in their text; blank chunks are left out, ValueError for one that is nowhere.
+    """Return the spans of chunks in their text, without blank chunks.
 
-    A peer's own start counts where the text there is the chunk and no earlier chunk reaches into it (peers that search
-    for their chunks can report an earlier repetition). Otherwise the chunk is searched for after the one before, by
-    its characters that are not white space, because some peers join sentences with a space of their own.
+    A start that the peer reports counts if the chunk is at that place and no earlier chunk extends into it. A peer that
+    searches for its chunks can report an earlier repetition. Otherwise, the chunk is searched for after the chunk
+    before, by its characters other than white space. Some peers join sentences with a space of their own.
+
+    Raises:
+        ValueError: A chunk is not in the text.
     """
     kept = [i for i, character in enumerate(text) if not character.isspace()]
     dense = "".join(text.split())
     spans: list[Span] = []
-    done = 0  # characters of `dense` that earlier chunks hold
+    done = 0  # the number of characters of `dense` in earlier chunks
     for piece, start in pieces:
         wanted = "".join(piece.split())
         if not wanted:
@@ -152,11 +162,11 @@ def _langchain_recursive(words: float, _: Encode) -> Callable[[str], list[Piece]
 def _langchain_semantic(words: float, encode: Encode) -> Callable[[str], list[Piece]]:
     semantic = import_module("langchain_experimental.text_splitter").SemanticChunker
 
-    class Embeddings:  # its SemanticChunker asks for nothing else
+    class Embeddings:  # SemanticChunker needs no more
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return _lists(encode(texts))
 
-    # Its way to aim at a size is a number of chunks, which is another one for every text.
+    # This peer can only aim at a number of chunks, which differs for every text.
     return lambda text: [
         (chunk, None)
         for chunk in semantic(Embeddings(), number_of_chunks=_limit(_words(text) / words)).split_text(text)
@@ -175,7 +185,7 @@ def _llama_index_semantic(words: float, encode: Encode) -> Callable[[str], list[
     parser = import_module("llama_index.core.node_parser").SemanticSplitterNodeParser
     document = import_module("llama_index.core").Document
 
-    class Embeddings(base):  # type: ignore[misc]  # the package has no type information where it is not installed
+    class Embeddings(base):  # type: ignore[misc]  # the package has no type information if it is not installed
         def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
             return _lists(encode(texts))
 
@@ -191,7 +201,7 @@ def _llama_index_semantic(words: float, encode: Encode) -> Callable[[str], list[
     made = parser(embed_model=Embeddings(embed_batch_size=2048))
 
     def split(text: str) -> list[Piece]:
-        # Its only setting is the percentile of the distances above which it cuts: 95 is a cut at every 20th sentence.
+        # Its only setting is the percentile of distances above which it cuts. 95 means a cut at every 20th sentence.
         gaps = len(made.sentence_splitter(text)) - 1
         cuts = _limit(_words(text) / words) - 1
         made.breakpoint_percentile_threshold = round(100 * (1 - min(1.0, cuts / max(1, gaps))))
@@ -211,7 +221,7 @@ def _chonkie_recursive(words: float, _: Encode) -> Callable[[str], list[Piece]]:
 def _chonkie_semantic(words: float, encode: Encode) -> Callable[[str], list[Piece]]:
     base: Any = import_module("chonkie.embeddings").BaseEmbeddings
 
-    class Embeddings(base):  # type: ignore[misc]  # as above
+    class Embeddings(base):  # type: ignore[misc]  # see above
         @property
         def dimension(self) -> int:
             return len(self.embed("dimension"))
@@ -248,12 +258,13 @@ def _semantic_text_splitter(words: float, _: Encode) -> Callable[[str], list[Pie
 
 def _chroma_cluster(words: float, encode: Encode) -> Callable[[str], list[Piece]]:
     size = _limit(words, TOKENS_PER_WORD)
-    # Its pieces have 50 tokens in chunks of 200 and 400; it cuts nowhere where fewer than two pieces fit in a chunk.
+    # Its defaults are pieces of 50 tokens for chunks of 200 and 400. It makes no cuts if fewer than two pieces fit in a
+    # chunk.
     piece = max(1, min(50, size // 4))
     made = import_module("chunking_evaluation.chunking").ClusterSemanticChunker(
         embedding_function=lambda texts: _lists(encode(texts)), max_chunk_size=size, min_chunk_size=piece
     )
-    # It fails on a text without a piece.
+    # It fails on a text that gives no piece.
     return lambda text: [(chunk, None) for chunk in made.split_text(text)] if text.strip() else []
 
 

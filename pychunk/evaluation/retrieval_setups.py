@@ -1,4 +1,4 @@
-"""How chunks are found in an evaluation: what is indexed beside them, by what they are searched, what orders them."""
+"""The ways to retrieve chunks in an evaluation: the indexed context, the search mode, query rewriting and reranking."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .datasets import Question
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to find chunks.
+    """One way to retrieve chunks.
 
     Attributes:
-        mode: ``"hybrid"``, ``"dense"`` or ``"sparse"``, as of :meth:`pychunk.Index.search`.
-        recipe: vectors of each chunk's text encoded as a whole, as most pipelines have it, not of its sentences.
-        augment: what makes the column ``context``, as of :func:`pychunk.augment`; None: none.
-        document_weight, rewrite, rerank: as of :meth:`pychunk.Index.search`; ``rewrite="options"`` asks with the
-            options of a multiple-choice question.
-        depth: hits that ``rerank`` orders anew, and then all that are found.
+        mode: ``"hybrid"``, ``"dense"`` or ``"sparse"``, as in :meth:`pychunk.Index.search`.
+        recipe: Whether each chunk's text is encoded as a whole, as in most pipelines, and not by its sentences.
+        augment: What :func:`pychunk.augment` writes into the column ``context``, None for no context.
+        document_weight, rewrite, rerank: Options of :meth:`pychunk.Index.search`. ``rewrite="options"`` adds the
+            options of a multiple-choice question to the query.
+        depth: The number of hits that ``rerank`` orders again, and therefore of all hits.
 
     Example:
         >>> str(Strategy("sparse", augment="head", document_weight=1.0))
@@ -46,34 +46,34 @@ class Strategy:
         return ", ".join([name, *(f"{key}={_plain(value)}" for key, value in said.items() if value is not None)])
 
     def search(self) -> dict[str, Any]:
-        """The keywords of a search that are not those of all."""
+        """Return the keywords of a search that are special to this strategy."""
         found: dict[str, Any] = {"document_weight": self.document_weight} if self.document_weight else {}
         if self.rewrite is not None:
             found["rewrite"] = self.rewrite
         if callable(self.rewrite):
-            found["on_error"] = "skip"  # one refusal is no reason to lose the figures of all
+            found["on_error"] = "skip"  # one failed request must not cost the figures of all questions
         if self.rerank is not None:
             found |= {"rerank": self.rerank, "depth": self.depth}
         return found
 
     def queries(self, questions: Sequence[Question]) -> list[Any]:
-        """What is searched: the questions, with their options where these are asked, too.
+        """Return the queries: the questions, with their options if the strategy uses these.
 
         Raises:
-            ValueError: ``rewrite="options"`` and a question without any.
+            ValueError: ``rewrite="options"`` and a question has no options.
         """
         if self.rewrite != "options":
             return [each.text for each in questions]
         lacking = next((number for number, each in enumerate(questions) if not each.options), None)
         if lacking is not None:
             raise ValueError(
-                f"rewrite='options' asks multiple-choice questions, and question {lacking} has no options: leave it "
-                "out, or take a dataset that has some, as UNLP's leaflets do"
+                f"rewrite='options' needs multiple-choice questions, but question {lacking} has no options; leave it "
+                "out, or use a dataset with options, such as UNLP's leaflets"
             )
         return [Choice(each.text, each.options) for each in questions]
 
 
-#: The ways that need no more than a name.
+#: The strategies that a name alone selects.
 STRATEGIES = {
     "hybrid": Strategy("hybrid"),
     "dense": Strategy("dense"),
@@ -84,20 +84,20 @@ STRATEGIES = {
 
 
 def named(how: str | Strategy) -> Strategy:
-    """A strategy itself, or one of :data:`STRATEGIES`.
+    """Return a strategy unchanged, or the one of :data:`STRATEGIES` with this name.
 
     Raises:
-        ValueError: another name.
+        ValueError: There is no strategy of this name.
     """
     if isinstance(how, Strategy):
         return how
     if how not in STRATEGIES:
-        raise ValueError(f"a strategy is one of {', '.join(STRATEGIES)}; got {how!r}")
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {how!r}")
     return STRATEGIES[how]
 
 
 def combined(modes: Sequence[str], **choices: Sequence[Any]) -> list[Strategy]:
-    """Every combination, the first mode with the first choices first.
+    """Return every combination, in the order of ``modes`` and of the choices.
 
     Example:
         >>> [str(each) for each in combined(["sparse"], augment=[None, "head"], document_weight=[0.0])]

@@ -1,4 +1,4 @@
-"""Run contenders on a dataset: the same questions, the same encoder, the same index; results as plain JSON types."""
+"""The run of several systems on a dataset with the same questions, encoder and index; results are plain JSON types."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from .systems import Encoder, SystemChunks, count_tokens, pooled
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: How chunks are found: by their best sentence with BM25 or without, by BM25, by their text encoded as a whole
-#: (what most pipelines do), and that with BM25.
+#: The ways to search chunks. hybrid uses their best sentence and BM25, dense only their best sentence, sparse only
+#: BM25. recipe encodes their text as a whole, as most pipelines do, and recipe+bm25 adds BM25.
 MODES = tuple(STRATEGIES)
 CUTOFFS = (1, 3, 5, 20)
-#: Those of pages: the UNLP paper's.
+#: The cutoffs for pages, as in the UNLP paper.
 PAGE_CUTOFFS = (1, 3, 5, 10, 20)
-#: Those at which what the retrieved chunks are is averaged: the NSP paper's k, and one of two that the PIC paper has.
+#: The cutoffs for means over the retrieved chunks: the NSP paper's k, and one of the PIC paper's two.
 AVERAGED = (3, 5)
-#: The measures that matter most, by kind of dataset: what the terminal shows differences of.
+#: The most important measures of each kind of dataset, whose differences the terminal shows.
 PRIMARY = {
     "answers": ["strict hits@5", "strict hits in 500 words"],
     "references": ["recall@5", "IoU@5"],
@@ -54,12 +54,21 @@ BUDGETS = (50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, 900, 1000)
 
 @dataclass(frozen=True)
 class SearchResults:
-    """The best chunks of each question: rows int64[q, depth] of ``chunked.table`` (-1: none), words of each.
+    """The best chunks of each question.
 
-    ``pages``: of each hit, where the questions ask for one. ``milliseconds``: a question, all of them in one call.
-    ``hits``: of each question, where they were wanted. ``plain``: questions that were searched as they are, as a model
-    gave no answer of use for their rewriting. ``seconds``: that the index took, vectors that it alone needed among
-    them. ``contexts``: what a model took that wrote contexts. ``planned``: of nodes of levels, which were searched.
+    Attributes:
+        chunked: The chunks that were searched.
+        rows: The rows of ``chunked.table``, int64[q, depth], -1 for none.
+        words: The number of words of each chunk, int64[q, depth].
+        index_bytes: The size of the index.
+        tokens: The number of tokens that were encoded.
+        pages: The page of each hit, if the questions ask for pages.
+        milliseconds: The time for each question, with all questions in one call.
+        hits: The hits of each question, if they were requested.
+        plain: The number of questions that were searched unchanged, because a model gave no usable rewriting.
+        seconds: The time to build the index, including vectors that only it needs.
+        contexts: The calls, tokens and cost of a model that wrote contexts.
+        planned: The levels that were searched, if chunks are nodes of levels.
     """
 
     chunked: SystemChunks
@@ -87,17 +96,22 @@ def retrieve(
     hits: bool = False,
     spent: LLMUsage | None = None,
 ) -> SearchResults:
-    """Index the chunks and ask all questions.
+    """Index the chunks and search them for all questions.
 
     Args:
-        how: a strategy, or the name of one.
-        vectors: of the questions, float32[q, dim]. options: ``stemmer``, ``terms``, ``weight`` and so on.
-        hits: keep them. spent: of a model that is asked; what contexts took is taken from it.
+        chunked: The chunks.
+        data: The dataset.
+        encoder: The encoder of the evaluation.
+        how: A strategy, or the name of one.
+        vectors: The vectors of the questions, float32[q, dim].
+        options: Options of the index and the search, such as ``stemmer``, ``terms`` and ``weight``.
+        hits: Whether to keep the hits.
+        spent: The usage of a model, if one is asked. The usage for contexts is taken from it.
     """
     strategy = named(how)
     own_words = chunked.words
     levelled = chunked.levelled
-    short = float(own_words.mean()) / (2 if levelled else 1)  # of nodes of all levels many are shorter
+    short = float(own_words.mean()) / (2 if levelled else 1)  # many nodes of levels are shorter than the mean
     depth = int(np.clip(np.ceil(1.5 * BUDGETS[-1] / max(1.0, short)), CUTOFFS[-1], 200))
     search: dict[str, Any] = {key: options[key] for key in ("weight", "fusion") if key in options}
     create = {key: value for key, value in options.items() if key not in search}
@@ -124,7 +138,7 @@ def retrieve(
             queries = strategy.queries(data.questions)
             if strategy.rewrite is None:
                 search["query_vectors"] = vectors
-            index.rank("warm", 1, "sparse" if index.info["terms"] else "dense")  # opens what was saved
+            index.rank("warm", 1, "sparse" if index.info["terms"] else "dense")  # opens the saved index
             planned = None
             if levelled is not None:
                 planned = hierarchies.planned(index, levelled, [each.text for each in data.questions])
@@ -151,7 +165,7 @@ def retrieve(
 
 
 def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa.Table:
-    """With contexts; where the method made some, as ``proposition`` does, after those."""
+    """Return the table with contexts, which follow those that the method made, as ``proposition`` does."""
     if "context" not in table.column_names:
         return augment(table, how, columns=known)
     table = table.append_column("own context", table["context"]).drop_columns(["context"])
@@ -160,7 +174,7 @@ def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa
 
 
 def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | None]:
-    """(rows int64[q, depth], pages of hits, None where they have none); -1 where there are fewer hits."""
+    """Return (rows int64[q, depth], pages of the hits or None if they have none), with -1 for missing hits."""
     rows, paged = np.full((2, len(lists), depth), -1, np.int64)
     for number, hits in enumerate(lists):
         rows[number, : len(hits)] = [hit.row for hit in hits]
@@ -169,7 +183,7 @@ def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | No
 
 
 def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
-    """(values of each measure float64[q], share found within each of BUDGETS float64[q, budgets])."""
+    """Return (values of each measure float64[q], share found within each of BUDGETS float64[q, budgets])."""
     values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
     top = found.rows[:, :5]
     if data.kind == "answers":
@@ -184,7 +198,7 @@ def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict
 
 
 def first_answers(data: Dataset) -> list[str]:
-    """The first answer of each question; empty where it has none."""
+    """Return the first answer of each question, empty if it has none."""
     return [question.answers[0] if question.answers else "" for question in data.questions]
 
 
@@ -213,7 +227,7 @@ def _answers(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
 
 
 def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt.NDArray[np.bool_]:
-    """Return bool[chunks]: which hold the whole of a place of the answer, if the dataset says where it stands."""
+    """Return which chunks contain the whole of an answer's place, bool[chunks], if the dataset gives these places."""
     held = np.zeros(len(document), np.bool_)
     for first, last in question.spans:
         held |= (document == question.document) & (start <= first) & (last <= end)
@@ -269,7 +283,7 @@ def _spans_by_document(chunked: SystemChunks, data: Dataset) -> list[I64]:
 
 def _pages(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
     document, page = _column(found, "document"), found.pages
-    if page is None:  # chunks that know no pages: those that they begin on
+    if page is None:  # chunks without pages count for the page on which they begin
         start = _column(found, "start")
         page = np.zeros_like(start)
         for number, starts in enumerate(data.page_starts):
@@ -289,7 +303,7 @@ def _pages(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
 
 
 def measure_boundaries(chunked: SystemChunks, data: Dataset) -> dict[str, F64]:
-    """Pk, WindowDiff and boundary F1 of each document's chunks against its sections, in sentences."""
+    """Return Pk, WindowDiff and boundary F1 of each document's chunks compared with its sections, in sentences."""
     from ..api import sentences
 
     units = sentences(data.documents)
@@ -323,17 +337,20 @@ def run(
     answering: AnswerSetup | None = None,
     account: Account | None = None,
 ) -> dict[str, Any]:
-    """Results in the form that :mod:`pychunk.evaluation.reports.report` shows.
+    """Run all systems and return results in the form that :mod:`pychunk.evaluation.reports.report` shows.
 
     Args:
-        makers: each makes one contender's chunks; the first one's first mode is what the others are compared with.
-        encoder: of all, or one for each maker.
-        modes: strategies, or their names, of :data:`MODES`; a dataset of boundaries has none.
-        options: of :meth:`Index.create` and :meth:`Index.search`.
-        step: told what is being done.
-        answering: who answers the questions from what each row found, which measures are added for.
-        judging: rows under ``judged`` of each contender (:func:`~.judge_rows.judged_rows`).
-        account: of the client of what asks a model, for the costs of each row.
+        data: The dataset.
+        makers: Functions that each make one system's chunks. The others are compared with the first one in the first
+            mode.
+        encoder: The encoder of all systems, or one for each maker.
+        modes: Strategies, or their names from :data:`MODES`. A dataset of boundaries uses none.
+        options: Options of :meth:`Index.create` and :meth:`Index.search`.
+        seed: The seed of the intervals.
+        step: A function that receives a description of each step.
+        judging: A function that returns the rows under ``judged`` of each system (:func:`~.judge_rows.judged_rows`).
+        answering: The settings for a model that answers the questions from each row's hits. They add measures.
+        account: The account of the client of a model that is asked, for the costs of each row.
     """
     if answering is not None:
         answering.check(data)
@@ -381,7 +398,11 @@ def run(
 
 
 def _nowhere(data: Dataset) -> list[str]:
-    """Return what is to be said of questions that no chunk can answer; ValueError where that is all of them."""
+    """Return a note about questions that no chunk can answer.
+
+    Raises:
+        ValueError: No chunk can answer any question.
+    """
     lost = data.gold.nowhere if data.kind == "answers" else []
     if not lost:
         return []
@@ -390,8 +411,8 @@ def _nowhere(data: Dataset) -> list[str]:
     said = f"question {lost[0] + 1}, {first.text!r:.60}: {first.answers[0]!r:.60} is not in {where}"
     if len(lost) == count:
         raise ValueError(
-            f"none of {count} questions has an answer in its document, so no chunk can hold one; {said}. If 'document' "
-            "holds ids, name the file of their texts with --documents"
+            f"none of {count} questions has an answer in its document, so no chunk can contain one; {said}. If "
+            "'document' contains ids, name the file of their texts with --documents"
         )
     have = "1 question has" if len(lost) == 1 else f"{len(lost)} questions have"
     return [
@@ -440,8 +461,8 @@ def _rows(
         name = f"{chunked.name}, {mode}"
         if found.plain:
             one = found.plain == 1
-            were = "1 question was searched as it is" if one else f"{found.plain} questions were searched as they are"
-            notes.append(f"{name}: {were}, as no answer rewrote {'it' if one else 'them'}")
+            were = "1 question was searched unchanged" if one else f"{found.plain} questions were searched unchanged"
+            notes.append(f"{name}: {were}, because the model gave no usable rewriting of {'it' if one else 'them'}")
         if answering is not None:
             values, answers = answering(found.hits, data)
             own |= values
@@ -493,7 +514,7 @@ def _cost(chunked: SystemChunks, found: SearchResults | None) -> dict[str, Any]:
 
 
 def _differences(rows: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str, F64]], seed: int) -> list[Any]:
-    """Every row against the first, on the same questions."""
+    """Return the difference of every row from the first, on the same questions."""
 
     return [
         {

@@ -1,4 +1,4 @@
-"""What an evaluation compares: chunks of pychunk's methods and of peers, with vectors of one encoder and their cost."""
+"""The systems that an evaluation compares: chunks of methods and peers, with one encoder's vectors and their cost."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from .peers import Peer, locate
 
 
 class Encoder:
-    """A vector encoder that counts the tokens it is given.
+    """A vector encoder that counts the tokens it encodes.
 
     Args:
-        given: as of :class:`pychunk.Segmenter`; or a model of one's own, as of :class:`~.custom.Model`, or its
+        given: The encoder as in :class:`pychunk.Segmenter`, or your own model as in :class:`~.custom.Model`, or its
             ``module:name``.
+        runtime: The runtime of a transformer.
 
     Attributes:
-        index: the keywords that make an index of its vectors.
+        index: The keywords that make an index with its vectors.
     """
 
     def __init__(self, given: Any, runtime: str = "onnxruntime") -> None:
@@ -53,14 +54,14 @@ class Encoder:
         self._known: dict[str, npt.NDArray[np.float32]] = {}
 
     def remembered(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """The same, each text encoded once; counts nothing."""
+        """Return unit vectors, float32[n, dim], encoding each text only once and counting no tokens."""
         new = list({text: None for text in texts if text not in self._known})
         if new:
             self._known.update(zip(new, self._encoded(new), strict=True))
         return np.stack([self._known[text] for text in texts])
 
     def sentences(self, data: Dataset) -> tuple[list[list[tuple[int, int]]], npt.NDArray[np.float32]]:
-        """(spans, vectors float32[n, dim]) of all sentences of a dataset's documents, encoded once."""
+        """Return (spans, vectors float32[n, dim]) of all sentences of a dataset's documents, encoded once."""
         if self._sentences is None or self._sentences[0] is not data:
             spans = sentences(data.documents)
             flat = [text[a:b] for text, own in zip(data.documents, spans, strict=True) for a, b in own]
@@ -68,12 +69,12 @@ class Encoder:
         return self._sentences[1:]
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors float32[n, dim]."""
+        """Return unit vectors, float32[n, dim]."""
         self.tokens += count_tokens(texts)
         return self._encoded(list(texts))
 
     def asked(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
-        """The same of questions, after the model's prompt for them, if it has one."""
+        """Return unit vectors of questions, after the model's prompt for questions if it has one."""
         self.tokens += count_tokens(questions)
         return np.asarray(self.model.encode_queries(list(questions)), np.float32)
 
@@ -82,7 +83,7 @@ class Encoder:
 
 
 def count_tokens(texts: Sequence[str]) -> int:
-    """WordPiece tokens of texts, without special ones."""
+    """Return the number of WordPiece tokens in the texts, without special tokens."""
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
     ids, _, _ = native.encode_words(static_encoder.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
@@ -91,11 +92,12 @@ def count_tokens(texts: Sequence[str]) -> int:
 
 @dataclass(frozen=True)
 class LevelSetup:
-    """Levels that chunks are the nodes of, and which are searched.
+    """The levels whose nodes are the chunks, and those that are searched.
 
     Attributes:
-        names: from fine to coarse. plan: the finest and the coarsest level for all questions, or a planner.
-        fusion: as of :meth:`pychunk.Index.search`.
+        names: The levels from fine to coarse.
+        plan: The finest and the coarsest level to search for all questions, or a planner.
+        fusion: The fusion as in :meth:`pychunk.Index.search`.
     """
 
     names: tuple[str, ...]
@@ -105,15 +107,18 @@ class LevelSetup:
 
 @dataclass(frozen=True)
 class SystemChunks:
-    """Chunks of all documents by one contender.
+    """The chunks that one system made of all documents.
 
     Attributes:
-        table: chunk table with the column ``sentences``, vectors of the evaluation's encoder; of nodes of levels with
-            the column ``vector``.
-        seconds: what cutting took, without the vectors for the index.
-        cutting: tokens that a transformer read for cutting. reused: whether the index gets the vectors it gave.
-        peer: package and version; None for pychunk's own.
-        levelled: what chunks are the nodes of; None for chunks of one size.
+        name: The name of the row.
+        table: The chunk table, with the column ``sentences`` and vectors of the evaluation's encoder. Nodes of levels
+            have the column ``vector`` instead.
+        seconds: The time for cutting, without the vectors for the index.
+        cutting: The number of tokens that a transformer read for cutting.
+        reused: Whether the index reuses the vectors of these tokens.
+        options: The options of the row.
+        peer: The package and version of a peer, None for pychunk's own methods.
+        levelled: The levels whose nodes are the chunks, None for chunks of one size.
     """
 
     name: str
@@ -127,15 +132,15 @@ class SystemChunks:
 
     @property
     def words(self) -> npt.NDArray[np.int64]:
-        """Words of each chunk."""
+        """The number of words in each chunk."""
         return np.array([len(text.split()) for text in self.table["text"].to_pylist()], np.int64)
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """Each chunk's unit vector float32[n, dim], the sum of its sentences'; zeros for a chunk without any.
+        """The unit vector of each chunk, float32[n, dim]: the sum of its sentences' vectors, or zeros without any.
 
         Every sentence counts alike. The engine's own chunk vectors weight sentences by their tokens, which the lists of
-        a table do not have; no chunk is found by these vectors. Nodes of levels have their own.
+        a table do not contain. No search uses these vectors. Nodes of levels have vectors of their own.
         """
         if self.levelled is not None:
             flat = np.asarray(self.table["vector"].combine_chunks().flatten(), np.float32)
@@ -160,11 +165,11 @@ def of_any(
     name: str = "",
     llm: Any = None,
 ) -> SystemChunks:
-    """Chunks of one of pychunk's methods, or of one of the caller's own.
+    """Return the chunks of one of pychunk's methods or of the caller's own.
 
     Args:
-        method: a name, None for the default; or as of :func:`~.custom.method_of`, or its ``module:name``. options,
-            llm: as of :func:`by_method`.
+        method: A name, None for the default, a method as in :func:`~.custom.method_of`, or its ``module:name``.
+        options, data, encoder, name, llm: See :func:`by_method`.
     """
     if method is None or (isinstance(method, str) and not callers.is_place(method)):
         return by_method(method, options, data, encoder, name, llm)
@@ -187,7 +192,7 @@ def _spans(text: str, cut: Sequence[Any], name: str) -> list[tuple[int, int]]:
 
 
 def _encoded(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
-    """Chunks from elsewhere with vectors of their sentences."""
+    """Return the chunks of another package or function with vectors of their sentences."""
     if encoder.index["encoder"] is not None:
         return encode_chunks(table, encoder.name)
     return _with_vectors(encode_chunks(table, "static"), data, encoder)
@@ -201,12 +206,16 @@ def by_method(
     name: str = "",
     llm: Any = None,
 ) -> SystemChunks:
-    """Chunks of one of pychunk's methods; None is its default.
+    """Return the chunks of one of pychunk's methods; None is the default.
 
     Args:
-        options: of :class:`pychunk.Segmenter`; with ``encoder`` the method cuts by that model's vectors, else by the
-            static ones.
-        llm: the client of a method that asks a model; with its cache each question is asked once.
+        method: The name of a method, a method, or None.
+        options: Options of :class:`pychunk.Segmenter`. With ``encoder``, the method cuts by that model's vectors, else
+            by static vectors.
+        data: The dataset.
+        encoder: The encoder of the evaluation.
+        name: The name of the row; default: the method and its options.
+        llm: The client of a method that asks a model. With its cache, it asks each question once.
     """
     cutter = options.get("encoder")
     asked = {} if llm is None else {"llm": llm}
@@ -216,7 +225,7 @@ def by_method(
     begun = time.perf_counter()
     Segmenter(method, **options, **asked)(data.documents, **arguments)
     seconds = time.perf_counter() - begun
-    shared = cutter == encoder.name  # the vectors that it cuts by are those of the index
+    shared = cutter == encoder.name  # the method cuts by the vectors of the index
     made = Segmenter(method, **options, **asked, vector_encoder=None if shared else "static", vectors="sentence")
     table = made(data.documents, **arguments).table
     if not shared and encoder.name != "static":
@@ -229,9 +238,9 @@ def by_method(
 
 
 def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
-    """The table with the encoder's vectors of its sentences; all sentences are encoded once, for all contenders.
+    """Return the table with the encoder's vectors of its sentences; all sentences are encoded once for all systems.
 
-    A piece of a sentence that was cut has the vector of the whole, as ``Segmenter(vector_encoder=...)`` gives it.
+    A piece of a sentence that was cut has the vector of the whole sentence, as with ``Segmenter(vector_encoder=...)``.
     """
     spans, vectors = encoder.sentences(data)
     first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])
@@ -255,10 +264,10 @@ def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
 
 
 def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> SystemChunks:
-    """Chunks of a peer whose mean length is to be ``words``; its embeddings are the evaluation's.
+    """Return a peer's chunks with a mean length of about ``words``, made with the evaluation's embeddings.
 
-    Peers have limits, not means: the limit is set anew, up to three times, until the mean is within 5 %. Only the last
-    run is timed and its tokens counted.
+    Peers have limits, not means. The function adapts the limit up to three times, until the mean is within 5 %. Only
+    the last run is timed, and only its tokens are counted.
     """
     ask, best = words, (np.inf, words)
     for _ in range(3):
@@ -282,7 +291,7 @@ def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> System
 
 
 def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.Table:
-    """A chunk table of spans in characters, without vectors."""
+    """Return a chunk table of spans in characters, without vectors."""
     rows: list[dict[str, Any]] = []
     for number, (text, own) in enumerate(zip(data.documents, spans, strict=True)):
         for chunk, (start, end) in enumerate(own):
@@ -302,7 +311,10 @@ def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.
 
 
 def pooled(chunked: SystemChunks, encoder: Encoder) -> pa.Table:
-    """The table with each chunk's text encoded as one, the usual recipe; the extra tokens are on ``encoder``."""
+    """Return the table with each chunk's text encoded as a whole, the usual recipe.
+
+    ``encoder`` counts the extra tokens.
+    """
     vectors = encoder.encode(chunked.table["text"].to_pylist())
     dim = vectors.shape[1]
     column = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(vectors).ravel()), dim)

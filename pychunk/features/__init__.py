@@ -1,1 +1,1 @@
-"""Which model computes what for the engine, on the CPU or a GPU: vectors, probabilities, scores."""
+"""The results of models that the engine needs, on the CPU or a GPU: vectors, probabilities, scores."""

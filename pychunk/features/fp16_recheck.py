@@ -1,8 +1,9 @@
-"""Which sentences half precision leaves in doubt: those whose errors could decide a cut.
+"""The sentences that half precision leaves in doubt, because their errors could decide a cut.
 
-In fp16 a transformer's scores are off by 6e-5 in the median and by up to 6e-4 (bench/encoders/half_precision.py), and
-40 % of long documents have a score nearer to its threshold than 1e-3. So those sentences are encoded again in fp32;
-then whole documents whose threshold, which the other sentences' errors move, too, is still near to a score.
+In fp16 a transformer's scores are off by 6e-5 in the median and by up to 6e-4 (bench/encoders/half_precision.py). In 40
+% of long documents a score is nearer to its threshold than 1e-3. These sentences are therefore encoded again in fp32.
+The errors of the other sentences also move a document's threshold. If the threshold is then still near to a score, the
+whole document is encoded again.
 """
 
 from __future__ import annotations
@@ -15,29 +16,32 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Half precision's largest error of a score, with room.
+#: The largest error of a score in half precision, with a margin.
 SCORE_ERROR = 1e-3
-#: By how much errors of the other sentences move a document's threshold, with room.
+#: The largest change of a document's threshold by errors of other sentences, with a margin.
 THRESHOLD_ERROR = 5e-5
 
 
 def near(scores: F32, thresholds: F64, counts: I64, margin: float) -> Mask:
-    """Which scores lie within ``margin`` of their document's threshold; document d has ``counts[d]`` of them."""
+    """Return a mask of the scores within ``margin`` of their document's threshold.
+
+    Document d has ``counts[d]`` scores.
+    """
     distance = np.abs(scores.astype(np.float64) - np.repeat(thresholds, counts))
-    return np.asarray(distance <= margin, np.bool_)  # NaN, no threshold, is near to nothing
+    return np.asarray(distance <= margin, np.bool_)  # NaN stands for no threshold, and is near to no score.
 
 
 def sentences_near(scores: F32, thresholds: F64, documents: I64, margin: float, *, pairs: bool) -> Mask:
-    """bool[n] of the sentences of which a score is near its threshold.
+    """Return bool[n]: the sentences with a score near its threshold.
 
-    ``scores`` are one a sentence, or with ``pairs`` one for each two neighbours, both of which it concerns.
+    There is one score for each sentence, or with ``pairs`` one for each two neighbours. Such a score affects both.
     """
     counts = np.diff(documents)
     if not pairs:
         return near(scores, thresholds, counts, margin)
     found = near(scores, thresholds, np.maximum(counts - 1, 0), margin)
     out = np.zeros(int(documents[-1]), np.bool_)
-    # The first sentence of pair p, in document d, has as many pairs before it as p and d make.
+    # The first sentence of pair p is the first one of its document, plus the number of pairs before p in this document.
     document = np.repeat(np.arange(len(counts)), np.maximum(counts - 1, 0))
     before = np.concatenate([[0], np.cumsum(np.maximum(counts - 1, 0))])
     first = np.arange(len(found)) - before[document] + documents[:-1][document]
@@ -47,7 +51,7 @@ def sentences_near(scores: F32, thresholds: F64, documents: I64, margin: float, 
 
 
 def whole_documents(sentences: Mask, documents: I64) -> Mask:
-    """bool[n]: all sentences of the documents that have one of these."""
+    """Return bool[n]: all sentences of the documents that have one of these sentences."""
     counts = np.diff(documents)
     touched = np.zeros(len(counts), np.bool_)
     touched[np.repeat(np.arange(len(counts)), counts)[sentences]] = True

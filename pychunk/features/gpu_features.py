@@ -1,6 +1,6 @@
-"""What a GPU computes for the engine before it cuts: scores of the sentences, and of their vectors what is wanted.
+"""The scores of sentences that a GPU computes before the engine cuts, and the vectors that the table needs.
 
-Vectors stay in the device's memory unless the table holds them; scores are 9 bytes a sentence.
+Vectors stay in the device's memory unless the table holds them. Scores take 9 bytes for each sentence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._engine.engine import Engine
     from ..encoders.registry import VectorEncoder
 
-    #: Table, ids and their offsets, of which a kernel makes vectors.
+    #: A table, token ids and their offsets, from which a kernel computes vectors.
     Bag = tuple[Array, Array, Array]
 
 F32 = npt.NDArray[np.float32]
@@ -37,20 +37,27 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TokenizedRequest:
-    """A request with its sentences and their tokens: what threads make while the device is at another one."""
+    """A request with its sentences and their tokens, made by threads while the device processes another one."""
 
     request: Request
     tokens: Tokens | None
 
     @property
     def documents(self) -> I64:
-        """Documents as runs of sentences, int64[k + 1]."""
+        """The documents as runs of sentences, int64[k + 1]."""
         return self.request.features.doc_offsets
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Cosines to the next sentence; of pic those to the summary, cuts, and which were nearly chosen for it."""
+    """The scores of sentences: cosines to the next sentence, and for pic further results.
+
+    Attributes:
+        adjacent: The cosine of each sentence to the next one.
+        to_summary: For pic, the cosine of each sentence to the summary.
+        cuts: For pic, the cuts.
+        close: For pic, the sentences that were nearly chosen for the summary.
+    """
 
     adjacent: F32
     to_summary: F32 | None = None
@@ -59,14 +66,14 @@ class Scores:
 
 
 class DeviceScorer:
-    """Scores requests of one plan on one device."""
+    """The scorer of one plan's requests on one device."""
 
     def __init__(self, plan: Plan, device: Device, cutter: VectorEncoder, *, wants_vectors: bool) -> None:
         self.plan, self.device, self.cutter, self.wants_vectors = plan, device, cutter, wants_vectors
         self._table: Array | None = None
 
     def prepare(self, request: Request, engine: Engine) -> TokenizedRequest:
-        """Sentences of the request and their tokens."""
+        """Return the request with its sentences and their tokens."""
         request = with_sentences(request, engine)
         features = request.features
         if features.vectors is not None:
@@ -77,7 +84,7 @@ class DeviceScorer:
         return TokenizedRequest(request, tokens)
 
     def score(self, prepared: TokenizedRequest, engine: Engine, report: Any = None) -> Request:
-        """The request with what the plan cuts by, and with the vectors if they are wanted."""
+        """Return the request with the scores that the plan cuts by, and with the vectors if the table needs them."""
         request, documents = prepared.request, prepared.documents
         vectors, bag = self._vectors(prepared, report)
         scores = self._scores(prepared, vectors, bag, engine)
@@ -91,7 +98,7 @@ class DeviceScorer:
         return request
 
     def _scores(self, prepared: TokenizedRequest, vectors: Array, bag: Bag | None, engine: Engine) -> Scores:
-        """Scores of the sentences by the device, in host memory."""
+        """Return the scores of the sentences, computed by the device, in host memory."""
         device, documents, request = self.device, prepared.documents, prepared.request
         if self.plan.traits.scores == "pairs":
             if bag is not None:
@@ -117,7 +124,10 @@ class DeviceScorer:
         return Scores(adjacent, to_summary, _cuts(found, to_summary, documents, device), close)
 
     def _without_doubt(self, prepared: TokenizedRequest, vectors: Array, scores: Scores, engine: Engine) -> Scores:
-        """The scores after what half precision left in doubt was encoded again in fp32; see :mod:`doubt`."""
+        """Return the scores after sentences that half precision left in doubt were encoded in fp32.
+
+        See :mod:`fp16_recheck`.
+        """
         documents, request = prepared.documents, prepared.request
         assert prepared.tokens is not None
         assert not self.cutter.in_engine
@@ -135,7 +145,7 @@ class DeviceScorer:
         return scores
 
     def _doubtful(self, scores: Scores, documents: I64, margin: float, threads: int) -> npt.NDArray[np.bool_]:
-        """bool[n] of the sentences that may decide a cut, or the choice of an extractive summary."""
+        """Return bool[n]: the sentences that may decide a cut, or the choice of an extractive summary."""
         if scores.to_summary is None:
             first, offsets = neighbours(documents)
             own = scores.adjacent[first]
@@ -148,7 +158,10 @@ class DeviceScorer:
         return found
 
     def _vectors(self, prepared: TokenizedRequest, report: Any) -> tuple[Array, Bag | None]:
-        """Vectors on the device; of the static encoder memory for them, and what kernels make them from."""
+        """Return the vectors on the device.
+
+        For the static encoder, return memory for them and the input of the kernels that compute them.
+        """
         given, device = prepared.request.features.vectors, self.device
         if given is not None:
             return _device.to_device(given.flat(), device), None
@@ -163,7 +176,7 @@ class DeviceScorer:
         return vectors, (self._table, ids, id_offsets)
 
     def _given(self, request: Request, engine: Engine) -> Array | None:
-        """Vectors of given summaries, float32[k, dim]."""
+        """Return the vectors of summaries that the caller passed, float32[k, dim]."""
         given = request.features.summaries
         if self.plan.summary != "given" or given is None:
             return None
@@ -176,7 +189,7 @@ class DeviceScorer:
 
 
 def _cuts(found: _device.PicResult, scores: F32, documents: I64, device: Device) -> Cuts:
-    """What the device decided: document d's cuts are the first ``cut_counts[d]`` from ``documents[d]`` on."""
+    """Return the device's cuts: those of document d are the first ``cut_counts[d]`` from ``documents[d]`` on."""
     padded, counts, labels = (_device.to_host(part, device) for part in (found.cuts, found.cut_counts, found.labels))
     offsets = offsets_of(counts)
     rows = np.arange(offsets[-1]) + np.repeat(documents[:-1] - offsets[:-1], counts)
@@ -186,10 +199,10 @@ def _cuts(found: _device.PicResult, scores: F32, documents: I64, device: Device)
 
 
 def _lead(features: Features) -> npt.NDArray[np.int32]:
-    """Sentences of the first paragraph of each document, int32[k]."""
+    """Return the number of sentences in the first paragraph of each document, int32[k]."""
     starts, documents = np.flatnonzero(features.given("flags").flat() & PARAGRAPH_START), features.doc_offsets
     begin, end = documents[:-1], documents[1:]
-    # The first paragraph start after a document's first sentence.
+    # This is the first paragraph start after a document's first sentence.
     following = np.append(starts, documents[-1])[np.searchsorted(starts, begin, side="right")]
     lead: npt.NDArray[np.int32] = (np.minimum(following, end) - begin).astype(np.int32)
     return lead

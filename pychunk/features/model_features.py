@@ -1,4 +1,4 @@
-"""What models compute outside the engine before it cuts: sentence vectors, probabilities of pairs, a method's cuts."""
+"""The results of models outside the engine, computed before it cuts: sentence vectors, probabilities of pairs, cuts."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from ..methods.topic import Topic
 from .gpu_features import DeviceScorer, TokenizedRequest
 from .sentence_features import with_sentences, with_tokens
 
-#: Share of the request's work that is done, from 0 to 1.
+#: A function that receives the share of the request's work that is done, from 0 to 1.
 Report = Callable[[float], None]
 
 
 class Models:
-    """The models of a Segmenter: one that cuts (of vectors, or of pairs), one whose vectors the table holds.
+    """The models of a Segmenter: one that cuts (by vectors or pairs), and one whose vectors the table holds.
 
-    What the engine computes in its own call, with a table of tokens, is left to it; so the static path has nothing to
-    do here.
+    The engine computes in its own call what needs only a table of tokens. With the static encoder, this class therefore
+    has nothing to compute.
     """
 
     def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
@@ -46,7 +46,7 @@ class Models:
         self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
         self.topic = _topic_model(method, self.cutter)
         self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
-        #: The vectors of an encoder that cuts and fills the table are computed once.
+        #: True if one encoder cuts and fills the table, so that its vectors are computed once.
         self.one_encoder = self.table is self.cutter
         self._cuts_by_vectors = "vectors" in method.traits.needs
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
@@ -64,38 +64,44 @@ class Models:
 
     @property
     def use_transformer(self) -> bool:
-        """Whether a transformer runs, which takes a thousand times as long as the static encoder."""
+        """Return whether a transformer runs, which takes a thousand times as long as the static encoder."""
         return not all(model.in_engine for model in self.in_use)
 
     @property
     def cuts_by_static(self) -> bool:
-        """Whether vectors of the static encoder decide where documents are cut."""
+        """Return whether vectors of the static encoder decide where documents are cut."""
         cutter = self.pairs or (self.cutter if self._cuts_by_vectors else None)
         return cutter is not None and cutter.in_engine
 
     @property
     def returns_static(self) -> bool:
-        """Whether vectors of the static encoder are returned."""
+        """Return whether vectors of the static encoder are returned."""
         return self._fills_table and self.table.in_engine
 
     def _words(self) -> TokenTable:
-        """What counts tokens: the tokenizer of the encoder that cuts; a static one is its own."""
+        """Return the counter of tokens, which is the tokenizer of the encoder that cuts.
+
+        A static encoder is its own tokenizer.
+        """
         model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         own = model.tokenizer
         if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
-            # Where it makes the same tokens, the static encoder fills the table natively, too.
+            # If it makes the same tokens, the static encoder fills the table natively, too.
             return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
         return own
 
     @property
     def threshold(self) -> float | None:
-        """What was fitted on articles and is stored with the pair encoder, or with the topic model for a size."""
+        """The threshold fitted on articles that is stored with the pair encoder, or with the topic model for a size."""
         if self.topic is not None and isinstance(self.method, Topic):
             return self.topic.threshold(self.method.size)
         return self.pairs.threshold if self.pairs else None
 
     def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
-        """With what the engine itself reads: the counter of tokens, the table of the static encoder, the pair head."""
+        """Return a request with everything that the engine itself reads.
+
+        This is the counter of tokens, the table of the static encoder, and the pair head.
+        """
         own = features.vectors is not None
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
         told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
@@ -106,14 +112,17 @@ class Models:
                 f"{told} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
                 "leave out sentence_vectors=, or name a method that cuts by any vectors, such as method='pic'"
             )
-        # A transformer's tokenizer has no table; and given vectors are not the table's.
+        # A transformer's tokenizer has no table, and vectors from the caller are not the table's.
         table = self.words.table if self.words.table.size and not own else None
         return Request(
             features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
         )
 
     def metadata(self, own_vectors: bool) -> dict[str, str]:
-        """Fingerprints of what cuts and of the vectors in the table; runtime and precision where a transformer runs."""
+        """Return the fingerprints of the model that cuts and of the vectors in the table.
+
+        If a transformer runs, they include its runtime and precision.
+        """
         vectors = "given" if own_vectors else self.cutter.fingerprint
         counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": counts.tokenizer_name}
@@ -129,11 +138,14 @@ class Models:
         return found
 
     def prepare(self, request: Request, engine: Engine) -> Request | TokenizedRequest:
-        """What threads of the CPU do for :meth:`complete` while a GPU is busy with the request before."""
+        """Return the request after the first part of the work of :meth:`complete`.
+
+        Threads of the CPU do this part while a GPU processes the request before.
+        """
         return request if self._scorer is None else self._scorer.prepare(request, engine)
 
     def complete(self, given: Request | TokenizedRequest, engine: Engine, report: Report | None = None) -> Request:
-        """The request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
+        """Return the request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
         if isinstance(given, TokenizedRequest):
             return self._scored(given, engine, report)
         request = given
@@ -141,7 +153,7 @@ class Models:
         natively = self.method.is_native or request.cuts is not None
         pairs = self.pairs is not None and not self.pairs.in_engine
         cuts = self._cuts_by_vectors and not own and not (self.cutter.in_engine and natively)
-        in_call = self.table.in_engine and self.table.tokenizer is self.words  # the engine has its table
+        in_call = self.table.in_engine and self.table.tokenizer is self.words  # The engine has its table.
         fills = self._fills_table and request.features.table_vectors is None
         fills = fills and (not self.one_encoder or not (own or in_call))
         again = fills and not (cuts and self.one_encoder)
@@ -162,7 +174,10 @@ class Models:
         return work.request if natively else with_cuts(work.request, self.method)
 
     def with_table_vectors(self, request: Request, engine: Engine) -> Request:
-        """With the vectors that the table would hold of each sentence, which are there, and their tokens counted."""
+        """Return a request with the vectors that the table would hold of each sentence, and with their tokens counted.
+
+        The request already has sentences.
+        """
         known = request.features.vectors if self.one_encoder else request.features.table_vectors
         if known is not None:
             return request
@@ -172,14 +187,17 @@ class Models:
         return work.request
 
     def with_token_counts(self, request: Request) -> Request:
-        """With the tokens of each sentence, which are there, as budgets count them."""
+        """Return a request with the tokens of each sentence, as budgets count them.
+
+        The request already has sentences.
+        """
         if request.features.token_counts is not None:
             return request
         features = request.features
         return with_tokens(request, self.words.tokens_of(features.text, features.bounds, request.threads))
 
     def _scored(self, prepared: TokenizedRequest, engine: Engine, report: Report | None) -> Request:
-        """As a GPU scores it; with the vectors of another encoder for the table, if they are wanted."""
+        """Return the request as a GPU scores it, with the vectors of another encoder for the table if needed."""
         assert self._scorer is not None
         again = self._fills_table and not self.one_encoder
         steps = PassProgress(2 if again else 1, report)
@@ -194,7 +212,11 @@ class Models:
 
 
 def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicModel | None:
-    """The model of a method that cuts by topics; ValueError where it was trained on vectors of another encoder."""
+    """Return the model of a method that cuts by topics, or None.
+
+    Raises:
+        ValueError: It was trained on vectors of another encoder.
+    """
     if "topics" not in method.traits.needs:
         return None
     found = topic_model.load((isinstance(method, Topic) and method.model) or static_encoder.SHIPPED)
@@ -203,7 +225,10 @@ def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicMode
 
 
 class _Work:
-    """A request with sentences, to which models add what they make; each tokenizer reads the text once."""
+    """A request with sentences, to which models add their results.
+
+    Each tokenizer reads the text once.
+    """
 
     def __init__(self, request: Request, engine: Engine, words: TokenTable, steps: PassProgress) -> None:
         self.request, self._engine, self._words, self._steps = request, engine, words, steps
@@ -229,7 +254,7 @@ class _Work:
             self.request = with_tokens(self.request, self._words.tokens_of(features.text, features.bounds, threads))
 
     def add_pair_scores(self, scorer: PairEncoder | None) -> None:
-        """Probabilities of all neighbours."""
+        """Add the probabilities of all neighbours."""
         assert scorer is not None
         if scorer.in_engine:
             self.count_tokens()
@@ -243,7 +268,7 @@ class _Work:
         self.request = self.request.with_(pair_scores=Ragged(found, offsets))
 
     def add_vectors(self, part: str, encoder: VectorEncoder) -> None:
-        """Vectors of all sentences by an encoder, as a part of the features, and of given summaries beside them."""
+        """Add an encoder's vectors of all sentences as a part of the features, and those of the caller's summaries."""
         features, threads, report = self._features, self.request.threads, self._steps.next()
         if encoder.in_engine:
             found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
@@ -262,7 +287,7 @@ class _Work:
 
 
 def with_cuts(request: Request, method: Method) -> Request:
-    """With what a method in Python decides, checked."""
+    """Return the request with the checked cuts of a method in Python."""
     decided = method.decided(request.features)
     cuts = decided.cuts
     if not isinstance(cuts, Cuts):
@@ -277,13 +302,13 @@ def with_cuts(request: Request, method: Method) -> Request:
 
 
 class PassProgress:
-    """Progress over several passes of a model, each an equal share."""
+    """The progress over several passes of a model, each an equal share."""
 
     def __init__(self, count: int, report: Report | None) -> None:
         self.count, self.report, self.begun = max(1, count), report, -1
 
     def next(self) -> Callable[[int, int], None] | None:
-        """The report of the next pass, of (tokens done, tokens in all)."""
+        """Return the report of the next pass, a function of (tokens done, total tokens)."""
         self.begun += 1
         report, before, count = self.report, self.begun, self.count
         if report is None:

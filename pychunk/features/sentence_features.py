@@ -1,4 +1,4 @@
-"""A request's sentences and their tokens, made once for all that look at them from outside the engine."""
+"""A request's sentences and their tokens, computed once for all users outside the engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._engine.engine import Engine
 
 
 def with_sentences(request: Request, engine: Engine) -> Request:
-    """With sentences as the engine splits them, unless they are there with their flags."""
+    """Return the request with sentences as the engine splits them, unless it has sentences with flags."""
     if request.features.sentences is not None and request.features.flags is not None:
         return request
     sentences, flags = engine.split(request.only_sentences())
@@ -17,7 +17,7 @@ def with_sentences(request: Request, engine: Engine) -> Request:
 
 
 def with_tokens(request: Request, tokens: Tokens) -> Request:
-    """With what the request's own tokenizer made of its sentences."""
+    """Return the request with the tokens that its own tokenizer made of its sentences."""
     counts = Ragged(tokens.counts, request.features.doc_offsets)
     ids = Ragged(tokens.ids, tokens.offsets) if request.table is not None else None
     return request.with_(token_counts=counts, token_ids=ids)

@@ -1,4 +1,4 @@
-"""Finding chunks again: an index on disk over the vectors that chunking computed, BM25 beside it, and reranking."""
+"""The search for chunks: an index on disk with the vectors that segmentation computed, BM25, and reranking."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What adding to an index did, in numbers."""
+"""The result of adding to an index, in numbers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import Any
 
 
 class AddResult(int):
-    """The number of chunks that were added, and of documents what became of them; adds up.
+    """The number of chunks that were added, with the numbers of documents by what happened to them.
 
-    Chunks without ids count as documents of their own.
+    Results can be added up.
+        Chunks without ids count as documents of their own.
 
-    Attributes:
-        added: documents that were not there before.
-        kept: documents that were there as they are, and were left alone.
-        replaced: documents that took the place of others of their ids.
-        removed: documents that went.
+        Attributes:
+            added: The number of documents that were not in the index before.
+            kept: The number of documents that were in the index unchanged, and were left alone.
+            replaced: The number of documents that replaced others with the same ids.
+            removed: The number of documents that were removed.
 
-    >>> both = AddResult(3, added=2) + Added(1, replaced=1)
-    >>> both, both.added, both.replaced
-    (4, 2, 1)
+        >>> both = AddResult(3, added=2) + AddResult(1, replaced=1)
+        >>> both, both.added, both.replaced
+        (4, 2, 1)
     """
 
     added: int

@@ -1,4 +1,4 @@
-"""Arguments of an index, checked: what is wrong is named with what was expected and what came."""
+"""Checks of an index's arguments, whose errors name what was expected and what was received."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .store.document_digests import text_of_ids
 
 
 def whole(name: str, value: Any, least: int) -> None:
-    """ValueError unless ``value`` is a whole number of at least ``least`` that fits 63 bits."""
+    """Raise ValueError unless ``value`` is a whole number of at least ``least`` that fits 63 bits."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not least <= value < 2**63:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r:.80}")
 
 
 def number(name: str, value: Any, least: float, most: float = math.inf) -> None:
-    """ValueError unless ``value`` is a finite number from ``least`` to ``most``."""
+    """Raise ValueError unless ``value`` is a finite number from ``least`` to ``most``."""
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not real or not math.isfinite(value) or not least <= value <= most:
         bounds = f" of at least {least}" if math.isinf(most) else f" from {least} to {most}"
@@ -29,7 +29,7 @@ def number(name: str, value: Any, least: float, most: float = math.inf) -> None:
 
 
 def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:
-    """ValueError unless all values are finite; names the first row where one is not."""
+    """Raise ValueError unless all values are finite. The message names the first row with another value."""
     good = np.isfinite(vectors).all(axis=1)
     if not good.all():
         raise ValueError(f"{name} must be finite; row {int(good.argmin())} has NaN or infinity")
@@ -38,13 +38,14 @@ def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:
 def _listed(name: str, values: Any, of: str) -> list[Any]:
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name} must be a list of {of}; got the single {values!r:.80}")
-    plain = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow's and NumPy's own values
+    # Arrow and NumPy convert their values themselves.
+    plain = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)
     found = plain() if plain else list(values)
     return found if isinstance(found, list) else [found]
 
 
 def texts(queries: Any) -> list[str]:
-    """Queries as a list; TypeError for what is no text, naming its row."""
+    """Return queries as a list. Raise TypeError, naming the row, if one is no text."""
     found = [queries] if isinstance(queries, str) else _listed("queries", queries, "texts, or one text")
     for row, query in enumerate(found):
         if not isinstance(query, str):
@@ -55,21 +56,21 @@ def texts(queries: Any) -> list[str]:
 
 
 def ids(name: str, values: Any) -> pa.Array:
-    """Ids as the index compares them: their text. TypeError for a single one, or for one that is missing."""
+    """Return the text of ids, by which the index compares them. Raise TypeError for a single id or a missing one."""
     found = _listed(name, values, "ids")
     for row, value in enumerate(found):
-        if value is None or value != value:  # None, NaN
+        if value is None or value != value:  # None or NaN.
             raise TypeError(f"{name} must not be null; row {row} is {value!r}")
     try:
         return text_of_ids(pa.array(found))
-    except (pa.ArrowException, OverflowError):  # of several types, or of one that Arrow does not know
+    except (pa.ArrowException, OverflowError):  # The ids are of several types, or of one that Arrow does not know.
         return pa.array([str(value) for value in found], pa.large_string())
 
 
 def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
-    """Columns by name of a mapping, or of any table that speaks Arrow or is a data frame.
+    """Return the columns by name of a mapping, an Arrow table or a data frame.
 
-    Names alone are of columns that the chunk table has, of which nothing is left to do.
+    Names alone name columns that the chunk table has. For them nothing remains to be done.
     """
     if isinstance(metadata, (str, list, tuple, set, frozenset)):
         names = [metadata] if isinstance(metadata, str) else list(metadata)

@@ -1,4 +1,4 @@
-"""Chunk tables on their way into an index: their vectors taken out, checked against the index's encoder."""
+"""The preparation of chunk tables for an index: their vectors are checked against the index's encoder and taken out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEX = "[0-9a-f]"
 
 
 def as_table(chunks: Any) -> pa.Table:
-    """The Arrow table of a ``ChunkBatch``, or of anything that speaks Arrow."""
+    """Return the Arrow table of a ``ChunkBatch``, or of any object with Arrow's interface."""
     table = chunks if isinstance(chunks, pa.Table) else getattr(chunks, "table", None)
     if table is None:
         if not hasattr(chunks, "__arrow_c_stream__"):
@@ -40,7 +40,7 @@ def as_table(chunks: Any) -> pa.Table:
 
 
 def _with_text_of_uuids(table: pa.Table) -> pa.Table:
-    """With the text of ids that are UUIDs of Arrow, and a word that they are."""
+    """Return a table with ids that are UUIDs of Arrow as text, and a mark in its metadata that they are UUIDs."""
     if "id" not in table.column_names or not isinstance(table.schema.field("id").type, pa.BaseExtensionType):
         return table
     ids = document_digests.text_of_ids(_one(table["id"]))
@@ -50,7 +50,7 @@ def _with_text_of_uuids(table: pa.Table) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Without vectors, and of the types that ``segment`` gives, so that chunks from elsewhere go beside its own."""
+    """Return the table without vectors, in the types of ``segment``, so that chunks from elsewhere fit in."""
     table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     fields = []
     for field in table.schema:
@@ -63,14 +63,14 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def fingerprint(table: pa.Table) -> str | None:
-    """Of the encoder that made the table's vectors; None where it does not say."""
+    """Return the fingerprint of the encoder that made the table's vectors, or None if the table does not name one."""
     raw = (table.schema.metadata or {}).get(b"pychunk")
     found = None if raw is None else json.loads(raw).get("vector_encoder")
     return None if found is None else str(found)
 
 
 def pooling(table: pa.Table) -> str | None:
-    """How the vectors of a table's nodes were made: ``"tokens"``, or a compressor's fingerprint; None of no levels.
+    """Return the pooling of a table's nodes, ``"tokens"`` or a compressor's fingerprint; None without levels.
 
     Example:
         >>> import pychunk
@@ -85,24 +85,24 @@ def pooling(table: pa.Table) -> str | None:
 
 
 def check_pooling(known: str | None, new: str | None) -> None:
-    """That nodes whose vectors are made as ``new`` says go beside those of an index, as :func:`pooling` names both.
+    """Raise an error unless nodes with vectors of pooling ``new`` fit those of an index, as :func:`pooling` names both.
 
     Raises:
-        ValueError: they do not; None goes with everything.
+        ValueError: They do not. None fits everything.
     """
     if known is None or new is None or known == new:
         return
     raise ValueError(
         f"vectors of this index's levels are made by pooling {known!r}, those of these chunks by {new!r}, and their "
-        "cosines say little beside one another: segment with the same pooling=, or build a new index"
+        "cosines cannot be compared: segment with the same pooling=, or build a new index"
     )
 
 
 def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
-    """A table's chunks and vectors.
+    """Return a table's chunks and vectors.
 
     Raises:
-        ValueError: vectors that the index needs are not there, are another encoder's, or not finite.
+        ValueError: Vectors that the index needs are missing, from another encoder, or not finite.
     """
     wanted = ["sentences"] * layout.sentences + ["vector"] * layout.pooled
     for name in wanted:
@@ -115,8 +115,8 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     found = fingerprint(table)
     if wanted and found is None:
         raise ValueError(
-            "the chunks do not say which encoder made their vectors, as pandas and Polars drop what a table says of "
-            "itself: pass chunks.table, what chunks.write() wrote, or the chunks through "
+            "the chunks do not say which encoder made their vectors, because pandas and Polars drop the metadata of "
+            "a table: pass chunks.table, a file that chunks.write() wrote, or the chunks through "
             "pychunk.index.chunk_tables.encode_chunks first"
         )
     if wanted and found != encoder:
@@ -136,26 +136,26 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
 
 
 def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
-    """The columns of an index with those of a table that is added.
+    """Return the columns of an index together with those of a table that is added.
 
     Raises:
-        ValueError: a column of a type that does not go with what is there.
+        ValueError: A column's type does not fit the existing one.
     """
     if known is None:
         return new
     try:
         return pa.unify_schemas([known, new], promote_options="permissive")
     except pa.ArrowTypeError as error:
-        raise ValueError(f"the chunks do not go with those in the index ({error}): cast the column first") from error
+        raise ValueError(f"the chunks do not fit those in the index ({error}): cast the column first") from error
 
 
 def of_uuids(table: pa.Table) -> bool:
-    """Whether a chunk table's ids are the text of UUIDs, by what ``segment`` said of them."""
+    """Return whether a chunk table's ids are the text of UUIDs, according to the metadata that ``segment`` wrote."""
     return "id" in table.column_names and (table.schema.metadata or {}).get(ID_TYPE) == UUIDS
 
 
 def check_uuids(table: pa.Table) -> None:
-    """ValueError unless all ids of a chunk table are UUIDs as ``str`` writes them; names the first that is not."""
+    """Raise ValueError unless all ids of a chunk table are UUIDs as ``str`` writes them."""
     if "id" not in table.column_names:
         raise ValueError("the index's ids are UUIDs, and the chunks have none: segment with ids=")
     good = np.asarray(pc.match_substring_regex(keys(table), f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$"), np.bool_)
@@ -180,39 +180,39 @@ def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
         raise ValueError(f"the chunks' vectors are {width} wide, the index's {dim}")
     found = np.asarray(array.flatten(), np.float32).reshape(-1, dim)
     with np.errstate(all="ignore"):
-        finite = np.isfinite(found.sum())  # half the time of asking each number
+        finite = np.isfinite(found.sum())  # This takes half the time of testing each number.
     if not finite:
         argument_checks.finite(f"the {of} vectors of chunks", found)
     return found
 
 
-#: Columns that :func:`keys` reads one of.
+#: The columns of which :func:`keys` reads one.
 KEYS = ("id", "chunk_id")
 
 
 def keys(table: pa.Table) -> pa.Array:
-    """What says that a chunk is there already: its document's id where there is one, else its own hash."""
+    """Return the keys that identify chunks: the id of their document if it has one, else their own hash."""
     name = "id" if "id" in table.column_names else "chunk_id"
     return _one(table[name].cast(pa.large_string()))
 
 
 def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
-    """bool[n]: chunks of a table without ids that come again later in the same table: one text, said twice.
+    """Return which chunks of a table without ids occur again later in the table, as duplicate texts, bool[n].
 
     Raises:
-        ValueError: two documents of a table with ids have the same one; which of them is meant, nobody can say.
+        ValueError: Two documents of a table with ids have the same id. It is unknown which of them is meant.
     """
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
     if "id" in table.column_names:
         _check_unique(table, code)
         return np.zeros(len(code), np.bool_)
     last = np.empty(int(code.max(initial=-1)) + 1, np.int64)
-    last[code] = np.arange(len(code))  # of several values for one place the last one stays
+    last[code] = np.arange(len(code))  # If several values go to one place, the last one stays.
     return np.asarray(last[code] != np.arange(len(code)))
 
 
 def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
-    """That no two documents are of one id, which ``code`` numbers."""
+    """Raise ValueError if two documents have the same id. ``code`` numbers the ids."""
     document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
     order = np.lexsort((chunk, document, code))
     before, after = order[:-1], order[1:]
@@ -223,19 +223,21 @@ def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
     a, b = sorted((int(before[at]), int(after[at])))
     raise ValueError(
         f"documents {document[a]} and {document[b]} (rows {a} and {b} of the chunks) have the same id "
-        f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call of "
-        "its own; where they are parts of one document, pass on_duplicate='merge'"
+        f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call "
+        "of its own; if they are parts of one document, pass on_duplicate='merge'"
     )
 
 
 def check_documents(table: pa.Table, ids: pa.Array) -> None:
-    """That documents have each an id of its own, and that chunks are of these.
+    """Raise an error unless each document has an id of its own, and all chunks belong to these documents.
 
     Raises:
-        ValueError: they are not; the message names one.
+        ValueError: This is not so. The message names one document.
     """
     if "id" not in table.column_names and table.num_rows:
-        raise ValueError("documents= says of which ids the chunks are, and they have none: segment with ids=")
+        raise ValueError(
+            "documents= names the ids of the chunks' documents, and the chunks have none: segment with ids="
+        )
     if len(ids.unique()) < len(ids):
         twice = next(each["values"] for each in ids.value_counts().to_pylist() if each["counts"] > 1)
         raise ValueError(f"documents= has the id {twice!r} twice: give each document an id of its own")
@@ -245,14 +247,16 @@ def check_documents(table: pa.Table, ids: pa.Array) -> None:
 
 
 def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
-    """A chunk table with vectors of an encoder, in the place of those it has, if any.
+    """Return a chunk table with vectors of an encoder, which replace those that it has, if any.
 
-    For chunks from elsewhere, or from a file without vectors. Each chunk is read by itself: a sentence that two chunks
-    share is encoded in both, as far as each holds it.
+    This is for chunks from elsewhere, or from a file without vectors. Each chunk is read by itself. If two chunks share
+    a sentence, each encodes the part of it that it holds.
 
     Args:
-        chunks: a chunk table. encoder: as for :class:`Segmenter`. vectors: ``"sentence"``, ``"chunk"`` or ``"both"``,
-            as for :class:`pychunk.Index`. **options: ``threads``, ``runtime``, ``progress``.
+        chunks: A chunk table.
+        encoder: See :class:`Segmenter`.
+        vectors: ``"sentence"``, ``"chunk"`` or ``"both"``. See :class:`pychunk.Index`.
+        **options: ``threads``, ``runtime`` and ``progress``.
     """
     table = as_table(chunks)
     if vectors not in ("sentence", "chunk", "both"):
@@ -264,7 +268,7 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
 
 
 def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:
-    """Each text as a document of one chunk, also where it has headings; none where a text is blank."""
+    """Return each text as a document of one chunk, even if it has headings. A blank text has no chunk."""
     options = dict(options)
     progress = options.pop("progress", False)
     texts = _one(table["text"].cast(pa.large_string()))
@@ -290,7 +294,8 @@ def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> p
     lists = _one(found["sentences"])
     start, end, vector = lists.flatten().flatten()
     offsets = np.cumsum(filled)
-    # Spans are counted in the chunk's text; a chunk from elsewhere may begin with white space, segment()'s never do.
+    # Spans are counted in the chunk's text. A chunk from elsewhere may begin with white space, but those of segment()
+    # never do.
     shift = np.repeat(np.asarray(table["start"], np.int64), np.diff(offsets))
     items = pa.StructArray.from_arrays(
         [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]

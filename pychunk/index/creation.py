@@ -1,4 +1,4 @@
-"""What an index was created with, held against what is asked for."""
+"""The options with which an index was created, and their comparison with requested ones."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _CHOICES = {
 def options(
     vectors: str, dtype: str, kind: str, bm25: Mapping[str, float], terms: str | None, words: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Check what :meth:`Index.create` was told and return it as the manifest has it.
+    """Check the options of :meth:`Index.create`, and return them as the manifest stores them.
 
     Args:
-        bm25: ``k1`` and ``b``.
-        words: the options of the analyzer.
+        bm25: The parameters ``k1`` and ``b``.
+        words: The options of the analyzer.
 
     Raises:
-        ValueError: an option out of range, or of an analyzer with ``terms=None``. TypeError: stop words in one text.
-        ImportError: ``kind="hnsw"``, and FAISS is not installed.
+        ValueError: An option is out of range, or is one of an analyzer although ``terms`` is None.
+        TypeError: The stop words are a single text.
+        ImportError: ``kind`` is ``"hnsw"``, and FAISS is not installed.
     """
     if kind == "hnsw":
         import_faiss()
@@ -41,13 +42,13 @@ def options(
         raise TypeError(f"stop_words must be a list of words; got the text {words['stop_words']!r:.80}")
     for name in ("stemmer", "stop_words") if terms is None else ():
         if words[name]:
-            raise ValueError(f"{name}={words[name]!r} changes nothing with terms=None: leave out one of them")
+            raise ValueError(f"{name}={words[name]!r} changes nothing with terms=None: remove one of them")
     analyzer = None if terms is None else Analyzer(terms, **words).options()
     return {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": dict(bm25)}
 
 
 def options_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """What :meth:`Index.create` was told, of an index's facts; the encoder by what it computes."""
+    """Return the options of :meth:`Index.create` from an index's facts. The fingerprint stands for the encoder."""
     terms = facts["terms"] or {"unit": None}
     kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
     kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
@@ -57,18 +58,20 @@ def options_of(facts: dict[str, Any]) -> dict[str, Any]:
         **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
         **(
             {"ngram": terms["ngram"]} if terms["unit"] in ("ngrams", "auto") else {}
-        ),  # words have none, whatever it was
+        ),  # Words have no n-grams, whatever the option was.
         **facts["bm25"],
     }
 
 
 def differences(info: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """In words, in what an index, as :attr:`Index.info` says it is, differs from the facts of one to create."""
+    """Return in words how an index, given by :attr:`Index.info`, differs from the facts of one to create."""
     known, asked = options_of(info), options_of(wanted)
     if asked["terms"] == "auto" and info["terms"] and info["terms"].get("version", 1) < 4:
-        asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}  # it keeps its own
+        # The index keeps its own analyzer.
+        asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}
     return [
         f"{name} is {known.get(name)!r}, not {value!r}"
         for name, value in asked.items()
-        if value != known.get(name, value if name == "cjk_bigrams" else None)  # which came in with version 3
+        # The option was introduced with version 3.
+        if value != known.get(name, value if name == "cjk_bigrams" else None)
     ]

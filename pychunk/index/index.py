@@ -352,7 +352,7 @@ class Index:
             >>> table = pa.table({"id": ["cats", "rust"], "text": ["Cats purr.", "Rust is safe."]})
             >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/pets") as index:
             ...     for _ in range(2):
-            ...         documents = digests.of(table, ["text"], seg.options)
+            ...         documents = document_digests.of(table, ["text"], seg.options)
             ...         new = index.changed(documents)
             ...         chunks = seg(table.filter(new), column="text", ids="id")
             ...         index.add(chunks, documents=documents.choose(new)).added

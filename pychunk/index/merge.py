@@ -1,4 +1,4 @@
-"""Documents of several rows: chunks of the rows that have one id, as chunks of one text."""
+"""Documents of several rows: the chunks of rows that share an id become chunks of one text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .scoring.level_rows import has_levels
 
 I64 = npt.NDArray[np.int64]
 
-#: What stands between the texts of two rows of a document.
+#: The separator between the texts of two rows of a document.
 BETWEEN = "\n\n"
-#: Columns that count from where a row's text begins, the one of them that says how far it goes, and how much further
-#: the next row begins. Lines and pages count from 1; a blank line begins no page.
+#: The columns that count from the beginning of a row's text, the one of them that says how far the text extends, and
+#: how much later the next row begins. Lines and pages count from 1. A blank line begins no page.
 _COUNTED = (
     (("start", "end"), "end", len(BETWEEN)),
     (("start_byte", "end_byte"), "end_byte", len(BETWEEN)),
@@ -29,18 +29,18 @@ _COUNTED = (
 
 
 def merged(table: pa.Table) -> pa.Table:
-    """A chunk table in which all chunks of one id are of one document.
+    """Return a chunk table in which all chunks of one id belong to one document.
 
-    The document's text is that of its rows in their order, each up to the end of its last chunk, with a blank line
-    between. Spans, lines, pages and places count in it, and chunk ids are those that it gives; the document has the
-    number of its first row that is not blank. Other columns stay what they were of each row.
+    The document's text consists of the texts of its rows in their order, each up to the end of its last chunk, with a
+    blank line between them. Spans, lines, pages and positions count in this text, and chunk ids are computed from it.
+    The document has the number of its first row that is not blank. Other columns keep the values of each row.
 
     Args:
-        table: chunks with ids; a row is what has one ``document`` and one ``id``.
+        table: Chunks with ids. Chunks with the same ``document`` and ``id`` form a row.
 
     Raises:
-        ValueError: no ids; nodes of levels; one chunk of a row twice; boxes on pages, which other numbers of pages
-            would belie.
+        ValueError: There are no ids, or the chunks are nodes of levels, or a chunk of a row occurs twice. Or the chunks
+            have boxes on pages, which do not fit the new page numbers.
 
     Example:
         >>> import pychunk
@@ -54,12 +54,13 @@ def merged(table: pa.Table) -> pa.Table:
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
     number, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
     row = _in_order(code * (len(code) + 1) + _in_order(number))
-    if code.max(initial=0) == row.max(initial=0):  # as many rows as documents
+    if code.max(initial=0) == row.max(initial=0):  # There are as many rows as documents.
         return table
     if has_levels(table.schema):
         raise ValueError(
-            "on_duplicate='merge' takes chunks, and these are nodes of levels, each row's own, so that a document "
-            "would be a node a row: join the texts of its rows, with a blank line between, before segment(levels=...)"
+            "on_duplicate='merge' takes chunks, and these are nodes of levels. Each row has nodes of its own, so a "
+            "document would have one document node for each row: join the texts of its rows, with a blank line "
+            "between, before segment(levels=...)"
         )
     order = np.lexsort((chunk, row, code))
     if (order[1:] < order[:-1]).any():
@@ -67,13 +68,13 @@ def merged(table: pa.Table) -> pa.Table:
         code, row, chunk = code[order], row[order], chunk[order]
     _check_chunks(table, row, chunk, order)
     begins = np.append(True, row[1:] != row[:-1])
-    first = np.flatnonzero(begins)  # the first chunk of each row
+    first = np.flatnonzero(begins)  # The first chunk of each row.
     size = np.diff(np.append(first, len(row)))
-    heads = np.append(True, code[first][1:] != code[first][:-1])  # rows that begin a document
-    rows = np.diff(np.append(np.flatnonzero(heads), len(first)))  # of each document
+    heads = np.append(True, code[first][1:] != code[first][:-1])  # The rows that begin a document.
+    rows = np.diff(np.append(np.flatnonzero(heads), len(first)))  # The number of rows of each document.
     several = np.repeat(np.repeat(rows > 1, rows), size)
     if "boxes" in table.column_names and table.filter(pa.array(several))["boxes"].is_valid().to_numpy().any():
-        raise ValueError("on_duplicate='merge' joins texts alone, and these chunks have boxes on pages")
+        raise ValueError("on_duplicate='merge' joins only texts, and these chunks have boxes on pages")
     for names, last, more in _COUNTED:
         if last not in table.column_names:
             continue
@@ -86,13 +87,13 @@ def merged(table: pa.Table) -> pa.Table:
             table = _with(table, "sentences", _moved(table["sentences"], shift))
         if last == "end" and "page_breaks" in table.column_names:
             table = _with(table, "page_breaks", _later(table["page_breaks"], shift))
-    begin = np.maximum.accumulate(np.where(heads, first, 0))  # of each row's document
+    begin = np.maximum.accumulate(np.where(heads, first, 0))  # The first chunk of each row's document.
     table = _with(table, "document", table["document"].take(pa.array(np.repeat(begin, size))))
     return _with(table, "chunk_id", _chunk_ids(table, several))
 
 
 def _in_order(values: I64) -> I64:
-    """A number for each value, in the order of their first appearance."""
+    """Return a number for each value, in the order of first appearance."""
     _, first, code = np.unique(values, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[code.ravel()], np.int64)
 
@@ -109,7 +110,7 @@ def _check_chunks(table: pa.Table, row: I64, chunk: I64, order: I64) -> None:
 
 
 def _before(values: I64, heads: npt.NDArray[np.bool_]) -> I64:
-    """The sum of the values before each one, from the last head on."""
+    """Return the sum of the values before each one, counted from the last head on."""
     before = np.cumsum(values) - values
     base: I64 = before - before[np.maximum.accumulate(np.where(heads, np.arange(len(heads)), 0))]
     return base
@@ -121,7 +122,7 @@ def _with(table: pa.Table, name: str, values: pa.ChunkedArray | pa.Array) -> pa.
 
 
 def _moved(column: pa.ChunkedArray, shift: I64) -> pa.Array:
-    """Sentences whose spans begin later, by a number for each chunk."""
+    """Return sentences with spans shifted by a number for each chunk."""
     parts, done = [], 0
     for lists in column.chunks:
         offsets = np.asarray(lists.offsets, np.int64)
@@ -134,7 +135,7 @@ def _moved(column: pa.ChunkedArray, shift: I64) -> pa.Array:
 
 
 def _later(column: pa.ChunkedArray, shift: I64) -> pa.Array:
-    """Lists of characters that come later, by a number for each chunk; null stays null."""
+    """Return lists of character positions shifted by a number for each chunk. Null stays null."""
     lists = column.combine_chunks()
     sizes = np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
     values = pc.add(lists.flatten(), pa.array(np.repeat(shift, sizes)))
@@ -143,7 +144,7 @@ def _later(column: pa.ChunkedArray, shift: I64) -> pa.Array:
 
 
 def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
-    """As the engine makes them of id, span and text, where a document has several rows."""
+    """Return chunk ids computed from id, span and text, as the engine does, for documents of several rows."""
     found = table["chunk_id"].to_pylist()
     own = table.select(["start", "end", "text"]).append_column("id", keys(table)).filter(pa.array(several))
     for at, each in zip(np.flatnonzero(several).tolist(), own.to_pylist(), strict=True):
@@ -153,5 +154,5 @@ def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _words(text: str) -> bytes:
-    """The 128 bits of a text's hash, as a hash of hashes reads them."""
+    """Return the 128 bits of a text's hash, in the form that a hash of hashes reads."""
     return int(native.hash128(text.encode()), 16).to_bytes(16, "little")

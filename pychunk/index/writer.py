@@ -1,4 +1,4 @@
-"""What an index holds: parts, removed rows, approximate indexes; as saved, and as changed since."""
+"""The contents of an index: parts, removed rows and approximate indexes, with saved and unsaved changes."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ from .store.index_folder import MANIFEST, Store, checksum
 from .store.part import CHUNKS, Layout, Part, PartWriter, Rows, slices
 from .store.part_completion import Files, PartCompletion, finished
 
-#: Chunks that go to a part at once.
+#: The number of chunks that are written to a part at once.
 _PIECE = 8192
-#: Chunks at which a part is full: bounds what a writer holds in memory (postings, about 0.5 kB a chunk of 100 words).
-#: One more piece fits 16 bits, in which postings name rows.
+#: The number of chunks at which a part is full. It bounds what a writer holds in memory: postings take about 0.5 kB for
+#: a chunk of 100 words. With one more piece, row numbers still fit the 16 bits that postings have for them.
 PART_CHUNKS = 65_536 - _PIECE
-#: So many small parts at the end are written together as one when the index is saved.
+#: The number of small parts at the end that are written together as one part when the index is saved.
 _SMALL_PARTS = 8
-#: Share of removed chunks above which saving writes the rest anew.
+#: The share of removed chunks above which saving rewrites the rest.
 _SPARSE = 0.5
 
 _T = TypeVar("_T")
 
 
 class IndexWriter:
-    """The contents of an index's folder, and what was added and removed since it was saved.
+    """The contents of an index's folder, with what was added and removed since it was saved.
 
-    Rows are the chunks of all parts in order. A part is written once; what is removed is only marked, until so much is
-    that the rest is written anew.
+    Rows are the chunks of all parts in order. A part is written once. Removed rows are only marked, until so many are
+    removed that the rest is rewritten.
 
-    An error while adding leaves what had been added before, and :meth:`save` can be called again. Where that is not
-    so, which takes a disk that drops what it had taken, all that was not saved is lost, and every use says so until
+    An error in an addition leaves all earlier additions in place, and :meth:`save` can be called again. The exception
+    is a disk that loses what it had accepted. Then all unsaved changes are lost, and every use raises an error until
     the saved state is loaded again.
     """
 
     def __init__(self, store: Store, accuracy: int | None, placement: Placement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
         self._writer: PartWriter | None = None
-        self._finishing: PartCompletion | None = None  # the part before it
-        self._files: dict[str, Files] = {}  # of parts that no manifest names yet
+        self._finishing: PartCompletion | None = None  # The part before the open one.
+        self._files: dict[str, Files] = {}  # The files of parts that no manifest names yet.
         self.load()
 
     def load(self) -> None:
-        """Take up the state that the manifest says."""
+        """Load the state that the manifest describes."""
         manifest = self.store.manifest
         terms = manifest["terms"]
         try:
             analyzer = _analyzer(terms) if terms else None
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(damaged(self.store.folder / MANIFEST, f"its terms: {error!s:.200}")) from error
-        #: What a manifest says of the terms that BM25 counts.
+        #: The description of the terms that BM25 counts, as in a manifest.
         self.terms = analyzer.options() if analyzer and analyzer.unit == "auto" else terms
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
@@ -95,9 +95,9 @@ class IndexWriter:
         for name in files:
             self.store.blocks(name).check()
         self.register = DocumentCatalog.load(self.store.folder / files[0]) if files else DocumentCatalog()
-        # Opened now: the file may be gone when the first search reads it.
+        # The files are opened now, because they may be gone when the first search reads them.
         self._stored = _opened(self.store.folder, manifest["stored"])
-        # FAISS reads a graph whole, and takes any number in it for a size.
+        # FAISS reads a graph at once, and takes any number in it for a size.
         self._stored_blocks = {
             own["file"]: (self.store.whole if own["kind"] == "hnsw" else self.store.blocks)(own["file"])
             for own in manifest["stored"].values()
@@ -108,9 +108,10 @@ class IndexWriter:
         self.generation = manifest["generation"]
         self.uuids = manifest.get("ids") == "uuid"
         self.notes: dict[str, str] = dict(manifest.get("notes", {}))
-        #: Scales of levels, as a manifest has them.
+        #: The scales of levels, as a manifest stores them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")
-        #: How vectors of nodes are made, as :func:`.chunk_tables.pooling` says; None: there are none, or nobody said.
+        #: The way the vectors of nodes are made, as :func:`.chunk_tables.pooling` returns it. None if there are no
+        #: nodes, or it is unknown.
         self.pooling: str | None = manifest.get("pooling")
         self._abandon()
         self._new_keys: set[str] = set()
@@ -122,13 +123,13 @@ class IndexWriter:
         return lambda name: self.store.blocks(f"{folder}/{name}")
 
     def __len__(self) -> int:
-        """Chunks that can be found."""
+        """Return the number of chunks that can be found."""
         self._check_usable()
         return int((~self.removed).sum())
 
     @property
     def replaced(self) -> int:
-        """Rows added since the last save that are removed again."""
+        """The number of rows that were added since the last save and are already removed."""
         return int(self.removed[self.store.manifest["chunks"] :].sum())
 
     def add(
@@ -140,16 +141,19 @@ class IndexWriter:
         *,
         uuids: bool = False,
     ) -> pa.Array:
-        """Append rows, of which ``late`` come again further down, and remove what has one of ``keys`` already.
+        """Append rows, and remove existing rows that have one of ``keys``.
 
-        After an error nothing of them is there, and what they would have replaced still is.
+        After an error none of the new rows is in the index, and the rows that they would have replaced still are.
 
         Args:
-            documents: those that the rows are of, and others of which there is no row any more.
-            uuids: the ids are the text of UUIDs; so are those of an index that began with such rows.
+            rows: The rows to append.
+            keys: The key of each row.
+            late: Which rows occur again later in the same table, bool[n]. They count as removed.
+            documents: The documents of the rows, and others that no longer have any row.
+            uuids: Whether the ids are the text of UUIDs. Those of an index that began with such rows are, too.
 
         Returns:
-            The keys, each once, of what was removed.
+            The keys of the removed rows, each once.
         """
         self._check_usable()
         self._settle()
@@ -190,14 +194,14 @@ class IndexWriter:
                 self.register.forget(document_digests.keys(self._keys_of(gone)))
             self.removed = removed
             self._searcher, self.dirty = None, True
-        if column == "id" and len(self.register):  # documents without chunks
+        if column == "id" and len(self.register):  # Documents without chunks are registered, too.
             self.register.forget(document_digests.keys(wanted))
             self.dirty |= self.register.changed
 
     def save(self) -> None:
         """Write what is not on the disk yet, and make it the state of the index in one step.
 
-        After an error the index is what it was, and what was not saved still waits for the next call.
+        After an error the index is unchanged, and the unsaved changes wait for the next call.
         """
         self._check_usable()
         if not self.dirty:
@@ -216,7 +220,7 @@ class IndexWriter:
             self.generation, self.dirty, self.register.changed = manifest["generation"], False, False
 
     def _written(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(the manifest of the present contents, whose files are now on the disk; its stored indexes, opened)."""
+        """Write the present contents to the disk, and return (their manifest, their stored indexes, opened)."""
         folder = self.store.folder
         if len(self.removed) and self.removed.mean() > _SPARSE:
             self._compact()
@@ -262,14 +266,14 @@ class IndexWriter:
         return manifest, _opened(folder, manifest["stored"])
 
     def _calibrate(self) -> None:
-        """Scales of levels, made again where many rows came or went since; none of what has no levels."""
+        """Compute the scales of levels again if many rows have changed since. An index without levels has none."""
         if not self.layout.pooled or self.layout.sentences or self._schema is None or LEVELS not in self._schema.names:
             return
         searcher = self.searcher()
         self.calibration = searcher.calibration.facts() if searcher.levels else None
 
     def refresh(self) -> bool:
-        """Take up what another process saved since; whether there was anything."""
+        """Load what another process has saved since, and return whether there was anything."""
         before = self.generation
 
         def again() -> None:
@@ -280,7 +284,7 @@ class IndexWriter:
         return bool(self.generation != before)
 
     def begin_writing(self) -> None:
-        """Become the writer, of what was saved last; ValueError where another process is."""
+        """Become the writer of the last saved state. Raise ValueError if another process is the writer."""
         self._check_usable()
         if self.store.locked:
             return
@@ -291,7 +295,7 @@ class IndexWriter:
         self.store.sweep()
 
     def searcher(self) -> Searcher:
-        """All that was added and not removed, ready to be searched."""
+        """Return a searcher for all that was added and not removed."""
         self._check_usable()
         self._finish_part()
         if self._searcher is None:
@@ -333,11 +337,11 @@ class IndexWriter:
         return f"part-{max(used, default=0) + 1:06d}"
 
     def _rows(self) -> int:
-        """Chunks that were written, removed or not."""
+        """Return the number of chunks that were written, removed or not."""
         return sum(map(len, self._parts)) + sum(writer.chunks for writer in self._writers())
 
     def _writers(self) -> list[PartWriter]:
-        """Of the parts that cannot be searched yet."""
+        """Return the writers of the parts that cannot be searched yet."""
         before = [self._finishing.writer] if self._finishing is not None else []
         return before + ([self._writer] if self._writer is not None else [])
 
@@ -346,25 +350,25 @@ class IndexWriter:
             saved = sum(part["chunks"] for part in self.store.manifest["parts"])
             raise ValueError(
                 f"{self.store.folder}: writing failed ({self._lost}), and what was added or removed since the last "
-                f"save() is lost ({max(0, self._rows() - saved):,} chunks): open the index again, which holds what was "
-                "saved, and do that again"
+                f"save() is lost ({max(0, self._rows() - saved):,} chunks): open the index again, which holds the "
+                "saved state, and repeat these changes"
             )
 
     def _undo_add(self, error: BaseException) -> None:
-        """Rows that were written count as removed; what was marked for them was marked in a copy."""
+        """Count rows that were written as removed. The rows that they would replace were only marked in a copy."""
         self._searcher = None
         if self._writer is not None and self._writer.damaged:
             self._lost = error
             return
         self.removed = np.concatenate([self.removed, np.ones(self._rows() - len(self.removed), np.bool_)])
-        if not self.dirty:  # nothing waits to be saved, so the saved state is all there is
+        if not self.dirty:  # Nothing waits to be saved, so the saved state is complete.
             try:
                 self.load()
             except BaseException as again:
                 self._lost = again
 
     def _undo_save(self, names: list[str], parts: list[Part], removed: Any, stored: dict[str, Any]) -> None:
-        """The contents as they were before parts were written anew."""
+        """Restore the contents as they were before parts were rewritten."""
         with uninterrupted():
             new = [name for name in self._names if name not in names]
             self._names, self._parts, self.removed, self._stored = names, parts, removed, stored
@@ -374,14 +378,14 @@ class IndexWriter:
                 discard(self.store.folder / name)
 
     def close(self) -> None:
-        """Close what is open for writing; what was not saved is left over for :meth:`.Store.sweep` to clear away."""
+        """Close the files that are open for writing. :meth:`.Store.sweep` later removes what was not saved."""
         if self._finishing is not None:
             self._finishing.wait()
         for writer in self._writers():
             writer.release()
 
     def _abandon(self) -> None:
-        """Rows that were not made a part are gone."""
+        """Discard rows that did not become a part."""
         if self._finishing is not None:
             self._finishing.wait()
         for writer in self._writers():
@@ -389,13 +393,13 @@ class IndexWriter:
         self._writer = self._finishing = None
 
     def _finish_part(self) -> None:
-        """What was added so far becomes parts that can be searched; after an error it still waits for that."""
+        """Turn what was added so far into parts that can be searched. After an error it still waits for that."""
         self._settle()
         if self._writer is not None:
             self._take_part(self._writer, finished)
 
     def _finish_beside(self) -> None:
-        """The open part is finished while what comes next is made; errors come with the next call."""
+        """Finish the open part in the background while the next one is made. Errors are raised by the next call."""
         self._settle()
         assert self._writer is not None
         with uninterrupted():
@@ -403,7 +407,7 @@ class IndexWriter:
             self._new_keys.clear()
 
     def _settle(self) -> None:
-        """A part that is being finished can be searched; after an error it still waits for that."""
+        """Make the part that is being finished searchable. After an error it still waits for that."""
         if self._finishing is not None:
             result = self._finishing.result
             self._take_part(self._finishing.writer, lambda _: result())
@@ -428,7 +432,7 @@ class IndexWriter:
                 self._finishing = None
 
     def _marked(self, wanted: pa.Array, column: str | None) -> npt.NDArray[np.bool_]:
-        """``removed``, and besides the rows of parts whose ``column``, or key, is one of ``wanted``."""
+        """Return ``removed`` with the rows of parts whose ``column``, or key, is one of ``wanted``."""
         first, removed = 0, np.array(self.removed, np.bool_)
         for part in self._parts:
             if column is None or column in part.table.column_names:
@@ -441,11 +445,11 @@ class IndexWriter:
 
     @property
     def schema(self) -> pa.Schema:
-        """Every column that was added, without vectors."""
+        """The schema with every column that was added, without vectors."""
         return pa.schema([]) if self._schema is None else self._schema
 
     def chunks_of(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
-        """``id``, as text, and other columns of the chunks of documents."""
+        """Return ``id``, as text, and other columns of the chunks of documents."""
         self._check_usable()
         self._settle()
         if not self._new_keys.isdisjoint(ids.to_pylist()):
@@ -462,7 +466,7 @@ class IndexWriter:
         return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"id": []})
 
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
-        """The keys of rows, each once."""
+        """Return the keys of rows, each once."""
         first, found = 0, [pa.nulls(0, pa.large_string())]
         for part in self._parts:
             own = np.flatnonzero(rows[first : first + len(part)])
@@ -476,7 +480,7 @@ class IndexWriter:
         return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": self._files[name]}
 
     def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Files of approximate indexes, written anew where there are new rows: (checksums, what they hold)."""
+        """Write the files of approximate indexes that have new rows, and return (checksums, facts)."""
         files: dict[str, Any] = {}
         stored: dict[str, Any] = {}
         for name, kind in self._kinds().items():
@@ -490,7 +494,7 @@ class IndexWriter:
             if own.get("kind") == kind and own["rows"] == len(index):
                 files[own["file"]], stored[name] = before[own["file"]], own
                 continue
-            if own.get("kind") == kind:  # it has grown from this one
+            if own.get("kind") == kind:  # The index has grown from this one.
                 self.store.check(own["file"])
             file = f"{name}-{generation:06d}.{'codes' if kind == 'pq' else 'faiss'}"
             index.save(self.store.folder / file)
@@ -502,19 +506,19 @@ class IndexWriter:
         return files, stored
 
     def _merge_small(self) -> None:
-        """Many small parts at the end become one; rows keep their order and numbers."""
+        """Merge many small parts at the end into one. Rows keep their order and numbers."""
         small = list(itertools.takewhile(lambda part: len(part) < PART_CHUNKS // 2, reversed(self._parts)))
         if len(small) >= _SMALL_PARTS:
             self._rewrite(len(self._parts) - len(small), None)
 
     def _compact(self) -> None:
-        """Removed chunks leave the files, and rows get new numbers."""
+        """Rewrite the parts without removed chunks. Rows get new numbers."""
         self._stored = {}
         self._rewrite(0, ~self.removed)
         self.removed = np.zeros(sum(map(len, self._parts)), np.bool_)
 
     def _rewrite(self, begin: int, kept: npt.NDArray[np.bool_] | None) -> None:
-        """Write the parts from ``begin`` on again, all their rows or those kept."""
+        """Rewrite the parts from ``begin`` on, with all their rows or only those kept."""
         first = sum(map(len, self._parts[:begin]))
         for name in self._names[begin:]:
             self.store.check(f"{name}/")
@@ -531,12 +535,12 @@ class IndexWriter:
         self._finish_part()
 
     def _append(self, rows: Rows, names: list[str] | None = None) -> None:
-        """Write rows to the open part, which is finished when it is full, or where the columns change."""
+        """Write rows to the open part, which is finished when it is full or when the columns change."""
         if self._writer is not None and not self._writer.takes(rows):
             self._finish_part()
         if self._writer is None:
             folder = self.store.folder / (names.pop(0) if names else self._next_name())
-            discard(folder)  # what an error left
+            discard(folder)  # An error may have left the folder.
             self._writer = PartWriter(folder, self.layout)
         self._writer.append(rows)
         if self._writer.chunks >= PART_CHUNKS:
@@ -546,19 +550,19 @@ class IndexWriter:
 def _analyzer(terms: dict[str, Any]) -> Analyzer:
     """Return the analyzer named in a manifest.
 
-    An index of an older version whose unit is still to be chosen holds no chunks: it is made by this one.
+    An index of an older version whose unit is still undecided holds no chunks, so this version's analyzer is used.
     """
     version = VERSION if terms["unit"] == "auto" else terms.get("version", 1)
     return Analyzer(**{**terms, "version": version})
 
 
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
-    """(facts, memory-mapped file) of approximate indexes."""
+    """Return (facts, memory-mapped file) for each approximate index."""
     return {name: (own, pa.memory_map(str(folder / own["file"]))) for name, own in stored.items()}
 
 
 def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
-    """Return which rows are removed, as the manifest's file says."""
+    """Return which rows are removed according to the manifest's file, bool[rows]."""
     folder, manifest = store.folder, store.manifest
     if manifest["chunks"] != rows:
         raise ValueError(_unlike(folder / MANIFEST, manifest["chunks"], rows))
@@ -579,13 +583,13 @@ def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
 
 def _unlike(path: Path, found: int, expected: int) -> str:
     return (
-        f"{path} is damaged: it says {found:,} rows, and there are {expected:,}; restore it from a copy, or build the "
-        "index again"
+        f"{path} is damaged: it says {found:,} rows, and there are {expected:,}; restore it from a copy, or build "
+        "the index again"
     )
 
 
 def steady(action: Callable[[], _T], store: Store) -> _T:
-    """Read files of an index; again where a writer put others in their place in the middle."""
+    """Read files of an index, and read again if a writer replaced them meanwhile."""
     while True:
         before = store.generation()
         try:

@@ -1,4 +1,4 @@
-"""The file of dead letters: a stretch of JSON lines for each shard, each at a place of its own."""
+"""The file of dead letters: one range of JSON lines for each shard, each at an offset of its own."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ NAME = "_dead_letters.jsonl"
 
 
 def encoded(letters: Iterable[DeadLetter]) -> bytes:
-    """One line a letter: source, position, reason and the excerpt, whose bytes that are not UTF-8 are escaped."""
+    """Return one JSON line for each dead letter: its source, position, reason and excerpt.
+
+    Bytes of the excerpt that are not UTF-8 are escaped.
+    """
     lines = []
     for letter in letters:
         said = letter._asdict() | {"excerpt": letter.excerpt.decode(errors="backslashreplace")}
-        del said["partial"]  # the position says as much
+        del said["partial"]  # The position says the same.
         lines.append(json.dumps(said, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
     return b"".join(lines)
 
 
 def put(folder: Path, at: int, data: bytes) -> None:
-    """Writes a stretch, and waits until it is on the disk."""
+    """Write the dead letters of a shard at their offset, and wait until they are on the disk."""
     with opened(folder / NAME, os.O_WRONLY | os.O_CREAT) as handle:
         while data:
             written = os.pwrite(handle, data, at)
@@ -35,7 +38,7 @@ def put(folder: Path, at: int, data: bytes) -> None:
 
 
 def digest(folder: Path, at: int, count: int) -> str:
-    """SHA-256 of a stretch, as far as it is there."""
+    """Return the SHA-256 of a range of the file, or of the part of the range that exists."""
     if not (folder / NAME).is_file():
         return ""
     with open(folder / NAME, "rb") as file:
@@ -44,7 +47,7 @@ def digest(folder: Path, at: int, count: int) -> str:
 
 
 def cut(folder: Path, end: int) -> None:
-    """Removes what lies behind the last stretch."""
+    """Truncate the file after the dead letters of the last shard."""
     path = folder / NAME
     if path.is_file() and path.stat().st_size > end:
         os.truncate(path, end)

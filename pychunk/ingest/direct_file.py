@@ -1,7 +1,8 @@
-"""A file that is written past the operating system's page cache, where its file system can do that.
+"""A file that is written past the operating system's page cache, if its file system supports that.
 
-Nothing reads a shard while it is written, so a copy in the page cache is work for nothing: 147 MB took 0.45 s through
-the cache (new pages for all of it, then writing them back) and 0.10 s past it, on two cores beside the segmentation.
+Nothing reads a shard while it is written, so a copy in the page cache is wasted work. Writing 147 MB took 0.45 s
+through the cache, which needs new pages for all of it and then writes them back. Writing past the cache took 0.10 s.
+Both were measured on two cores while segmentation ran.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ import mmap
 import os
 from pathlib import Path
 
-#: Bytes of one write. Memory mapped without a file begins at a page, as writing past the cache asks for.
+#: The bytes of one write. Memory that is mapped without a file begins at a page, as writing past the cache requires.
 _BUFFER_BYTES = 4 << 20
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 class DirectFile:
-    """A new file, or an emptied one, that bytes are appended to.
+    """A file that is created, or emptied, and to which bytes are appended.
 
     Attributes:
-        bytes: those appended so far.
-        direct: whether all but the last few go past the page cache. Where the file system refuses that, they go
-            through it.
+        bytes: The number of bytes appended so far.
+        direct: Whether all but the last few bytes go past the page cache. If the file system refuses that, they go
+            through the cache.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = io.FileIO(path, "wb")  # it closes itself if Ctrl-C comes before this object is anybody's
+        self._file = io.FileIO(path, "wb")  # It closes itself if Ctrl-C arrives before anything holds this object.
         self._handle = self._file.fileno()
         self.direct = bool(_DIRECT)
         try:
@@ -44,11 +45,11 @@ class DirectFile:
 
     @property
     def waiting(self) -> int:
-        """Bytes in the page cache that nobody asked the disk to take."""
+        """The number of bytes in the page cache that no sync has sent to the disk."""
         return self._cached - self._synced
 
     def write(self, data: bytes) -> None:
-        """Appends bytes."""
+        """Append bytes."""
         rest = memoryview(data)
         while rest:
             count = min(len(rest), _BUFFER_BYTES - self._filled)
@@ -60,18 +61,18 @@ class DirectFile:
                 self._put()
 
     def finish(self) -> None:
-        """Hands over the rest, which is not a whole number of the disk's blocks."""
+        """Write the remaining bytes, which are not a whole number of the disk's blocks."""
         self._through_cache()
         self._put()
 
     def sync(self) -> None:
-        """Waits until the disk has all that was handed over."""
+        """Wait until the disk has all written bytes."""
         cached = self._cached
         os.fsync(self._handle)
         self._synced = cached
 
     def close(self) -> None:
-        """Closes the file; what :meth:`finish` did not hand over is lost."""
+        """Close the file. Bytes that :meth:`finish` did not write are lost."""
         self._handle = -1
         self._file.close()
 
@@ -83,7 +84,7 @@ class DirectFile:
             except OSError as error:
                 if not self._past_cache or error.errno != errno.EINVAL:
                     raise
-                self.direct = False  # blocks of another size, or what a full disk left of one
+                self.direct = False  # The file system has blocks of another size, or a full disk left a partial block.
                 self._through_cache()
                 continue
             self._cached += 0 if self._past_cache else written

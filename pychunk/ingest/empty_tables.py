@@ -1,4 +1,4 @@
-"""The columns that chunks of a source have, whatever kinds its files are: tables without rows."""
+"""The columns that the chunks of a source have, whatever kinds its files are, as tables without rows."""
 
 from __future__ import annotations
 
@@ -16,24 +16,31 @@ from .run_folder import REMOVED, SUMMARIES
 
 
 def nothing(made: Segmenter, said: Mapping[str, Any], kind: str, types: Mapping[str, pa.DataType] = {}) -> ChunkBatch:
-    """The chunks of no documents of a kind; ``said``: the keywords of a call, which name columns, of these types."""
+    """Return the chunks of zero documents of a kind.
+
+    ``said`` holds the keywords of a call, which name columns. ``types`` holds the types of these columns.
+    """
     of = {name: types.get(name, pa.null()) if name in said["keep"] else pa.null() for name in columns_of(said)}
     columns = {name: pa.nulls(0, kind_) for name, kind_ in of.items()}
     read = KINDS[kind].schema
     columns |= {field.name: pa.array([], field.type) for field in read if field.name != "file"}
     table = pa.table(columns, metadata=read.metadata)
-    said = {name: value for name, value in said.items() if name != "sentence_vectors"}  # no sentences, of any width
+    # There are no sentences, so the vectors may have any width.
+    said = {name: value for name, value in said.items() if name != "sentence_vectors"}
     return made(documents_of(table), **said)
 
 
 def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
-    """What is written of a batch, by folder: chunks, and the data sets beside them."""
+    """Return the tables that are written for a batch, by folder: the chunks and the additional data sets."""
     tables = {"": chunks.table, SUMMARIES: chunks.summaries, REMOVED: chunks.removed}
     return {name: table for name, table in tables.items() if table is not None}
 
 
 def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
-    """Those of all kinds together: every column that any of them has, in the order of the chunk table."""
+    """Return one empty table for each folder, with every column that a batch of any kind has.
+
+    The columns are in the order of the chunk table.
+    """
     order = {column.name: place for place, column in enumerate(COLUMNS)}
     found: dict[str, dict[str, pa.Field]] = {}
     for batch in batches:
@@ -50,7 +57,7 @@ def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
 
 
 def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
-    """A table with the columns that its documents do not have, but others of the source do, as nulls of their types."""
+    """Return a table with the columns that only other documents of the source have, as nulls of their types."""
     types = {each.name: each.type for each in empty.schema}
     lacking = [
         each.name
@@ -69,7 +76,7 @@ def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
 
 
 def columns_of(said: Mapping[str, Any]) -> list[str]:
-    """The columns that are named, each once."""
+    """Return the names of the columns that the keywords name, each once."""
     for name, value in said.items():
         if name != "keep" and not isinstance(value, str):
             raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")

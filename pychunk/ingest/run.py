@@ -1,4 +1,4 @@
-"""A run: a source through the segmenter into shards, from wherever an earlier one stopped."""
+"""A run, which takes a source through the segmenter into shards and continues where an earlier run stopped."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from .shards import COMPRESSIONS
 from .source_batches import BatchPart, Range, parts
 from .verification import damage
 
-#: Text of a shard.
+#: The bytes of text in a shard.
 SHARD_BYTES = 128_000_000
-#: Items that wait between two stages. Of a document of 200 MB every place holds a copy.
+#: The number of items that wait between two stages. Each place holds a copy of a document, which may have 200 MB.
 _DEPTH = 1
 
 Progress = Callable[[float, Report], None]
@@ -69,39 +69,45 @@ def ingest(
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
-    """Cuts all documents of a source into chunk tables: a folder of Parquet files, whole ones alone.
+    """Cut all documents of a source into chunk tables, in a folder that holds only complete Parquet files.
 
-    The files' bytes depend on the source and the options, not on threads, workers, or on how often the run was
-    killed and resumed. The folder holds ``part-000000.parquet`` and so on, ``_manifest.json`` (source, options,
-    versions, every shard with its SHA-256), ``_dead_letters.jsonl`` (what could not be read, and why) and ``_lock``.
+    The bytes of the files depend on the source and the options. They do not depend on threads, workers, or how often
+    the run was killed and resumed. The folder holds these files:
+
+    - ``part-000000.parquet`` and so on: the shards.
+    - ``_manifest.json``: the source, the options, the versions, and every shard with its SHA-256.
+    - ``_dead_letters.jsonl``: the inputs that could not be read, with the reasons.
+    - ``_lock``: the lock of the run.
 
     Args:
-        source: a file, a folder or a URL, or several, which are read in this order; with ``kind``, ``column``, ``ids``,
-            ``keep``, ``encoding``, ``quotes``, ``redirects``, ``namespaces``, ``noise``, ``noise_threshold``,
-            ``links``, ``hide_parameters`` and ``workers`` as ``pychunk.io.open_source`` takes them.
-        out: the folder; made if it is not there.
-        limit: only the first so many documents.
-        sample: only so many documents, those whose ids hash lowest with ``seed``; the source is read twice. With
-            ``limit``, the first of them.
-        shard_bytes: text of a shard; it ends with the batch that fills it.
+        source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
+            describes it and ``kind``, ``column``, ``ids``, ``keep``, ``encoding``, ``quotes``, ``redirects``,
+            ``namespaces``, ``noise``, ``noise_threshold``, ``links``, ``hide_parameters`` and ``workers``.
+        out: The output folder. It is created if it does not exist.
+        limit: The number of documents to read, from the first on.
+        sample: The number of documents to draw: those whose ids hash lowest with ``seed``. The source is read twice.
+            With ``limit``, only the first documents of the sample are used.
+        shard_bytes: The bytes of text in a shard. A shard ends with the batch that fills it.
         compression: ``none``, ``lz4`` or ``zstd``.
-        resume: go on with what a run of the same source, options and versions left (of several sources the same ones
-            in the same order, as they number the documents); start where there is nothing. Of a
-            method that asks a model, answers up to there are in the client's cache, and are not asked for again.
-        strict: files of folders that are not read, as they are of no known kind or another, are dead letters, too.
-        threads: of segmentation and of decompression; default: every CPU.
-        progress: is called with the share that is done, 0 to 1, and the report so far.
-        keep: columns of the source that every chunk repeats.
-        options: those of ``Segmenter``, and columns that say something of each document, such as ``titles="title"``.
-            ``pic`` with ``summaries_out=True`` has its summaries written, too: a second data set in ``_summaries``;
-            ``removed="removed"`` has what is left out written, in ``_removed``. ``llm=``, the client of a method that
-            asks a model, may be another with ``resume``, but for its model and parameters; with ``dry_run=True`` all is
-            read, the client counts what it would be asked, and nothing is written.
+        resume: Whether to continue a run of the same source, options and versions. Several sources must be the same
+            ones in the same order, because the order numbers the documents. If there is no run, it starts one. For a
+            method that asks a model, the client's cache holds the answers received so far, and they are not requested
+            again.
+        strict: Whether the files of folders that are not read, because their kind is unknown or another one, are dead
+            letters, too.
+        threads: The number of threads for segmentation and decompression. The default is every CPU.
+        progress: A function that is called with the share that is done, 0 to 1, and the report so far.
+        keep: The columns of the source that every chunk repeats.
+        options: The options of ``Segmenter``, and columns that describe each document, such as ``titles="title"``.
+            ``pic`` with ``summaries_out=True`` also writes its summaries, as a second data set in ``_summaries``.
+            ``removed="removed"`` writes the removed spans to ``_removed``. ``llm=`` is the client of a method that asks
+            a model. With ``resume`` it may be another client with the same model and parameters. With ``dry_run=True``
+            the run reads everything, the client counts its requests, and nothing is written.
 
     Raises:
-        ValueError: the folder holds another run, an unfinished one without ``resume``, or an option is wrong.
-        IngestError: the disk is full, the source changed meanwhile, or a model cannot be asked any more, as a limit is
-            reached, the endpoint is gone or its cache is locked; what is whole is kept.
+        ValueError: The folder holds another run, or an unfinished one without ``resume``, or an option is wrong.
+        IngestError: The disk is full, or the source changed meanwhile, or the model cannot be asked any more. The last
+            happens if a limit is reached, the endpoint is gone or the cache is locked. Complete shards are kept.
 
     >>> report = ingest("wiki.parquet", "wiki.chunks", resume=True)  # doctest: +SKIP
     """
@@ -138,7 +144,7 @@ def ingest(
         {"redirects": redirects, "namespaces": namespaces != (0,)},
     )
     made = Segmenter(threads=threads, **options)
-    # What is stored has one type from the first shard to the last, whatever a file of no declared types holds where.
+    # A stored column has one type from the first shard to the last, whatever a file without declared types holds.
     opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
@@ -164,7 +170,7 @@ def _written(
     strict: bool,
     progress: Progress | None,
 ) -> Report:
-    """Write what the folder lacks of the run of these options."""
+    """Write the shards of the run with these options that the folder lacks."""
     types = opened.kept_types() if opened.keep else {}
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
@@ -188,20 +194,20 @@ def _written(
 
 
 def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
-    """Return the shards that are not as they were written, and name them in the report.
+    """Return the damaged shards, and name them in the report.
 
     Raises:
-        ValueError: there are such, and the run is not to be resumed.
+        ValueError: There are damaged shards, and the run is not to be resumed.
     """
     bad = damage(report.folder, manifest.shards, hashes=resume)
     report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
     if bad and not resume:
-        raise ValueError(f"{report.folder / report.damaged[0]}; --resume (resume=True) makes it again")
+        raise ValueError(f"{report.folder / report.damaged[0]}; pass --resume (resume=True) to write the shard again")
     return [shard for shard, _ in bad]
 
 
 def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any], of_dumps: dict[str, Any]) -> None:
-    """That what says how some kinds of files are read is said where there are such files."""
+    """Raise an error if an option applies only to kinds of files that the source does not have."""
     tables = [name for name, kind in KINDS.items() if kind.is_table]
     for said, kinds in ((of_tables, tables), (of_csv, ["csv", "tsv"]), (of_dumps, ["mediawiki"])):
         given = [name for name, value in said.items() if value]
@@ -213,7 +219,7 @@ def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any
 
 
 class _Run:
-    """What the stages share."""
+    """The state that the stages of a run share."""
 
     def __init__(
         self,
@@ -230,12 +236,13 @@ class _Run:
         self.repeats = DuplicateIds()
 
     def finish(self, bad: Sequence[Shard]) -> None:
-        """Make shards again, then those that are not there yet; a run without any shard leaves nothing."""
+        """Write damaged shards again, then the missing ones. A failed run without any shard leaves no manifest."""
         try:
             self._all(bad)
             self.output.report.repeated = self.repeats.found
         except Exception:
-            if not self.output.manifest.shards:  # nothing to go on with, and nothing in the way of other options
+            # There is nothing to resume, and nothing should block a run with other options.
+            if not self.output.manifest.shards:
                 self.output.manifest.remove(self.output.folder)
             raise
 
@@ -262,7 +269,8 @@ class _Run:
                 if part is not None and self.progress is not None:
                     self.progress(part.bytes_read / max(1, self.source.total_bytes), self.output.report)
         finally:
-            with contextlib.suppress(ValueError):  # a second Ctrl-C leaves it at work, in a thread that ends with us
+            # After a second Ctrl-C it is still running, in a thread that ends with the process.
+            with contextlib.suppress(ValueError):
                 found.close()
             self.output.abandon()
             self._count(staged.busy)
@@ -275,7 +283,8 @@ class _Run:
         self.repeats.see(part.table.column("id"), part.first)
         try:
             chunks = self.made(part.documents(), first_document=part.first, **self.said)
-        except OSError as error:  # of a model's client: it is the only one that reads or writes meanwhile
+        # The error is one of the model's client, because nothing else reads or writes meanwhile.
+        except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
         documents = np.asarray(chunks.table.column("document"))
         cut = np.count_nonzero(np.diff(documents)) + (len(documents) > 0)
@@ -283,7 +292,7 @@ class _Run:
         return part.with_letters(self._noted(chunks)).without_table(), chunks
 
     def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
-        """Documents that are cut all the same, but in part not by the model that was asked."""
+        """Return a dead letter for each document that is cut, but in part not by the model that was asked."""
         notes = [each for each in chunks.errors if isinstance(each, PartialRowError)]
         return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
@@ -305,7 +314,7 @@ class _Run:
             now = {}
         for file in self.source.files:
             if now.get(file.path) != file:
-                raise IngestError(f"{file.path} changed while it was read: ingest it again, into another folder")
+                raise IngestError(f"{file.path} changed while it was read. Ingest it again, into another folder")
 
     def _count(self, busy: list[float]) -> None:
         stages = self.output.report.stages
@@ -324,7 +333,7 @@ class _Run:
 def _dry(
     source: Source, made: Segmenter, said: dict[str, Any], limit: int | None, sample: Sample | None, folder: Path
 ) -> Report:
-    """All that a run would read, cut for the sake of what the model would be asked."""
+    """Read and cut all that a run would, only to count what the model would be asked."""
     begun, report = time.perf_counter(), Report(folder, ignored=source.ignored)
     for part in parts(source, Range(), limit, sample):
         if part.table is not None:
@@ -337,7 +346,7 @@ def _dry(
 
 
 def _ended(found: Iterator[BatchPart]) -> Iterator[BatchPart | None]:
-    """All parts, then None."""
+    """Yield all parts, then None."""
     yield from found
     yield None
 
@@ -354,10 +363,12 @@ def _check(
     for source in sources:
         if str(source) == "-":
             raise ValueError(
-                "standard input cannot be read twice, so a run could not be resumed: write it to a file first"
+                "standard input cannot be read twice, so a run could not be resumed. Write it to a file first"
             )
         if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
-            raise ValueError(f"{folder} lies in {source}, where its shards would be read as documents: write elsewhere")
+            raise ValueError(
+                f"{folder} is inside {source}, where its shards would be read as documents. Choose another folder"
+            )
     for name, value in (("limit", limit), ("sample", sample), ("shard_bytes", shard_bytes)):
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
@@ -366,12 +377,12 @@ def _check(
 
 
 def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
-    """That of the folder where it may be gone on with, else a new one."""
+    """Return the manifest of the folder if the run can be continued, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
         others = strangers(folder, {LOCK, NAME, *BESIDE, dead_letters.NAME})
         if others:
-            raise ValueError(f"{folder} is not empty, and holds no run ({others[0]} is there): give another folder")
+            raise ValueError(f"{folder} is not empty and holds no run (it contains {others[0]}). Choose another folder")
         manifest = Manifest(now)
         dead_letters.put(folder, 0, b"")
         dead_letters.cut(folder, 0)
@@ -392,7 +403,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
 
 
 def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> None:
-    """Put letters about files that are not read after those of all shards, or take away what another run put there."""
+    """Write the dead letters of unread files after those of all shards, and remove those of an earlier run."""
     end = sum(shard.letter_bytes for shard in manifest.shards)
     dead_letters.cut(report.folder, end)
     if source is not None and (unread := list(source.unread())):

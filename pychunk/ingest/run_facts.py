@@ -1,4 +1,4 @@
-"""What decides the bytes of a data set: the source, the options, the versions."""
+"""The facts that determine the bytes of a data set: the source, the options and the versions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 from ..chunks.batch import ChunkBatch
 from ..io import Source
 
-#: Fields of a source that change nothing in what it yields, or are told elsewhere.
+#: The fields of a source that do not change what it yields, or that the facts hold elsewhere.
 _OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters", "kept")
 
 
 def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing: ChunkBatch) -> dict[str, Any]:
-    """The facts as JSON holds them; two runs with equal facts write equal bytes."""
+    """Return the facts in the types of JSON. Two runs with equal facts write equal bytes."""
     metadata = nothing.metadata
     reader = {field.name: getattr(source, field.name) for field in fields(source) if field.name not in _OWN}
     reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
@@ -37,10 +37,10 @@ def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing:
 
 
 def _said(value: Any) -> str:
-    """A function by its name: where it lies in memory is another place in each run."""
+    """Return the name of a function, because its address in memory differs in each run."""
     return str(getattr(value, "__qualname__", value))
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    # What a model's answers depend on is in the metadata; where it is reached, and what it may cost, decides no byte.
+    # The metadata holds all that a model's answers depend on. The endpoint and the cost limits change no byte.
     return {name: value for name, value in sorted(options.items()) if name not in ("threads", "llm")}

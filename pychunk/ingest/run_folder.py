@@ -1,6 +1,6 @@
-"""The folder of a run: one writer at a time, and files that appear whole or not at all.
+"""The folder of a run, which has one writer at a time and in which files appear complete or not at all.
 
-Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyarrow take the folder for a data set.
+Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyarrow read the folder as a data set.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .._util import durable_files
 from .._util.folder_lock import FolderLock
 
 LOCK = "_lock"
-#: Data sets beside the chunks, whose shards are called as theirs are: summaries, and what was left out.
+#: The additional data sets: summaries and removed spans. Their shards have the same names as those of the chunks.
 SUMMARIES, REMOVED = "_summaries", "_removed"
 BESIDE = (SUMMARIES, REMOVED)
-#: Begins the name of a file that is being written.
+#: The beginning of the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")
 
@@ -26,17 +26,17 @@ def shard_name(number: int) -> str:
 
 
 def aside(path: Path) -> Path:
-    """Where a file is written before it gets its name."""
+    """Return the path to which a file is written before it gets its final name."""
     return path.with_name(ASIDE + path.name)
 
 
 def settle(path: Path) -> None:
-    """Gives what was written aside, and is on the disk, its name."""
+    """Rename a file that is complete on the disk to its final name."""
     durable_files.settle(aside(path), path)
 
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:
-    """Removes half-written files, and shards that are not ``kept``; returns their names."""
+    """Remove half-written files and shards that are not ``kept``, and return their names."""
     folders = [folder, *(folder / name for name in BESIDE if (folder / name).is_dir())]
     files = [path for each in folders for path in sorted(each.iterdir())]
     found = [path for path in files if path.name.startswith(ASIDE)]
@@ -47,7 +47,7 @@ def sweep(folder: Path, kept: set[str]) -> list[str]:
 
 
 def strangers(folder: Path, own: set[str]) -> list[str]:
-    """Names in a folder that no run writes."""
+    """Return the names of the files in a folder that no run writes."""
     names = sorted(path.name for path in folder.iterdir())
     return [name for name in names if name not in own and not name.startswith(ASIDE) and not _SHARD.fullmatch(name)]
 
@@ -56,7 +56,7 @@ class Lock:
     """A context manager that makes this process the only writer of a folder.
 
     Raises:
-        ValueError: another process writes there.
+        ValueError: Another process writes there.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,9 @@ class Lock:
 
     def __enter__(self) -> Lock:
         if not self._lock.take():
-            raise ValueError(f"another process writes to {self._lock.path.parent}: wait for it, or give another folder")
+            raise ValueError(
+                f"another process writes to {self._lock.path.parent}. Wait for it, or choose another folder"
+            )
         return self
 
     def __exit__(

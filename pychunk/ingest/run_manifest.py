@@ -1,4 +1,4 @@
-"""What a run's folder says of itself: the source, the options, the versions, and each shard that is whole."""
+"""The manifest of a run's folder: the source, the options, the versions, and each complete shard."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Shard:
-    """A whole shard.
+    """A complete shard.
 
-    It covers ``batches`` of the source from ``first_batch`` on, which hold ``read`` documents from ``first_read`` on;
-    ``documents`` of them, numbered from ``first_document``, were kept, and ``blank`` of these have no chunks;
-    ``dropped`` templates of a wiki were left out inside their sentences. Its letters are ``letter_bytes`` of the file
-    of dead letters from ``letters_at`` on. Its summaries and what was left out, if the run writes any, are files of
-    their own.
+    It covers ``batches`` batches of the source from ``first_batch`` on. They hold ``read`` documents from
+    ``first_read`` on. ``documents`` of these were kept and are numbered from ``first_document``. ``blank`` of the kept
+    documents have no chunks. ``dropped`` templates of a wiki were removed inside their sentences. Its dead letters are
+    ``letter_bytes`` bytes of the file of dead letters from ``letters_at`` on. Summaries and removed spans, if the run
+    writes any, are files of their own.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Shard:
     summaries_sha256: str = ""
     removed_bytes: int = 0
     removed_sha256: str = ""
-    blank: int = field(default=0, compare=False)  # earlier manifests lack it
+    blank: int = field(default=0, compare=False)  # Earlier manifests lack it.
     dropped: int = field(default=0, compare=False)
 
     def files(self, folder: Path) -> list[tuple[Path, int, str]]:
-        """(path, bytes, SHA-256) of what it consists of."""
+        """Return (path, bytes, SHA-256) of each file of the shard."""
         beside = (
             (folder / SUMMARIES / self.name, self.summaries_bytes, self.summaries_sha256),
             (folder / REMOVED / self.name, self.removed_bytes, self.removed_sha256),
@@ -59,14 +59,14 @@ class Shard:
 
 @dataclass
 class Manifest:
-    """The manifest as it is in the folder. ``facts`` hold what must be equal for a run to go on."""
+    """The manifest in the folder. ``facts`` hold what must be equal for a run to be resumed."""
 
     facts: dict[str, Any]
     shards: list[Shard] = field(default_factory=list)
     complete: bool = False
 
     def save(self, folder: Path) -> None:
-        """Replaces the manifest in one step."""
+        """Replace the manifest in one step."""
         said = {
             "schema": SCHEMA,
             **self.facts,
@@ -79,15 +79,15 @@ class Manifest:
 
     @staticmethod
     def remove(folder: Path) -> None:
-        """Leaves a folder without a run."""
+        """Remove the manifest, so that the folder holds no run."""
         (folder / NAME).unlink(missing_ok=True)
 
     @staticmethod
     def load(folder: Path) -> Manifest | None:
-        """The manifest of a folder; None where there is none.
+        """Return the manifest of a folder, or None if there is none.
 
         Raises:
-            ValueError: it is damaged, or a newer version's.
+            ValueError: The manifest is damaged, or a newer version wrote it.
         """
         path = folder / NAME
         if not path.is_file():
@@ -99,16 +99,16 @@ class Manifest:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
                 return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path} is damaged: restore it from a copy, or ingest into another folder") from error
-        raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}: use the pychunk that wrote it")
+            raise ValueError(f"{path} is damaged. Restore it from a copy, or ingest into another folder") from error
+        raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}. Use the pychunk that wrote it")
 
 
-#: Where a manifest holds options: a person knows them by their own names.
+#: The names of the groups of options in a manifest. Messages leave them out, because users know the options themselves.
 _GROUPS = ("options", "reader", "segmenter", "columns", "wanted")
 
 
 def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
-    """What differs between two trees of facts, each place with both values.
+    """Yield each difference between two trees of facts, with both values.
 
     >>> list(differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}))
     ['a.c: was 2, is 3']
@@ -128,7 +128,7 @@ def _said(value: Any) -> str:
 
 
 def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What differs between the facts of two runs, in words: of the same sources' files which, and how.
+    """Return the differences between the facts of two runs in words, with those of each source file.
 
     >>> told({"source": {"path": "a", "files": {"a/x": [1]}}}, {"source": {"path": "a", "files": {"a/y": [1]}}})
     ['a/x is gone', 'a/y is new']

@@ -1,4 +1,4 @@
-"""What a run did, in numbers."""
+"""The report of a run, in numbers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from pathlib import Path
 
 @dataclass
 class Report:
-    """Totals of the data set, and what this call added to them.
+    """The totals of the data set, and what this call added to them.
 
-    ``blank``: documents without text, which have no chunks and are no failures. ``dropped``: templates of a wiki that
-    were left out inside sentences, as nobody knows what they show.
-    ``removed``: half-written files of an earlier run that were cleared away; ``damaged``: shards of an earlier run that
-    were missing or damaged, and why, and were made again; ``ignored``: files of the source that are of no known kind;
-    ``repeated``: the first id that came a second time, "" where none was seen; ``did_nothing``: the data set was
-    complete before. ``seconds``: of this call; ``stages``: seconds that each stage of the pipeline worked, side by
-    side.
+    Attributes:
+        blank: The number of documents without text. They have no chunks and are no failures.
+        dropped: The number of templates of a wiki that were removed inside sentences, because it is unknown what they
+            show.
+        removed: The half-written files of an earlier run that were removed.
+        damaged: The shards of an earlier run that were missing or damaged, with the reasons. They were written again.
+        ignored: The files of the source whose kind is unknown.
+        repeated: The first id that occurred a second time, or "" if none did.
+        did_nothing: Whether the data set was complete before.
+        seconds: The seconds of this call.
+        stages: The seconds that each stage of the pipeline worked. The stages run in parallel.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""Which documents a sample holds: those whose ids hash lowest."""
+"""The choice of the documents of a sample: those whose ids hash lowest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..io import Source
 
 
 class Sample(NamedTuple):
-    """Holds a document when (hash of seed and id, its number in the source) is at most ``(highest, last)``."""
+    """A sample. It holds a document if (hash of seed and id, number in the source) is at most ``(highest, last)``."""
 
     seed: int
     highest: int
@@ -21,13 +21,16 @@ class Sample(NamedTuple):
 
 
 def rank(seed: int, id_: str) -> int:
-    """The first 64 bits of BLAKE2b of ``"<seed> <id>"``, as a big-endian number."""
+    """Return the first 64 bits of BLAKE2b of ``"<seed> <id>"``, as a big-endian number."""
     return int.from_bytes(hashlib.blake2b(f"{seed} {id_}".encode(), digest_size=8).digest(), "big")
 
 
 def sample_of(source: Source, count: int, seed: int) -> Sample:
-    """The sample of ``count`` documents of a source; reads it once, keeping ``count`` pairs of numbers."""
-    kept: list[tuple[int, int]] = []  # negative, so that the heap's first is the highest
+    """Return the sample of ``count`` documents of a source.
+
+    It reads the source once and keeps ``count`` pairs of numbers.
+    """
+    kept: list[tuple[int, int]] = []  # The numbers are negative, so that the first one of the heap is the highest.
     number = 0
     for batch in source.batches():
         for id_ in batch.table.column("id").to_pylist():

@@ -1,4 +1,4 @@
-"""Parts to shards: where one ends, and how it becomes part of the data set."""
+"""The writing of parts to shards: the place at which a shard ends, and how it becomes part of the data set."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .run_report import Report
 from .shards import ShardWriter
 from .source_batches import BatchPart, Range
 
-#: Bytes of a shard that may wait in the page cache, where they go through it.
+#: The bytes of a shard that may wait in the page cache, if they go through it.
 FLUSH_BYTES = 32 << 20
 
 
 class IngestError(RuntimeError):
-    """A run that could not go on; what is whole is kept, and the message says what to do."""
+    """An error that stops a run. Complete shards are kept, and the message says what to do."""
 
 
 @dataclass(frozen=True)
 class ShardResult:
-    """A shard that is written but not settled: its facts, its files, its letters."""
+    """A shard that is written but not yet part of the data set: its facts, its files and its dead letters."""
 
     shard: Shard
     files: list[DirectFile]
@@ -38,7 +38,7 @@ class ShardResult:
 
 
 class Output:
-    """Writes the shards of a range of batches. ``write`` and ``settle`` may run in threads of their own."""
+    """The writer of the shards of a range of batches. ``write`` and ``settle`` may run in separate threads."""
 
     def __init__(
         self,
@@ -50,14 +50,15 @@ class Output:
         compression: str,
     ) -> None:
         self.folder, self.manifest, self.report = folder, manifest, report
-        self._empty = empty  # the data sets without rows
+        self._empty = empty  # The data sets without rows.
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression = shard_bytes, compression
-        self._writers: dict[str, ShardWriter] = {}  # by the folder of the data set below the run's, "" of chunks
+        # The keys are the folders of the data sets below the run's folder, "" for the chunks.
+        self._writers: dict[str, ShardWriter] = {}
         self._closing: list[dict[str, ShardWriter]] = []
 
     def begin(self, where: Range, wanted: Shard | None) -> None:
-        """From now on, parts of this range; ``wanted`` is the one shard that it makes again."""
+        """Start to write the parts of a range. ``wanted`` is the one shard that the range writes again, or None."""
         self._wanted = wanted
         self._at, self._end = where, where
         self._number = self.manifest.shards.index(wanted) if wanted else len(self.manifest.shards)
@@ -67,9 +68,10 @@ class Output:
         self._text_bytes = self._blank = self._dropped = 0
 
     def write(self, found: tuple[BatchPart | None, ChunkBatch | None]) -> tuple[BatchPart | None, ShardResult | None]:
-        """Adds a part's chunks; with the shard that ended before it, if one did. None for a part ends the last one.
+        """Add the chunks of a part, and return it with the shard that ended before it, if one did.
 
-        A shard ends when more comes, not when it is full, so that what is told after the last batch is told in it.
+        None for a part ends the last shard. A shard ends when the next part comes, not when it is full. Dead letters
+        that are reported after the last batch are therefore stored in it.
         """
         part, chunks = found
         try:
@@ -87,7 +89,7 @@ class Output:
         return part, closed
 
     def settle(self, closed: ShardResult, last: bool) -> None:
-        """Puts a shard on the disk, then its letters, then its name in the manifest."""
+        """Put a shard on the disk, then its dead letters, then its name in the manifest."""
         try:
             for file in closed.files:
                 file.sync()
@@ -105,7 +107,7 @@ class Output:
         self.report.new_shards += 1
 
     def flush(self) -> None:
-        """Has the disk take what was written so far, so that little is left to wait for at a shard's end."""
+        """Send the bytes written so far to the disk, so that little remains to wait for at the end of a shard."""
         for writer in list(self._writers.values()):
             if writer.sink.file.waiting >= FLUSH_BYTES:
                 try:
@@ -114,7 +116,7 @@ class Output:
                     raise self.unfinished(error) from error
 
     def abandon(self) -> None:
-        """Removes shards that are not whole, after an error; does nothing at the end of a range."""
+        """Remove incomplete shards after an error. At the end of a range this does nothing."""
         for writers in [*self._closing, self._writers]:
             for writer in writers.values():
                 writer.abandon()
@@ -125,7 +127,7 @@ class Output:
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
     def _tables(self, chunks: ChunkBatch) -> dict[str, pa.Table]:
-        """What goes into the files of a shard, with the columns of all documents of the source."""
+        """Return the tables for the files of a shard, with the columns of all documents of the source."""
         found = tables_of(chunks)
         return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
 
@@ -149,7 +151,7 @@ class Output:
         self.report.new_text_bytes += part.text_bytes
 
     def _close(self) -> ShardResult:
-        """Ends the shard."""
+        """End the shard, and return it."""
         writers = self._opened(self._empty)
         self._closing.append(writers)
         self._writers = {}
@@ -190,12 +192,12 @@ class Output:
         self._at, self._letters, self._text_bytes, self._blank, self._dropped = ended, [], 0, 0, 0
         return ShardResult(shard, files, lines)
 
-    def unfinished(self, error: OSError, remedy: str = "Mend that (make room), then go on") -> IngestError:
-        """What ends a run that can go on."""
+    def unfinished(self, error: OSError, remedy: str = "Fix the cause (make room), then go on") -> IngestError:
+        """Return the error that ends a run which can be resumed."""
         count = len(self.manifest.shards)
         return IngestError(
-            f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} whole. {remedy} with --resume "
-            "(resume=True)"
+            f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} complete. {remedy} with "
+            "--resume (resume=True)"
         )
 
 
@@ -203,6 +205,6 @@ def _unlike(before: Shard, now: Shard) -> str:
     names = [field.name for field in fields(Shard) if getattr(before, field.name) != getattr(now, field.name)]
     values: list[Any] = [getattr(each, names[0]) for each in (before, now)]
     return (
-        f"{before.name} was made again, and its {names[0]} is {values[1]} where it was {values[0]}: the source or the "
-        "software is not what it was; ingest into another folder"
+        f"{before.name} was written again, and its {names[0]} is {values[1]} instead of {values[0]}: the source or "
+        "the software has changed. Ingest into another folder"
     )

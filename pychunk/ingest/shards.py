@@ -1,4 +1,4 @@
-"""A shard: chunk tables to one Parquet file, hashed while it is written."""
+"""A shard: one Parquet file of chunk tables, whose hash is computed while it is written."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from .._engine.data.columns import COLUMNS
 from .direct_file import DirectFile
 from .run_folder import aside
 
-#: Text of a row group, at least, where the shard has as much: half a batch, so that a full batch is one of its own.
+#: The least bytes of text in a row group, unless the shard has less. It is half a batch, so that a full batch is a row
+#: group of its own.
 ROW_GROUP_BYTES = 4 << 20
-#: zstd's level where it compresses: higher ones take longer than the rest of the pipeline together.
+#: The level of zstd compression. Higher levels take longer than the rest of the pipeline together.
 ZSTD_LEVEL = 1
 COMPRESSIONS = ("none", "lz4", "zstd")
-#: Whole numbers that grow or repeat: a third of their size in a twentieth of the time that a dictionary takes.
+#: The columns of integers that grow or repeat. Delta encoding takes a third of their size, and a twentieth of the time
+#: of a dictionary.
 _DELTA = frozenset(column.name for column in COLUMNS if column.delta)
 _DICTIONARY = ("id", *(column.name for column in COLUMNS if column.labels))
 _STATISTICS = ("document", "id")
 
 
 class ShardWriter:
-    """Writes one shard aside; ``finish`` leaves it whole there, ``abandon`` removes it."""
+    """The writer of one shard under a temporary name. ``finish`` completes the file, and ``abandon`` removes it."""
 
     def __init__(self, path: Path, schema: pa.Schema, compression: str) -> None:
         import pyarrow.parquet as pq
@@ -44,10 +46,10 @@ class ShardWriter:
             raise
 
     def write(self, table: pa.Table, text_bytes: int) -> None:
-        """Appends rows; row groups end by the bytes of text alone.
+        """Append rows. Only the bytes of text decide where row groups end.
 
         Raises:
-            ValueError: a column that is kept is of another type than before.
+            ValueError: A column that is kept has another type than before.
         """
         self._held.append(table if table.schema == self._schema else _fitted(table, self._schema))
         self._held_bytes += text_bytes
@@ -55,14 +57,14 @@ class ShardWriter:
             self._flush()
 
     def finish(self) -> DirectFile:
-        """The file with all that was written, still open, not yet on the disk for sure."""
+        """Return the file with all that was written. It is still open, and may not be on the disk yet."""
         self._flush()
         self._writer.close()
         self.sink.file.finish()
         return self.sink.file
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove what was written."""
         self.sink.gone = True
         with contextlib.suppress(OSError, ValueError):
             self.sink.file.close()
@@ -77,14 +79,14 @@ class ShardWriter:
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table in the types of a shard: files of one folder may declare others."""
+    """Return a table in the types of a shard, because other files of a folder may declare other types."""
     for before, now in zip(schema, table.schema, strict=True):
         try:
             table.column(now.name).cast(before.type)
-        except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast
+        except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast.
             raise ValueError(
-                f"column {now.name!r} is of type {now.type}, and was of type {before.type} before: give the files one "
-                "type, or leave the column out of keep="
+                f"column {now.name!r} is of type {now.type}, and was of type {before.type} before. Give the files "
+                "one type, or leave the column out of keep="
             ) from None
     return table.cast(schema)
 
@@ -93,7 +95,8 @@ class _Hashing:
     """A file that knows the SHA-256 of its bytes, and the seconds that writing took."""
 
     closed = False
-    #: The Parquet writer writes its footer when it is freed, even of a file that nobody wants any more.
+    #: Whether writes are ignored. The Parquet writer writes its footer when it is freed, even if the file was
+    #: abandoned.
     gone = False
 
     def __init__(self, file: DirectFile) -> None:
@@ -114,10 +117,10 @@ class _Hashing:
         return self.file.bytes
 
     def flush(self) -> None:
-        """Left to whoever finishes the shard."""
+        """Do nothing, because the code that finishes the shard flushes the file."""
 
     def close(self) -> None:
-        """Left open: whoever finishes the shard closes the file once it is on the disk."""
+        """Do nothing, because the code that finishes the shard closes the file once it is on the disk."""
 
 
 def _options(schema: pa.Schema, compression: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Batches of a source with the letters that belong to them, cut to the documents that a run wants."""
+"""The batches of a source with the dead letters that belong to them, reduced to the documents that a run wants."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from ..io.document_batches import documents_of
 from ..io.wiki.mediawiki import DROPPED
 from .sample import Sample
 
-#: A batch beyond this is one long document; reading it leaves twice its size with the allocator, not given back.
+#: The size above which a batch is one long document. After it is read, the allocator keeps twice its size and does not
+#: return it.
 LARGE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class BatchPart:
-    """The wanted documents of batch ``number``: ``table`` of ``id``, ``text`` and others, from ``first`` on.
+    """The wanted documents of batch ``number``, of which ``first`` is the number of the first.
 
-    ``read``: documents of the batch before any were left out; ``table_rows``: those kept; ``blank``: those of them that
-    have no chunks, once they are cut; ``dropped``: templates of a wiki that were left out inside their sentences. A
-    part with neither, whose ``table_rows`` is None, brings the letters that were told after the last batch.
+    ``table`` has the columns ``id``, ``text`` and others. A part whose ``table`` and ``table_rows`` are None holds the
+    dead letters that were reported after the last batch.
+
+    Attributes:
+        read: The number of documents of the batch before any were left out.
+        table_rows: The number of documents that were kept.
+        blank: The number of kept documents that have no chunks. It is known after segmentation.
+        dropped: The number of templates of a wiki that were removed inside their sentences.
     """
 
     number: int
@@ -41,21 +47,21 @@ class BatchPart:
     dropped: int = 0
 
     def documents(self) -> TextBatch:
-        """The texts with their ids, and the other columns that were asked for."""
+        """Return the texts with their ids, and the other columns that the run needs."""
         return documents_of(cast(pa.Table, self.table))
 
     def with_letters(self, more: list[DeadLetter]) -> BatchPart:
-        """With letters about its documents after those of reading them."""
+        """Return the part with further dead letters about its documents, after those of reading them."""
         return replace(self, letters=self.letters + more) if more else self
 
     def without_table(self) -> BatchPart:
-        """For those that need the numbers alone: the texts' memory is free again."""
+        """Return the part without its texts, which frees their memory, for code that needs only the numbers."""
         return replace(self, table=None)
 
 
 @dataclass(frozen=True)
 class Range:
-    """Batches of a source from ``batch`` to before ``end`` (None: all), and what was read and kept before them."""
+    """The batches of a source from ``batch`` to before ``end`` (None: all), and the counts before them."""
 
     batch: int = 0
     end: int | None = None
@@ -64,7 +70,10 @@ class Range:
 
 
 def parts(source: Source, where: Range, limit: int | None, sample: Sample | None) -> Generator[BatchPart, None, None]:
-    """The parts of a range in order, then the letters after the last batch; ``limit`` is the whole run's."""
+    """Yield the parts of a range in order, then the dead letters after the last batch.
+
+    ``limit`` is the limit of the whole run.
+    """
     told: list[DeadLetter] = []
     source = replace(source, dead_letters=told.append)
     read, document = where.read, where.document

@@ -1,4 +1,4 @@
-"""Whether the shards that a manifest names are on the disk as they were written."""
+"""The check whether the shards that a manifest names are on the disk as they were written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from . import dead_letters
 from .run_folder import REMOVED, SUMMARIES
 from .run_manifest import Shard
 
-#: How the files of a data set beside the chunks are called.
+#: The beginning of a message about a file of an additional data set.
 _BESIDE = {SUMMARIES: "its summaries: ", REMOVED: "its removed spans: "}
 
 
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:
-    """Shards that are missing or damaged, and why; ``hashes``: their SHA-256 are compared, else sizes alone."""
+    """Return the shards that are missing or damaged, with the reasons.
+
+    With ``hashes``, it compares their SHA-256, otherwise only their sizes.
+    """
     found = []
     for shard in shards:
         whys = [why for path, size, digest in shard.files(folder) if (why := _damage(path, size, digest, hashes))]
@@ -27,7 +30,7 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
 
 
 def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:
-    """Why a file is not what was written; empty where it is."""
+    """Return the reason if a file differs from what was written, else an empty string."""
     beside = _BESIDE.get(path.parent.name, "")
     if not path.is_file():
         return f"{beside}is missing"

@@ -1,4 +1,4 @@
-"""The inputs of a call: texts from whatever holds them, and what the caller says of each document."""
+"""The inputs of a call: texts in any supported form, and the caller's values for each document."""
 
 from .texts import RowError, TextBatch
 

@@ -1,4 +1,4 @@
-"""What the caller gives beside the texts of a call, checked and flat, and those documents of it that a request has."""
+"""The arguments of a call that hold a value for each document, checked, as flat arrays that requests share."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocumentArguments:
-    """Checked, for a whole batch; ``rows`` are those of some of its documents.
+    """The checked arguments for the documents of a batch.
 
-    ``parts`` are features by name, and ``cuts``. ``characters`` names those that count in characters, as the caller
-    does, with the argument that they came from.
+    Attributes:
+        parts: Features by name, and ``cuts``.
+        characters: Names of the features that count in characters, as the caller does, with the argument that each
+            comes from.
     """
 
     parts: dict[str, Any] = field(default_factory=dict)
@@ -43,11 +45,18 @@ class DocumentArguments:
     def of(
         cls, method: Method, texts: TextBatch, split: Callable[[TextBatch], tuple[Ragged, Ragged]], said: dict[str, Any]
     ) -> DocumentArguments:
-        """From the keywords of a call; ``split(texts)`` gives their sentences and flags.
+        """Check the keywords of a call.
+
+        Args:
+            method: The method that will cut.
+            texts: The documents.
+            split: Returns the sentences of texts and their flags.
+            said: The keywords by name.
 
         Raises:
-            TypeError: an unknown keyword. ValueError: what the method must have is missing, or what was given is of no
-                use to it, or is not one value a document.
+            TypeError: A keyword is unknown.
+            ValueError: A value that the method needs is missing, or the method cannot use a value, or there is not one
+                value for each document.
         """
         said = {name: value for name, value in said.items() if value is not None}
         if not (said or method.wants):
@@ -80,7 +89,7 @@ class DocumentArguments:
         return "vectors" in self.parts
 
     def rows(self, begin: int, end: int) -> DocumentArguments:
-        """Those of documents [begin, end) alone; nothing is copied."""
+        """Return the arguments of documents [begin, end), without copying."""
         if not self.parts:
             return self
         parts = {
@@ -98,7 +107,7 @@ class DocumentArguments:
         return self.parts.get("cuts")
 
     def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
-        """These, and the texts that they belong to, as the engine takes them: every position in bytes."""
+        """Return the arguments and their texts as the engine takes them, with all positions in bytes."""
         text, offsets = flat_text(texts)
         parts = {name: value for name, value in self.parts.items() if name in PARTS}
         others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
@@ -113,18 +122,18 @@ class DocumentArguments:
         return Features(text, offsets, **parts, others=others)
 
 
-#: That nothing was said.
+#: The arguments of a call that passes none.
 NOTHING = DocumentArguments()
 
 
 def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name, NAMES, 1)
-    meant = f": did you mean {near[0]}=?" if near else ";"
-    return f"unknown argument {name}={meant} of each document can be said: {', '.join(NAMES)}"
+    meant = f" (did you mean {near[0]}=?);" if near else ";"
+    return f"unknown argument {name}={meant} the arguments with a value for each document are {', '.join(NAMES)}"
 
 
 def split_all(texts: TextBatch, engine: Engine, wrap: str | bool, threads: int, size: int) -> tuple[Ragged, Ragged]:
-    """Sentences of all texts and their flags, ``size`` bytes of text a call."""
+    """Return the sentences of all texts and their flags, from calls of ``size`` bytes of text."""
     found = [
         engine.split(Request(Features(*flat_text(part)), Plan("sentence", wrap=wrap), threads=threads))
         for _, part in texts.slices(size)

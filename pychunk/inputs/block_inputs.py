@@ -1,4 +1,4 @@
-"""What parsers saw of each document: its blocks, and the spans that are left out, from what callers hold them in."""
+"""The blocks and removed spans that parsers found in each document, in any form that callers hold them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 
 
 def blocks_of(values: Any, texts: TextBatch) -> Blocks:
-    """Blocks of the documents of a call; a document that was left out of it has none.
+    """Return the blocks of the documents of a call.
 
-    ``values``: :class:`Blocks`, an Arrow column, or for each document a list of (kind, level, start, end) or of dicts.
+    A document that the call skips has none.
+
+    Args:
+        values: :class:`Blocks`, an Arrow column, or for each document a list of (kind, level, start, end) or of dicts.
+        texts: The documents.
 
     Raises:
-        ValueError: not one list a document, an unknown kind, or blocks that do not rise or lie beyond the text.
-        TypeError: what is no block.
+        ValueError: There is not one list for each document, a kind is unknown, or blocks are out of order or overlap.
+        TypeError: A value is no block.
     """
     if not isinstance(values, Blocks):
         from ..parsing.block_columns import (
-            blocks_from_arrow,  # here: Arrow looks for pandas where it makes a column's type
+            blocks_from_arrow,  # imported here: Arrow looks for pandas when it creates a column's type
         )
 
         arrow = _arrow(values)
@@ -45,8 +49,12 @@ def blocks_of(values: Any, texts: TextBatch) -> Blocks:
 
 
 def removed_of(values: Any, texts: TextBatch) -> RemovedSpans:
-    """Spans that are left out, as :func:`blocks_of`: :class:`RemovedSpans`, an Arrow column, or lists of (start, end),
-    (start, end, reason), (start, end, reason, score) or dicts.
+    """Return the removed spans of the documents of a call, as :func:`blocks_of` does for blocks.
+
+    Args:
+        values: :class:`RemovedSpans`, an Arrow column, or for each document a list of (start, end), (start, end,
+            reason), (start, end, reason, score) or dicts.
+        texts: The documents.
     """
     if not isinstance(values, RemovedSpans):
         arrow = _arrow(values)
@@ -61,11 +69,12 @@ def removed_of(values: Any, texts: TextBatch) -> RemovedSpans:
 
 
 def columns_of_parsers(source: Any, said: Mapping[str, Any], structured: Callable[[], bool]) -> dict[str, Any]:
-    """What was said, and the columns of a table that only readers of structured documents make, unless they were said.
+    """Return the caller's arguments, completed by the columns that readers of structured documents add to a table.
 
-    They are told by their type: a column that is called ``blocks`` by chance is left alone. Where the texts are plain
-    prose, as those of dumps, the blocks are for ``structure`` alone: ``structured`` says whether that cuts. For other
-    methods lines say what is a heading and an item, as they do in text that comes without blocks.
+    Such a column is recognized by its type, so one that is called ``blocks`` by chance is ignored. An argument of the
+    caller has precedence. The blocks of plain prose, such as texts of dumps, are for ``structure`` alone.
+    ``structured`` returns whether this method cuts. With other methods, lines show which text is a heading or a list
+    item, as in text without blocks.
     """
     import pyarrow as pa
 
@@ -87,7 +96,7 @@ def columns_of_parsers(source: Any, said: Mapping[str, Any], structured: Callabl
 
 
 def in_bytes(layout: Any, text: Any, offsets: I64, name: str, first_row: int, threads: int) -> Any:
-    """Blocks, or what is left out, with positions in bytes."""
+    """Return blocks or removed spans with their positions in bytes."""
 
     def bytes_of(characters: I64) -> npt.NDArray[Any]:
         rows = Ragged(characters, layout.offsets)
@@ -104,7 +113,10 @@ def _arrow(values: Any) -> pa.Array | pa.ChunkedArray | None:
 
 
 def _lists(values: Any, documents: int, name: str, keys: tuple[str, ...]) -> list[list[Any]]:
-    """One list a document; a single document's may stand alone."""
+    """Return one list for each document.
+
+    The list of a single document may be passed by itself.
+    """
     rows = list(values)
     first = rows[0] if rows else None
     if documents == 1 and (
@@ -148,11 +160,9 @@ def _removed(span: Any) -> tuple[int, int, str, float]:
     if isinstance(span, Mapping):
         span = (span.get("start"), span.get("end"), span.get("reason"), span.get("score"))
     if not (isinstance(span, (tuple, list)) and 2 <= len(span) <= 4):
-        raise TypeError(
-            f"what is removed must be (start, end, reason, score), or a dict of these; got {str(span)[:60]}"
-        )
+        raise TypeError(f"a removed span must be (start, end, reason, score), or a dict of these; got {str(span)[:60]}")
     start, end, reason, score = [*span, None, None][:4]
-    start, end = _whole([start, end], "the start and end of what is removed")
+    start, end = _whole([start, end], "a removed span's start and end")
     return start, end, "" if reason is None else str(reason), float("nan") if score is None else float(score)
 
 
@@ -169,7 +179,7 @@ def _check_documents(name: str, documents: int, texts: TextBatch) -> None:
 
 
 def _without_missing(layout: Any, texts: TextBatch) -> Any:
-    """Without those of documents that were left out, which have no text."""
+    """Return the layout without the spans of skipped documents, which have no text."""
     if not texts.errors:
         return layout.rows(0, layout.documents)
     counts = np.diff(layout.offsets)
@@ -187,7 +197,7 @@ def _without_missing(layout: Any, texts: TextBatch) -> Any:
 
 
 def _check_spans(name: str, offsets: I64, start: I64, end: I64) -> None:
-    """That spans begin before they end, and after the one before."""
+    """Check that each span begins before it ends, and not before the end of the span before."""
     before = np.zeros(len(start), np.int64)
     before[1:] = end[:-1]
     before[offsets[:-1][np.diff(offsets) > 0]] = 0
@@ -195,6 +205,6 @@ def _check_spans(name: str, offsets: I64, start: I64, end: I64) -> None:
     if len(bad):
         row = int(np.searchsorted(offsets, bad[0], side="right")) - 1
         raise ValueError(
-            f"{name} of document {row} must rise and begin before they end; got {int(start[bad[0]])} to "
-            f"{int(end[bad[0]])}"
+            f"{name} of document {row} must be in ascending order and start before they end; got "
+            f"{int(start[bad[0]])} to {int(end[bad[0]])}"
         )

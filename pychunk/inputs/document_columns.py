@@ -1,7 +1,7 @@
-"""What may be said of each document beside its text, each declared once for every way in.
+"""The arguments with a value for each document, each declared once for all interfaces.
 
-An entry serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray, Spark and, where it has a flag, the
-command line, which all take one value a document or the name of a column.
+An entry serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray and Spark, and the command line if it has
+a flag. All of them take one value for each document, or the name of a column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DocumentColumns(TypedDict, total=False):
-    """The keywords of a call."""
+    """The keywords of a call that hold a value for each document."""
 
     summaries: Any
     titles: Any
@@ -39,9 +39,14 @@ class DocumentColumns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call:
-    """What an entry may look at: the method, the texts, what is said of them, and their sentences if need be.
+    """The data of a call that an entry may read: method, texts, the caller's arguments, and sentences on demand.
 
-    ``names``: what errors call each keyword, with the column that it names.
+    Attributes:
+        method: The method that will cut.
+        texts: The documents.
+        said: The caller's arguments by keyword.
+        split: Returns the sentences of texts and their flags.
+        names: The name of each keyword in errors, with the column that it names.
     """
 
     method: Method
@@ -53,17 +58,17 @@ class Call:
 
 @dataclass(frozen=True)
 class DocumentColumn:
-    """One thing that may be said of each document.
+    """An argument with a value for each document.
 
     Attributes:
-        name: the keyword.
-        text: what it holds, for errors and ``--help``.
-        flat: checks the values of a call and makes features of them, by name.
-        only: whom it is for, where that is methods alone that name it in ``wants``, which must have it then.
-        usual: the column of a table that a method which wants it takes unasked.
-        flag: whether the command line has ``--name COLUMN``.
-        characters: the feature of those it makes that counts in characters, which the engine counts in bytes.
-        of_column: turns an Arrow column into such values; None: the column is the values.
+        name: The keyword.
+        text: A description of the values, for errors and ``--help``.
+        flat: Checks the values of a call and makes features of them, by name.
+        only: The methods that take it, in words, if only methods that name it in ``wants`` do. They then require it.
+        usual: The column of a table that a method which wants the argument reads by default.
+        flag: Whether the command line has ``--name COLUMN``.
+        characters: The feature whose positions are in characters; the engine takes them in bytes.
+        of_column: Turns an Arrow column into such values; None if the column holds the values.
     """
 
     name: str
@@ -88,7 +93,7 @@ def _vectors(values: Any, call: Call) -> dict[str, Any]:
     spans = call.said.get("sentence_spans")
     if spans is not None:
         return {"vectors": sentence_matrix(values, ragged_spans(spans, call.texts.lengths).offsets)}
-    sentences, flags = call.split(call.texts)  # how many vectors each document has
+    sentences, flags = call.split(call.texts)  # gives the number of vectors of each document
     return {"sentences": sentences, "flags": flags, "vectors": sentence_matrix(values, sentences.offsets)}
 
 
@@ -107,7 +112,7 @@ def _lists(array: Any) -> Any:
     return array.to_pylist()
 
 
-#: In the order of help and errors.
+#: The arguments in the order of help and errors.
 DOCUMENT_COLUMNS = (
     DocumentColumn(
         "titles",
@@ -133,11 +138,11 @@ DOCUMENT_COLUMNS = (
         of_column=_lists,
     ),
     DocumentColumn(
-        "sentence_vectors", "for each document float[n, d], one vector a sentence", _vectors, of_column=matrices
+        "sentence_vectors", "for each document float[n, d], one vector for each sentence", _vectors, of_column=matrices
     ),
     DocumentColumn(
         "page_starts",
-        "the first characters of its pages, for each document",
+        "for each document the first characters of its pages",
         lambda values, call: {"page_starts": ragged_starts(values, len(call.texts), "page_starts")},
         flag=True,
         characters="page_starts",
@@ -167,7 +172,7 @@ NAMES = tuple(column.name for column in DOCUMENT_COLUMNS)
 
 
 def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said, and, of a table with these names, the usual columns of what a method wants and was not said."""
+    """Return the caller's arguments, completed by the usual columns of a table for arguments that a method wants."""
     usual = {
         each.name: each.usual
         for each in DOCUMENT_COLUMNS
@@ -177,12 +182,12 @@ def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping
 
 
 def name_of(keyword: str, value: Any, texts: TextBatch) -> str:
-    """A keyword as errors call it: ``titles``, or ``titles='headline'`` where it names a column."""
+    """Return a keyword as errors name it: ``titles``, or ``titles='headline'`` if it names a column."""
     return f"{keyword}={value!r}" if isinstance(value, str) and texts.source is not None else keyword
 
 
 def values_of(column: DocumentColumn, value: Any, texts: TextBatch) -> Any:
-    """What was said, or what stands in the column of that name where the documents have columns."""
+    """Return the caller's value, or the column of that name if the documents have columns."""
     if not isinstance(value, str) or texts.source is None:
         return value
     found = only_column(texts.source, value, column.name)

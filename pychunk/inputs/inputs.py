@@ -1,4 +1,4 @@
-"""The documents of a call: read, checked, without rows to skip, and cut into requests."""
+"""The documents of a call: read, checked, without rows to skip, and divided into requests."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
     from .._engine.data.request import Request
     from ..methods.base import Method
 
-#: Text of one native call: large enough to keep every thread busy, small enough for progress and clean interrupts.
+#: The bytes of text of one native call: enough to keep every thread busy, and few enough for progress and prompt
+#: interrupts.
 CALL_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The documents of a call and what the caller says of each.
+    """The documents of a call and the caller's values for each.
 
     Attributes:
-        texts: the documents.
-        said: the values of each document by keyword, or names of columns.
-        kept: the columns that are repeated on every chunk.
-        first_document: the number of the first document.
-        skips: whether rows that cannot be used are left out.
+        texts: The documents.
+        said: The values of each document by keyword, or names of columns.
+        kept: The columns that every chunk repeats.
+        first_document: The number of the first document.
+        skips: Whether rows that cannot be used are skipped.
         given: ``said``, checked for a method by :meth:`checked`.
-        written: whether ``said`` has the summaries that a model wrote for it.
-        notes: rows that are cut, but not as they should have been.
+        written: Whether ``said`` has the summaries that an LLM wrote for it.
+        notes: Rows that are cut, but not completely as requested.
     """
 
     texts: TextBatch
@@ -60,10 +61,12 @@ class Inputs:
         on_error: str = "raise",
         first_document: int = 0,
     ) -> Inputs:
-        """Read the arguments of a call; inputs are returned as they are.
+        """Read the arguments of a call.
+
+        Inputs are returned unchanged.
 
         Raises:
-            TypeError, ValueError: as :meth:`TextBatch.of`, and for columns to keep that are not there.
+            TypeError, ValueError: An argument is invalid, see :meth:`TextBatch.of`, or a column to keep does not exist.
         """
         if isinstance(batch, Inputs):
             return batch
@@ -72,7 +75,10 @@ class Inputs:
         return cls(texts, dict(said), kept, first_document, on_error == "skip")
 
     def with_parsed(self, has_structure: Callable[[], bool]) -> Inputs:
-        """Add the columns of readers of structured documents; see :func:`columns_of_parsers`."""
+        """Add the columns of readers of structured documents.
+
+        See :func:`columns_of_parsers`.
+        """
         if not isinstance(self.texts.source, pa.Table):
             return self
         return replace(self, said=columns_of_parsers(self.texts.source, self.said, has_structure))
@@ -83,14 +89,15 @@ class Inputs:
         return self.said.get("blocks") is not None
 
     def checked(self, method: Method, split: Callable[[TextBatch], tuple[Ragged, Ragged]]) -> Inputs:
-        """Check what was said for a method, leave out the rows that lack it, have the summaries written that it needs.
+        """Check the arguments for a method, skip the rows that lack a value, and let the method write its summaries.
 
         Args:
-            split: returns the sentences of all texts and their flags.
+            method: The method that will cut.
+            split: Returns the sentences of all texts and their flags.
 
         Raises:
-            TypeError, ValueError: as :meth:`DocumentArguments.of`; or ``summaries=`` for a method that has them
-            written.
+            TypeError, ValueError: An argument is invalid, see :meth:`DocumentArguments.of`, or ``summaries=`` is passed
+                to a method that writes them itself.
         """
         texts, said, notes = self.texts, self.said, self.notes
         if self.skips and said:
@@ -98,7 +105,7 @@ class Inputs:
         write = None if self.written else getattr(method, "writes", None)
         if write is not None:
             if said.get("summaries") is not None:
-                raise ValueError("summaries= is for summary='given'; got summary='llm', which has them written")
+                raise ValueError("summaries= is for summary='given'; got summary='llm', which writes them")
             summaries, notes = self._summaries(write)
             said = {**said, "summaries": summaries}
         given = DocumentArguments.of(method, texts, split, said)
@@ -118,10 +125,12 @@ class Inputs:
     def requests(
         self, make: Callable[..., Request], size: int, threads: int
     ) -> Iterator[tuple[Request, pa.Array | None]]:
-        """Yield requests of at most ``size`` bytes of text, or of one document, each with the caller's ids.
+        """Yield requests of at most ``size`` bytes of text, or of one longer document, each with the caller's ids.
 
         Args:
-            make: makes a request of features; the keywords are ``cuts``, ``ids``, ``first_row`` and ``threads``.
+            make: Makes a request of features; its keywords are ``cuts``, ``ids``, ``first_row`` and ``threads``.
+            size: The most bytes of text.
+            threads: Number of threads.
         """
         for row, part in self.texts.slices(size):
             ids = None if self.texts.ids is None else self.texts.ids.slice(row, len(part))
@@ -132,13 +141,13 @@ class Inputs:
             yield make(features, cuts=given.cuts, ids=flat, first_row=first, threads=threads), ids
 
     def no_request(self, make: Callable[..., Request], threads: int) -> Request:
-        """Return a request of no documents, with the types of what was said."""
+        """Return a request of no documents that has the types of the caller's arguments."""
         given = self.given.rows(0, 0)
         features = given.features(pa.array([], pa.large_string()), 0, threads)
         return make(features, cuts=given.cuts, ids=None, first_row=0, threads=threads)
 
     def errors_with(self, notes: Sequence[RowError]) -> list[RowError]:
-        """Return the rows that were left out, and those with notes of the inputs or these, by number."""
+        """Return the rows that were skipped and those with notes, of the inputs or these, in ascending order."""
         out = [RowError(row + self.first_document, reason) for row, reason in self.texts.errors]
         noted = [*self.notes, *notes]
         return sorted(out + noted, key=lambda error: error.row) if noted else out

@@ -1,4 +1,4 @@
-"""Columns in a dict, as batches of Hugging Face's datasets are: one list a column, all of one length."""
+"""Columns in a dict, as in batches of Hugging Face's datasets: one list for each column, all of one length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .value_columns import package_of, speaks_arrow
 
 
 class MappedColumns:
-    """The columns of a dict, each converted when it is asked for; objects that Arrow has no type for stay a list."""
+    """The columns of a dict, each converted on demand.
+
+    Objects for which Arrow has no type stay a list.
+    """
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self._columns = {name: values for name, values in columns.items() if isinstance(name, str)}
@@ -25,7 +28,9 @@ class MappedColumns:
             lengths.setdefault(len(values), name)
         if len(lengths) > 1:
             found = " and ".join(f"{length} of {name!r}" for length, name in list(lengths.items())[:2])
-            raise ValueError(f"the lists of a dict must be of one length, one value a document; got {found}")
+            raise ValueError(
+                f"the lists of a dict must be of one length, with one value for each document; got {found}"
+            )
 
     @property
     def column_names(self) -> list[str]:
@@ -43,7 +48,10 @@ class MappedColumns:
             return list(values)
 
     def text_columns(self) -> list[str]:
-        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
+        """Return the columns that hold a string, including mixed ones.
+
+        Mixed columns are included so that an error can name the row that is no string.
+        """
         return [name for name in self._columns if _has_text(self.column(name))]
 
 
@@ -55,10 +63,10 @@ def _has_text(values: Any) -> bool:
 
 
 def of_datasets(documents: Any) -> pa.Table:
-    """The rows of a ``datasets.Dataset`` as a table, without importing that package.
+    """Return the rows of a ``datasets.Dataset`` as a table, without importing that package.
 
     Raises:
-        TypeError: what holds no rows, or several data sets.
+        TypeError: The object holds no rows, or several data sets.
     """
     name = type(documents).__name__
     if isinstance(documents, Mapping):

@@ -1,4 +1,4 @@
-"""Columns of the documents that are repeated on every chunk."""
+"""The columns of documents that every chunk repeats."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .value_columns import only_column, package_of
 if TYPE_CHECKING:
     from . import TextBatch
 
-#: Names that a column to keep cannot have.
+#: The names that a column to keep cannot have.
 _OWN = frozenset(column.name for column in COLUMNS)
 
 
 def kept_columns(keep: Sequence[str], texts: TextBatch) -> dict[str, Any]:
-    """The columns of the documents with these names, as Arrow.
+    """Return the columns of the documents with these names, as Arrow.
 
     Raises:
-        TypeError: one name, not a list of them.
-        ValueError: the documents have no columns, or none of that name; or chunks have a column of that name.
+        TypeError: ``keep`` is one name, not a list of names.
+        ValueError: The documents have no columns, or none of that name, or chunks have a column of that name.
     """
     if isinstance(keep, str):
         raise TypeError(f"keep must be a list of columns; got {keep!r}: write keep=[{keep!r}]")
@@ -42,17 +42,17 @@ def kept_columns(keep: Sequence[str], texts: TextBatch) -> dict[str, Any]:
 
 
 def check_names(keep: Sequence[str]) -> None:
-    """That each is named once, and none is a chunk's own."""
+    """Check that each column is named once, and that none is a chunk's own."""
     taken = [name for name in keep if name in _OWN]
     if taken or len(set(keep)) < len(keep):
         raise ValueError(
             f"keep must name each column once and none of the chunks' own; got {', '.join(keep)}; chunks have "
-            f"{', '.join(column.name for column in COLUMNS)}: rename the column before"
+            f"{', '.join(column.name for column in COLUMNS)}: rename the column first"
         )
 
 
 def with_kept(table: pa.Table, kept: dict[str, Any], first_document: int) -> pa.Table:
-    """A chunk table with these columns after its own."""
+    """Return a chunk table with these columns after its own."""
     rows = primitive(np.asarray(table["document"]) - first_document)
     for name, values in kept.items():
         table = table.append_column(name, values.take(rows))

@@ -1,4 +1,4 @@
-"""Documents of a script that a tokenizer does not know: which is the first, and the warning that names it."""
+"""The warning about documents in a script that a tokenizer does not know, which names the first of them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("pychunk")
 
-#: Of each document its first bytes are looked at, and of a batch so many documents that are not ASCII: some 0.1 s.
+#: The bytes that are examined at the start of each document, and the most documents with non-ASCII text that are
+#: examined in a batch. Together these take some 0.1 s.
 _BYTES, _DOCUMENTS = 4096, 2000
 
 
 def _first_row(texts: TextBatch, words: TokenTable, share: float) -> int | None:
-    """The first document of whose tokens more than ``share`` are [UNK] or single letters; None where none begins so."""
+    """Return the first document whose share of [UNK] or single-letter tokens is above ``share``, or None."""
     row = looked = 0
     for column in texts.texts:
         data, offsets = flat_text(column)
@@ -39,7 +40,10 @@ def _first_row(texts: TextBatch, words: TokenTable, share: float) -> int | None:
 
 
 def first_of(texts: TextBatch, words: TokenTable, share: float, first_document: int) -> str:
-    """``, first in document 17 ('id' of FILE)``, of whose tokens more than ``share`` are unknown; "" where none is."""
+    """Return the words that name the first document whose share of unknown tokens is above ``share``.
+
+    They have the form ``, first in document 17 ('id' of FILE)``, and are "" if there is no such document.
+    """
     row = _first_row(texts, words, share)
     if row is None:
         return ""
@@ -54,7 +58,7 @@ _warned: set[str] = set()
 
 
 def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) -> None:
-    """Once a run for cuts, for vectors and for token budgets, of what tokens of a script unknown to them decide."""
+    """Warn once in a run for cuts, for vectors and for token budgets, if tokens of an unknown script decide them."""
     new = {name for name, there in decided.items() if there} - _warned
     if not new:
         return
@@ -69,8 +73,8 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) ->
         effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
         to = " to a method that takes any (semantic, pic, cluster)" if "cuts" in new else ""
         told.append(
-            f"the static encoder knows English; other scripts {effects}. Pass encoder= a model of this language{to}, "
-            f"or {remedies}"
+            f"the static encoder knows English; other scripts {effects}. Pass a model of this language as encoder={to}"
+            f", or {remedies}"
         )
     if "budgets" in new:
         told.append(

@@ -1,4 +1,4 @@
-"""Documents that lack what is said of all of them: ``on_error="skip"`` leaves them out, as rows without text."""
+"""Documents that lack a required value, which ``on_error="skip"`` skips like rows without text."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 
     from . import TextBatch
 
-#: Those that are a text a document, and so may be null for one.
+#: The arguments that hold one text for each document, which may be null for some.
 TEXTS = ("titles", "summaries")
 
 
 def left_out(texts: TextBatch, said: Mapping[str, Any]) -> tuple[TextBatch, dict[str, Any]]:
-    """Documents whose title or summary is null become empty ones that are listed in ``errors``.
+    """Return texts and arguments in which documents with a null title or summary are empty and listed in ``errors``.
 
-    Columns are named in the reason. The values of the others come back in their places, "" for those left out.
+    The reason names the column. The values of the other documents keep their positions, and skipped ones are "".
     """
     kept = dict(said)
     known = {error.row for error in texts.errors}
     found: list[RowError] = []
     for name in TEXTS:
         values = said.get(name)
-        if values is None or isinstance(values, np.ndarray):  # vectors: one that is not finite is an error
+        # Vectors need no check here: one that is not finite is an error.
+        if values is None or isinstance(values, np.ndarray):
             continue
         array = array_of(values, len(texts), texts.source, name)
         missing = missing_rows(array)

@@ -1,4 +1,4 @@
-"""Spans, page starts and vectors that the caller gives document by document, as flat arrays with offsets."""
+"""The spans, page starts and vectors that the caller passes for each document, as flat arrays with offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ IntArray = npt.NDArray[np.int64]
 
 
 def ragged_starts(values: Any, documents: int, name: str) -> Ragged:
-    """One list of whole numbers a document; a single document's list may stand alone."""
+    """Return one list of whole numbers for each document.
+
+    The list of a single document may be passed by itself.
+    """
     rows = [values] if documents == 1 and _depth(values) == 1 else list(values)
     if len(rows) != documents:
         raise ValueError(f"{name} must hold one list for each of {documents} documents; got {len(rows)}")
@@ -24,7 +27,11 @@ def ragged_starts(values: Any, documents: int, name: str) -> Ragged:
 
 
 def _whole(row: Any, name: str, document: int) -> IntArray:
-    """The whole numbers of one document; ValueError for what NumPy would cut down to some."""
+    """Return the whole numbers of one document.
+
+    Raises:
+        ValueError: NumPy would truncate a value to a whole number.
+    """
     found = np.asarray([] if row is None else row)
     if found.size == 0:
         return found.astype(np.int64)
@@ -34,10 +41,14 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
 
 
 def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
-    """First characters of the sentences of each document, from (start, end) pairs; ``lengths`` are the documents'.
+    """Return the first characters of the sentences of each document, from (start, end) pairs.
+
+    Args:
+        spans: For each document a list of pairs, in characters.
+        lengths: int64[k]: the number of characters of each document.
 
     Raises:
-        ValueError: the wrong number of documents, or spans that overlap, run backwards or end beyond their document.
+        ValueError: The number of documents is wrong, or spans overlap, run backwards or end beyond their document.
     """
     documents = len(lengths)
     alone = documents == 1 and (len(spans) == 0 or (_depth(spans) == 2 and len(spans[0]) > 0))
@@ -45,7 +56,8 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
     if len(rows) != documents:
         raise ValueError(f"sentence_spans must hold one list for each of {documents} documents; got {len(rows)}")
     pairs, offsets = _pairs(rows)
-    rising = np.ones(len(pairs), dtype=bool)  # starts at or after the end of the span before, in its document
+    # True if the span starts at or after the end of the one before in its document.
+    rising = np.ones(len(pairs), dtype=bool)
     rising[1:] = pairs[1:, 0] >= pairs[:-1, 1]
     rising[offsets[:-1][np.diff(offsets) > 0]] = True
     good = rising & (pairs[:, 0] >= 0) & (pairs[:, 0] < pairs[:, 1])
@@ -53,7 +65,7 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
         bad = int(np.flatnonzero(~good)[0])
         row = int(np.searchsorted(offsets, bad, side="right")) - 1
         raise ValueError(
-            f"sentence_spans of document {row} must increase, start before end; "
+            f"sentence_spans of document {row} must increase and start before they end; "
             f"got {pairs[max(bad - 1, int(offsets[row])) : bad + 1].tolist()}"
         )
     beyond = np.flatnonzero(pairs[:, 1] > np.repeat(lengths, np.diff(offsets)))
@@ -67,18 +79,18 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
 
 
 def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
-    """All (start, end) pairs int64[n, 2] and the offsets of each document's."""
+    """Return all (start, end) pairs, int64[n, 2], and the offsets of each document's pairs."""
     if _all_pairs(rows):
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        # One pass over all documents: an array a document took three times as long on 40,000 spans.
+        # This is one pass over all documents. One array for each document took three times as long for 40,000 spans.
         numbers = chain.from_iterable(chain.from_iterable(rows))
         return np.fromiter(numbers, dtype=np.int64, count=2 * int(offsets[-1])).reshape(-1, 2), offsets
     arrays = []
     for row, pairs in enumerate(rows):
         try:
             array = np.asarray([] if pairs is None else pairs)
-        except ValueError:  # rows of different lengths
+        except ValueError:  # The rows differ in length.
             array = np.empty(1)
         if array.size and (array.ndim != 2 or array.shape[1] != 2):
             raise ValueError(f"sentence_spans of document {row} must be (start, end) pairs; got {str(pairs)[:60]}")
@@ -88,7 +100,7 @@ def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
 
 
 def _all_pairs(rows: Sequence[Any]) -> bool:
-    """Whether these are lists of pairs of whole numbers of 64 bits and nothing else."""
+    """Return whether the rows are lists of pairs of 64-bit whole numbers and nothing else."""
     if not all(isinstance(row, list) for row in rows):
         return False
     kinds = set(map(type, chain.from_iterable(rows)))
@@ -101,10 +113,10 @@ def _all_pairs(rows: Sequence[Any]) -> bool:
 
 
 def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
-    """Unit vectors float32[n, d] of all sentences.
+    """Return unit vectors float32[n, d] of all sentences.
 
     Raises:
-        ValueError: the number of vectors is not that of the sentences, or a vector is not finite.
+        ValueError: The number of vectors is not that of the sentences, or a vector is not finite.
     """
     documents = len(sentence_offsets) - 1
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2:
@@ -147,9 +159,12 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
 
 
 def matrices(column: Any) -> Any:
-    """float[n, d] of each row of an Arrow column of lists of vectors; of no rows a single one."""
+    """Return float[n, d] for each row of an Arrow column of lists of vectors.
+
+    If there are no rows, the result is one empty array.
+    """
     import pyarrow as pa
-    import pyarrow.compute as pc  # here, as few calls need it: it is a fifth of the import of pychunk
+    import pyarrow.compute as pc  # imported here because few calls need it: it takes a fifth of pychunk's import time
 
     ends = np.cumsum(np.asarray(pc.list_value_length(column), np.int64))
     vectors = pc.list_flatten(column)
@@ -167,7 +182,7 @@ def _joined(arrays: list[IntArray]) -> Ragged:
 
 
 def _depth(values: Any) -> int:
-    """Nesting of lists or arrays: 0 for a number."""
+    """Return the nesting depth of lists or arrays, which is 0 for a number."""
     if isinstance(values, np.ndarray):
         return values.ndim
     if isinstance(values, (list, tuple)):

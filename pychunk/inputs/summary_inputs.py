@@ -1,4 +1,4 @@
-"""What PIC's pseudo-instruction is when the caller gives it: a text a document, or a vector."""
+"""The summaries that the caller passes for PIC: one text or one vector for each document."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool) -> Ragged | npt.NDArray[np.float32]:
-    """One text a document, UTF-8, or one vector of unit length, float32[k, d].
+    """Return one text for each document, in UTF-8, or one vector of unit length, float32[k, d].
 
     Raises:
-        ValueError: not one a document, a vector that is not finite, or texts where nothing could encode them.
+        ValueError: There is not one value for each document, a vector is not finite, or nothing can encode the texts.
     """
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if len(values) != len(texts):
@@ -33,5 +33,5 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
             raise ValueError(f"{name} must be finite; row {row} is not")
         return unit
     if not has_encoder:
-        raise ValueError(f"{name} must be vectors, as the sentence vectors come from elsewhere: pass float[k, d]")
+        raise ValueError(f"{name} must be vectors if sentence_vectors= is given: pass float[k, d]")
     return Ragged(*flat_text(texts_of(values, len(texts), texts.source, name)))

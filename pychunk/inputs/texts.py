@@ -1,4 +1,7 @@
-"""Documents in: whatever holds text becomes one large_string column, with the rows that cannot be used listed."""
+"""The documents of a call as one large_string column, from any object that holds text.
+
+Rows that cannot be used are listed.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +35,28 @@ if TYPE_CHECKING:
 
 
 class RowError(NamedTuple):
-    """A row that ``on_error="skip"`` left out, and why."""
+    """A row that ``on_error="skip"`` skipped, and the reason."""
 
     row: int
     reason: str
 
 
 class PartialRowError(RowError):
-    """A row that was cut, but not all of it as it should have been, and why."""
+    """A row of which a part could not be cut as requested, and the reason."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Documents as Arrow, one row each.
+    """The documents of a batch in Arrow, one for each row.
 
-    ``texts`` holds contiguous large_string arrays without nulls (a row in ``errors`` is the empty string);
-    ``ids`` is the caller's id column or None; ``source`` is the table the texts came from, for further columns;
-    ``uuids``: the ids were UUIDs, of which ``ids`` has the text.
+    Attributes:
+        texts: Contiguous large_string arrays without nulls. A row in ``errors`` is the empty string.
+        ids: The caller's id column, or None.
+        errors: The rows that cannot be used.
+        source: The table that the texts came from, for further columns, or None.
+        uuids: Whether the ids were UUIDs; ``ids`` holds them as text.
     """
 
     texts: list[pa.LargeStringArray]
@@ -64,29 +70,31 @@ class TextBatch:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of the documents' table; none without one."""
+        """The columns of the documents' table, empty without one."""
         return [] if self.source is None else list(self.source.column_names)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of text."""
+        """The bytes of text."""
         return sum(int(o[-1] - o[0]) for _, o in map(flat_text, self.texts))
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Characters of each document."""
-        import pyarrow.compute as pc  # here, as most calls do without it: it is a fifth of the import of pychunk
+        """The number of characters of each document."""
+        # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
+        import pyarrow.compute as pc
 
         return np.concatenate(
             [np.empty(0, np.int64), *(np.asarray(pc.utf8_length(text), dtype=np.int64) for text in self.texts)]
         )
 
     def slices(self, max_bytes: int) -> Iterator[tuple[int, pa.LargeStringArray]]:
-        """(first row, texts) pieces of at most ``max_bytes`` of text, or of one document."""
+        """Yield (first row, texts) slices of at most ``max_bytes`` of text, or of one longer document."""
         row = 0
         for texts in self.texts:
             _, offsets = flat_text(texts)
-            if len(texts) and offsets[-1] - offsets[0] <= max_bytes:  # most calls: a search takes longer than the rest
+            # Most calls fit into one slice, and a search would take longer than the rest.
+            if len(texts) and offsets[-1] - offsets[0] <= max_bytes:
                 yield row, texts
                 row += len(texts)
                 continue
@@ -100,13 +108,15 @@ class TextBatch:
 
     @staticmethod
     def of(documents: Any, *, column: str | None = None, ids: Any = None, on_error: str = "raise") -> TextBatch:
-        """Anything that holds text, as a TextBatch.
+        """Return any object that holds text as a TextBatch.
 
-        ``documents``: a str; a list or other iterable of str; an Arrow array, chunked array, record batch or table;
-        a pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; anything
-        with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
-        ``column``: which column of a table holds the text (default: the only string column, else ``text``).
-        ``ids``: one a document, or the name of a column; it warns of one that several have.
+        Args:
+            documents: A str; a list or other iterable of str; an Arrow array, chunked array, record batch or table; a
+                pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; or
+                any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+            column: The column of a table that holds the text. The default is the only string column, else ``text``.
+            ids: One id for each document, or the name of a column. An id that several documents have causes a warning.
+            on_error: ``"raise"`` to raise an error for a row that cannot be used, ``"skip"`` to list it in ``errors``.
         """
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
@@ -128,7 +138,7 @@ class TextBatch:
             row_number, reason = errors[0]
             more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
-            raise kind(f"row {row_number}: {reason}{more}; mend it or pass on_error='skip'")
+            raise kind(f"row {row_number}: {reason}{more}; fix it or pass on_error='skip'")
         if ids is None:
             return TextBatch(texts, None, errors, table)
         ids = list(ids) if isinstance(ids, Iterator) else ids
@@ -139,7 +149,7 @@ class TextBatch:
 
 
 class PandasColumns:
-    """The columns of a pandas data frame, each converted when it is asked for."""
+    """The columns of a pandas data frame, each converted on demand."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -153,7 +163,10 @@ class PandasColumns:
         return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
 
     def text_columns(self) -> list[str]:
-        """Return the columns that hold a string; mixed ones, too, so that the row that is not one can be named."""
+        """Return the columns that hold a string, including mixed ones.
+
+        Mixed columns are included so that an error can name the row that is no string.
+        """
         return [name for i, name in self._places if self._has_text(self._frame.iloc[:, i])]
 
     @staticmethod
@@ -167,7 +180,7 @@ class PandasColumns:
 
 
 def _as_table(documents: Any) -> pa.Table | PandasColumns | MappedColumns | None:
-    """The documents as a table, or None where they have no columns."""
+    """Return the documents as a table, or None if they have no columns."""
     if isinstance(documents, pa.Table):
         return documents
     if isinstance(documents, pa.RecordBatch):
@@ -182,7 +195,7 @@ def _as_table(documents: Any) -> pa.Table | PandasColumns | MappedColumns | None
             raise TypeError("documents are a Polars LazyFrame, which holds no rows yet; pass frame.collect()")
         return documents.to_arrow() if hasattr(documents, "columns") else None
     if isinstance(documents, Mapping) or (package == "datasets" and hasattr(documents, "column_names")):
-        from .mappings import MappedColumns, of_datasets  # here, as few calls have such
+        from .mappings import MappedColumns, of_datasets  # imported here because few calls have such documents
 
         return of_datasets(documents) if package == "datasets" else MappedColumns(documents)
     if hasattr(documents, "__arrow_c_stream__"):
@@ -206,7 +219,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None) -> Any:
-    """The column that holds the text."""
+    """Return the column that holds the text."""
     if not isinstance(table, pa.Table):
         names = strings = table.text_columns()
         bare = [name for name in table.column_names if len(table.column(name)) == 0]
@@ -217,7 +230,7 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
         bare = [name for name, kind in kinds.items() if pa.types.is_null(kind)]
     listing = ", ".join(names) or "none"
     if column is None:
-        candidates = strings or bare  # a frame without rows often has no types either
+        candidates = strings or bare  # A frame without rows often has no types either.
         column = the_text(candidates, [*names, *candidates], listing)
     elif column not in table.column_names:
         raise ValueError(f"column {column!r} is not there; the string columns are: {listing}")
@@ -228,7 +241,7 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
 
 
 def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:
-    """Documents that have no columns: Arrow as it is, anything else as a list of Python objects."""
+    """Return documents without columns: Arrow data unchanged, other objects as a list of Python objects."""
     if column is not None:
         raise ValueError(f"column={column!r} needs a table; the documents are a {type(documents).__name__}")
     if isinstance(documents, str):
@@ -263,7 +276,10 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
 
 
 def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
-    """A pandas series: Arrow where it holds text and nothing else, else its objects, of which each can be named."""
+    """Return a pandas series as Arrow if it holds only text, else as a list of its objects.
+
+    From a list, errors can name each object.
+    """
     if str(series.dtype) != "object":
         try:
             values = pa.array(series, from_pandas=True)
@@ -275,7 +291,10 @@ def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
 
 
 def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
-    """large_string without nulls and of valid UTF-8; rows that are not text become "" and are listed in errors."""
+    """Return large_string without nulls and with valid UTF-8.
+
+    Rows that are not text become "" and are added to ``errors``.
+    """
     if isinstance(values, list):
         try:
             if all(map(_is_str, values)):
@@ -311,12 +330,15 @@ def _is_str(value: Any) -> bool:
 
 
 def _view_as_text(array: pa.LargeBinaryArray) -> pa.LargeStringArray:
-    """The same buffers under the type large_string; a cast would check UTF-8 a second time."""
+    """Return the same buffers with the type large_string.
+
+    A cast would check UTF-8 a second time.
+    """
     return pa.Array.from_buffers(pa.large_string(), len(array), [None, *array.buffers()[1:]], offset=array.offset)
 
 
 def _invalid_rows(texts: pa.LargeStringArray) -> list[tuple[int, int]]:
-    """(row, byte in it) of the rows that are not valid UTF-8."""
+    """Return (row, position of the byte in the row) for the rows that are not valid UTF-8."""
     text, offsets = flat_text(texts)
     used = text[offsets[0] : offsets[-1]]
     starts = offsets[:-1][offsets[:-1] < len(text)]
@@ -332,7 +354,7 @@ def _invalid_rows(texts: pa.LargeStringArray) -> list[tuple[int, int]]:
 
 
 def _checked_objects(values: list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
-    """The slow path of a list that holds something else than good strings."""
+    """Check a list one value at a time, which is slow, because some values are no valid strings."""
     good: list[str] = []
     for row, value in enumerate(values, first_row):
         reason = None

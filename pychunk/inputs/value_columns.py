@@ -1,4 +1,4 @@
-"""What the caller says of each document, one value a row: ids, titles and summaries from whatever holds them."""
+"""The caller's values with one for each document, such as ids, titles and summaries, from any form that holds them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .._engine.arrow import few_strings, flat_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Values that have a text of their own, by which an index finds them.
+#: The values that have a text of their own, by which an index finds them.
 _NAMES = "strings, UTF-8 bytes, numbers, booleans, dates, times or UUIDs"
-#: Names of columns that say which document a row is.
+#: The names of columns that identify a row's document.
 _OF_IDS = ("id", "_id", "doc_id", "url")
 
 
 class Columns(Protocol):
-    """A table as far as it matters here: a ``pyarrow.Table``, or the columns of a pandas data frame."""
+    """A table with the members that matter here: a ``pyarrow.Table``, or the columns of a pandas data frame."""
 
     @property
     def column_names(self) -> list[str]: ...
@@ -33,10 +33,12 @@ class Columns(Protocol):
 
 
 def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Array | None:
-    """One value a row, none of them null, from a list, an array or the name of a column of ``table``; None stays None.
+    """Return one value for each row, none of them null, from a list, an array or the name of a column.
+
+    None stays None.
 
     Raises:
-        ValueError, TypeError: no such column, too few or missing values, or values that are no one type; the message
+        ValueError, TypeError: There is no such column, values are missing, or they are not of one type. The message
             names the document and the remedy.
     """
     if values is None:
@@ -49,7 +51,7 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
 
 
 def array_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Array:
-    """As :func:`column_of`, with whatever is null in it."""
+    """Return one value for each row, as :func:`column_of` does, including nulls."""
     if isinstance(values, str):
         if table is not None:
             values = only_column(table, values, name)
@@ -64,7 +66,7 @@ def array_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Arr
 
 
 def missing_rows(array: pa.Array) -> npt.NDArray[np.int64]:
-    """The rows of an array that are null, or NaN."""
+    """Return the rows of an array that are null or NaN."""
     if not array.null_count and not pa.types.is_floating(array.type):
         return np.empty(0, np.int64)
     is_missing = array.is_null(nan_is_null=True) if pa.types.is_floating(array.type) else array.is_null()
@@ -72,10 +74,10 @@ def missing_rows(array: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
-    """Document ids as :func:`column_of`: numbers and dates as they are, UUIDs and UTF-8 bytes as strings.
+    """Return document ids as :func:`column_of` does: numbers and dates unchanged, UUIDs and UTF-8 bytes as strings.
 
     Raises:
-        ValueError, TypeError: as above, and for values that cannot name a document, such as lists.
+        ValueError, TypeError: See :func:`column_of`. Values that cannot identify a document, such as lists, raise, too.
     """
     array = column_of(values, rows, table, "ids")
     if array is None:
@@ -96,7 +98,7 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
 
 
 def warn_of_repeats(ids: pa.Array) -> None:
-    """Warn of an id that several rows have, which name one document where chunks are told apart by it."""
+    """Warn of an id that several rows have, because an index identifies a document by its id."""
     count = len(ids)
     if len(ids.unique() if count > _FEW else set(ids.to_pylist())) == count:
         return
@@ -115,7 +117,7 @@ def warn_of_repeats(ids: pa.Array) -> None:
 
 
 def _of_caller() -> int:
-    """Return how many frames above the one that asks the first is that is not of this package."""
+    """Return the number of frames from the calling function up to the first one outside of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{_PACKAGE}."):
         frame, level = frame.f_back, level + 1
@@ -129,12 +131,12 @@ def _listing(rows: Sequence[int]) -> str:
     return f"{', '.join(map(str, rows[:-1]))} and {rows[-1]}"
 
 
-#: Ids that are told apart without pyarrow.compute, whose import takes longer.
+#: The most ids that are compared without pyarrow.compute, because its import takes longer.
 _FEW = 50_000
 
 
 def are_uuids(values: Any, table: Columns | None) -> bool:
-    """Whether ids that :func:`ids_of` takes are UUIDs, of Python or of Arrow."""
+    """Return whether ids that :func:`ids_of` takes are UUIDs, of Python or of Arrow."""
     if isinstance(values, str):
         values = None if table is None else table.column(values)
     kind = getattr(values, "type", None)
@@ -146,11 +148,11 @@ def are_uuids(values: Any, table: Columns | None) -> bool:
 
 
 def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.LargeStringArray:
-    """Titles or summaries as :func:`column_of`."""
+    """Return titles or summaries, as :func:`column_of` does."""
     array = array_of(values, rows, table, name)
     missing = missing_rows(array)
     if len(missing):
-        raise ValueError(f"{name} is null for document {missing[0]}: mend it or pass on_error='skip'")
+        raise ValueError(f"{name} is null for document {missing[0]}: fix it or pass on_error='skip'")
     try:
         return array.cast(pa.large_string())
     except pa.ArrowException as error:
@@ -158,7 +160,11 @@ def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Lar
 
 
 def only_column(table: Columns, column: str, name: str) -> Any:
-    """The column of that name; ValueError where there is none, or more than one."""
+    """Return the column of a name.
+
+    Raises:
+        ValueError: No column has this name, or more than one has it.
+    """
     names = table.column_names
     if column not in names:
         raise ValueError(f"{name}={column!r} is not a column; the columns are {', '.join(names)}")
@@ -168,16 +174,21 @@ def only_column(table: Columns, column: str, name: str) -> Any:
 
 
 class NoTextColumnError(ValueError):
-    """No column of a table is known to hold its text."""
+    """The error for a table in which no column is known to hold the text."""
 
 
 def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
-    """The column of the text where none is named: the only one of ``strings``, else ``text``.
+    """Return the column that holds the text if the caller names none: the only one of ``strings``, else ``text``.
 
-    A column of ids by its name is no text, however many others there are. ``listing``: what an error says there is.
+    A column whose name is that of an id column does not hold text, whatever other columns there are.
+
+    Args:
+        strings: Names of the string columns.
+        names: Names of all columns that can hold the text.
+        listing: The columns as an error lists them.
 
     Raises:
-        NoTextColumnError: neither is there.
+        NoTextColumnError: There is neither.
     """
     of_ids = len(strings) == 1 and strings[0].lower() in _OF_IDS
     if len(strings) == 1 and not of_ids:
@@ -197,12 +208,15 @@ def speaks_arrow(values: Any) -> bool:
 
 
 def package_of(values: Any) -> str:
-    """The package that a value's type comes from, without importing it."""
+    """Return the package that a value's type comes from, without importing it."""
     return type(values).__module__.partition(".")[0]
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Without dictionaries, views, run ends and extension types, for which Arrow has few kernels; UUIDs as text."""
+    """Return an array without dictionaries, views, run ends and extension types, with UUIDs as text.
+
+    Arrow has few kernels for these types.
+    """
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name == "arrow.uuid":
@@ -220,25 +234,28 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def of_polars(series: Any) -> pa.ChunkedArray | list[Any]:
-    """A Polars series: Arrow, or its objects where it has those.
+    """Return a Polars series as Arrow, or as a list if it holds Python objects.
 
-    By way of a frame: older Polars (1.33, at least) gives a series of categories as a stream that is not valid Arrow,
-    and a frame of it as one that is. Objects it gives as addresses, or ends the process.
+    The conversion goes through a frame. Older Polars (at least 1.33) exports a series of categories as a stream that is
+    not valid Arrow. A frame with this series is exported correctly. Polars exports objects as addresses, or ends the
+    process.
     """
     return list(series) if str(series.dtype) == "Object" else pa.table(series.to_frame()).column(0)
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and pandas' NA and NaT, which cannot be asked for their truth."""
+    """Return whether a value is None, NaN, or pandas' NA or NaT, which have no truth value."""
     if isinstance(value, float):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _as_array(values: Any, name: str) -> pa.Array:
-    """A plain array of what holds one value a document."""
+    """Return a plain array from an object that holds one value for each document."""
     if isinstance(values, (dict, set, frozenset, bytes)) or not (isinstance(values, Iterable) or speaks_arrow(values)):
-        raise TypeError(f"{name} must be a list or an array, one value a document; got {type(values).__name__}")
+        raise TypeError(
+            f"{name} must be a list or an array with one value for each document; got {type(values).__name__}"
+        )
     package = package_of(values)
     if package == "polars" and hasattr(values, "to_frame"):
         values = of_polars(values)
@@ -258,7 +275,10 @@ def _as_array(values: Any, name: str) -> pa.Array:
 
 
 def _kind(value: Any) -> str:
-    """What a Python object is to Arrow, which promotes whole numbers to floats beside a float: 1 would become 1.0."""
+    """Return the kind that a Python object has in Arrow.
+
+    Arrow turns whole numbers next to a float into floats, so 1 would become 1.0.
+    """
     if isinstance(value, str):
         return "str"
     for kind, label in ((bool, "bool"), (numbers.Integral, "int"), (numbers.Real, "float")):
@@ -268,7 +288,7 @@ def _kind(value: Any) -> str:
 
 
 def _of_objects(values: list[Any], name: str) -> pa.Array:
-    """Python objects of one type as an array; UUIDs as their text, what pandas calls missing as null."""
+    """Return Python objects of one type as an array, with UUIDs as text and pandas' missing values as null."""
     types = set(map(type, values))
     if len(types) > 1 or not types <= {str, int}:
         first: dict[str, int] = {}
@@ -290,7 +310,7 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
                 raise ValueError(f"{name} of document {row} has a lone surrogate, which is not UTF-8") from None
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
                 raise ValueError(
-                    f"{name} of document {row} does not go into 64 bits with the others; make a string of each"
+                    f"{name} of document {row} does not fit into 64 bits with the others; make a string of each"
                 ) from None
         raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 

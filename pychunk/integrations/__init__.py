@@ -1,4 +1,4 @@
-"""Adapters: pychunk inside distributed data frames, and behind the interfaces of other packages."""
+"""Adapters, which use pychunk in distributed data frames and through the interfaces of other packages."""
 
 from .._util.lazy_imports import on_demand as _on_demand
 

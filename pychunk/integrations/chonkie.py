@@ -15,19 +15,19 @@ except ImportError:
 from ..chunks.batch import Chunk as OwnChunk
 from ..segmenter import Segmenter
 
-#: A limit that no chunk reaches: tokens are counted where there is one.
+#: A limit that no chunk reaches. Tokens are counted if there is a limit.
 NO_LIMIT = 2**31 - 1
 
 
 @chunker("pychunk")
 class PychunkChunker(BaseChunker):
-    """Chunks texts, a list of them in one native call; a pipeline finds it as ``chunk_with("pychunk")``.
+    """A chunker that cuts texts, a list of them in one native call. A pipeline finds it as ``chunk_with("pychunk")``.
 
-    ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk comes with its ``embedding``.
+    ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk has its ``embedding``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`; a pipeline passes on those of a
-            dictionary alone: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
+        method, **options: The arguments of :class:`pychunk.Segmenter`. A pipeline passes on only those in a dictionary:
+            ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
 
     Example:
         >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]
@@ -40,12 +40,12 @@ class PychunkChunker(BaseChunker):
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
         encoder = {name: more[name] for name in ("encoder", "runtime", "device", "precision") if name in more}
         if method == "nsp":
-            encoder.pop("encoder", None)  # one of pairs, which no other method takes
+            encoder.pop("encoder", None)  # It is an encoder of pairs, which no other method takes.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
         super().__init__(self._count)
 
     def _count(self, text: str) -> int:
-        """Tokens of a text by itself: chonkie's own ``tokenizer`` counts as chunks are counted."""
+        """Return the token count of a text by itself, so that chonkie's own ``tokenizer`` counts as for chunks."""
         spans = [[(0, len(text))] if text.strip() else []]
         found = self._counter([text], sentence_spans=spans).table["tokens"].to_pylist()
         return int(sum(found))
@@ -54,11 +54,11 @@ class PychunkChunker(BaseChunker):
         return f"PychunkChunker({self.segmenter.method.name!r})"
 
     def chunk(self, text: str) -> list[Chunk]:
-        """The chunks of a text."""
+        """Return the chunks of a text."""
         return self.chunk_batch([text])[0]
 
     def chunk_batch(self, texts: Sequence[str], show_progress: bool = False) -> list[list[Chunk]]:
-        """The chunks of each text."""
+        """Return the chunks of each text."""
         found = self.segmenter(list(texts), progress=show_progress).by_document()
         return [[_converted(chunk) for chunk in chunks] for chunks in found]
 

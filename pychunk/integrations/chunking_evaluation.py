@@ -8,10 +8,10 @@ from ..segmenter import Segmenter
 
 
 class PychunkChunker:
-    """What that package calls a BaseChunker, without importing it: its harness asks for ``split_text`` alone.
+    """A BaseChunker of that package, without importing it, because its harness calls only ``split_text``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`.
+        method, **options: The arguments of :class:`pychunk.Segmenter`.
 
     Example:
         >>> PychunkChunker("sentence").split_text("One. Two.")
@@ -22,5 +22,5 @@ class PychunkChunker:
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:
-        """The texts of a document's chunks, each of them exactly as it stands in the document."""
+        """Return the texts of a document's chunks, each exactly as in the document."""
         return [chunk.text for chunk in self.segmenter(text)]

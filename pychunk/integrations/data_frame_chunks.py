@@ -1,4 +1,4 @@
-"""Chunks of one block of a distributed data frame, beside the columns kept of its rows."""
+"""The chunks of one block of a distributed data frame, with the columns that are kept from its rows."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ logger = logging.getLogger("pychunk")
 
 @dataclass(frozen=True)
 class BlockSegmenter:
-    """Turns blocks of documents into blocks of chunks.
+    """A function that turns blocks of documents into blocks of chunks.
 
-    It holds names and options, no model: it travels to workers, where :func:`pychunk.segment` makes a Segmenter once a
-    process. Its tables have the columns of ``ChunkBatch.table``, but ``document`` is a number made from the hash of the
-    document's id, without ids of its text, because a distributed frame has no row numbers.
+    It holds names and options, but no model. It can therefore be sent to workers, where :func:`pychunk.segment` makes a
+    Segmenter once a process. Its tables have the columns of ``ChunkBatch.table``, except that ``document`` is a number
+    made from a hash. It is the hash of the document's id, or without ids of its text, because a distributed frame has
+    no row numbers.
 
     Attributes:
-        method, options: as for :class:`pychunk.Segmenter`.
-        column: holds the text. ids: the column of the documents' ids, or None. keep: columns repeated on every chunk.
-        wants: those that the method must have.
-        given: arguments of ``segment`` that are about each document, each with the column that holds it.
-        on_error: ``"raise"``; ``"skip"``; or ``"row"``: a row that is not text becomes a row of its own, with the
-            reason in the column ``error`` and null in those of the chunk.
-        batch_bytes: text cut at a time.
+        method, options: The arguments of :class:`pychunk.Segmenter`.
+        column: The column of the text.
+        ids: The column of the documents' ids, or None.
+        keep: The columns that are repeated on every chunk.
+        wants: The columns that the method must have.
+        given: The arguments of ``segment`` about each document, each with the column that holds it.
+        on_error: ``"raise"``, ``"skip"`` or ``"row"``. With ``"row"``, a row that is not text becomes a row of its own,
+            with the reason in the column ``error`` and null in the columns of the chunk.
+        batch_bytes: The bytes of text that are cut at a time.
     """
 
     method: str | None
@@ -60,7 +63,11 @@ class BlockSegmenter:
         on_error: str = "raise",
         **options: Any,
     ) -> BlockSegmenter:
-        """Checks what can be checked without the data; ValueError or TypeError names the choices."""
+        """Return a BlockSegmenter after all checks that are possible without the data.
+
+        Raises:
+            ValueError, TypeError: An argument is wrong. The message names the choices.
+        """
         if on_error not in ("raise", "skip", "row"):
             raise ValueError(f"on_error must be 'raise', 'skip' or 'row'; got {on_error!r}")
         if not isinstance(batch_bytes, int) or batch_bytes < 1:
@@ -73,27 +80,31 @@ class BlockSegmenter:
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
         if options.get("summaries_out"):
-            raise ValueError("summaries_out: a distributed frame holds chunks alone; segment() returns summaries")
+            raise ValueError("summaries_out: a distributed frame holds only chunks; segment() returns summaries")
         wants = Segmenter(method, **options).method.wants
         return BlockSegmenter(method, options, column, ids, tuple(keep), given, wants, on_error, batch_bytes)
 
     def needed(self, known: Sequence[str] | None) -> list[str]:
-        """The columns to read of those that are known to be there; none where that, or the text's, is still open."""
+        """Return the columns to read from those that are known to exist, or none if these or the text's are unknown."""
         given = wanted_columns(self.wants, known or (), self.given)
         if not self.column or (known is None and self.wants - given.keys()):
             return []
         return list(dict.fromkeys(name for name in [self.column, self.ids, *given.values(), *self.keep] if name))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
-        """Of the chunks of documents with the columns ``source``; raises for a column that is not there."""
+        """Return the schema of the chunks of documents with the columns of ``source``.
+
+        Raises:
+            ValueError: A column does not exist.
+        """
         documents = source.empty_table()
         chunks = self.segment(documents).table
         if "error" in self.keep:
-            raise ValueError("keep: chunks may have a column 'error' of their own: rename that of the documents before")
+            raise ValueError("keep: chunks may have a column 'error' of their own: rename that of the documents first")
         return self._with_errors(self._beside(chunks, documents), documents, []).schema
 
     def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
-        """The chunks of a block, in tables of the documents that hold ``batch_bytes`` of text."""
+        """Yield the chunks of a block, in tables for documents that hold ``batch_bytes`` of text."""
         texts = TextBatch.of(block, column=self.column, on_error="skip")
         for first, part in texts.slices(self.batch_bytes):
             documents = block.slice(first, len(part))
@@ -101,11 +112,11 @@ class BlockSegmenter:
             if chunks.errors:
                 self._report(chunks.errors, documents, first)
             table = self._with_errors(self._beside(chunks.table, documents), documents, chunks.errors)
-            if table.num_rows or not self.given:  # given vectors of no sentence do not say how wide they are
+            if table.num_rows or not self.given:  # Given vectors of no sentence have no known width.
                 yield table
 
     def segment(self, documents: pa.Table) -> ChunkBatch:
-        """The chunks as ``segment`` gives them; rows that are not text are in ``errors``."""
+        """Return the chunks of ``segment``. Rows that are not text are in ``errors``."""
         chunks: ChunkBatch = segment(
             documents,
             self.method,
@@ -119,7 +130,7 @@ class BlockSegmenter:
         return chunks
 
     def _beside(self, chunks: pa.Table, documents: pa.Table) -> pa.Table:
-        """Chunks with numbers of documents that hold for the whole frame."""
+        """Return chunks with numbers of documents that are valid in the whole frame."""
         return chunks.set_column(0, "document", self._numbers(documents).take(chunks.column("document")))
 
     def _numbers(self, documents: pa.Table) -> pa.Array:
@@ -127,12 +138,13 @@ class BlockSegmenter:
             parts = TextBatch.of(documents, column=self.column, on_error="skip").texts
         else:
             parts = documents.column(self.ids).cast(pa.large_string()).chunks
-        # 63 of the hash's 128 bits: two of four million documents are the same number with probability 1e-6.
+        # The number has 63 of the hash's 128 bits. Two of four million documents have the same number with probability
+        # 1e-6.
         hashes = [int(native.hash128(value)[:16], 16) >> 1 for part in parts for value in _as_bytes(part)]
         return pa.array(hashes, pa.int64())
 
     def _with_errors(self, table: pa.Table, documents: pa.Table, errors: Sequence[RowError]) -> pa.Table:
-        """With one row more for each error, where rows are asked for."""
+        """Return the table with one more row for each error, if rows are requested."""
         if self.on_error != "row":
             return table
         table = table.append_column("error", pa.nulls(table.num_rows, pa.large_string()))
@@ -149,18 +161,21 @@ class BlockSegmenter:
         return pa.concat_tables([table, pa.table(columns, schema=table.schema)]) if errors else table
 
     def _report(self, errors: list[RowError], documents: pa.Table, first: int) -> None:
-        """Raises or logs rows that are not text, by id where there is one: a row number counts within the block."""
+        """Raise or log the rows that are not text, by id if there is one.
+
+        A row number counts only within the block.
+        """
         row, reason = errors[0]
         name = (
             f"row {first + row} of a block" if self.ids is None else f"id {documents.column(self.ids)[row].as_py()!r}"
         )
-        more = f" ({len(errors) - 1} more rows beside it)" if len(errors) > 1 else ""
+        more = f" ({len(errors) - 1} more rows)" if len(errors) > 1 else ""
         if self.on_error == "raise":
-            raise ValueError(f"{name}: {reason}{more}; mend it or pass on_error='skip' or 'row'")
+            raise ValueError(f"{name}: {reason}{more}; fix it or pass on_error='skip' or 'row'")
         if self.on_error == "skip":
             logger.warning("left out: %s: %s%s", name, reason, more)
 
 
 def _as_bytes(part: pa.Array) -> list[bytes]:
-    """Strings as UTF-8, without a check or a copy of the whole."""
+    """Return strings as UTF-8, without a check or a copy of the whole."""
     return list(pa.Array.from_buffers(pa.large_binary(), len(part), part.buffers(), offset=part.offset).to_pylist())

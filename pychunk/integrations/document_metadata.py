@@ -1,4 +1,4 @@
-"""What is said of each document, from the metadata that other packages' documents carry."""
+"""The arguments about each document, from the metadata of other packages' documents."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..segmenter import Segmenter
 
 
 def keys_of(options: dict[str, Any]) -> dict[str, str]:
-    """Takes from the options of an adapter those that name a key of the metadata, such as ``titles="title"``.
+    """Take the options of an adapter that name a key of the metadata, such as ``titles="title"``, and return them.
 
     Raises:
-        TypeError: one that is no name: values belong to documents, which come later.
+        TypeError: An option is no name. Values belong to documents, which come later.
     """
     keys = {name: options.pop(name) for name in NAMES if name in options}
     for name, key in keys.items():
@@ -23,12 +23,12 @@ def keys_of(options: dict[str, Any]) -> dict[str, str]:
 
 
 def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mapping[Any, Any]]) -> Any:
-    """The keywords of a call of the Segmenter, a value a document.
+    """Return the keywords of a call of the Segmenter, with one value for each document.
 
-    A key that a method takes unasked, as ``title``, is taken where every document has it.
+    A key that a method uses by itself, such as ``title``, is used if every document has it.
 
     Raises:
-        ValueError: a document without a key that was named.
+        ValueError: A document lacks a key that was named.
     """
     shared = set.intersection(*map(set, metadatas)) if metadatas else set()
     found: dict[str, list[Any]] = {}

@@ -17,13 +17,13 @@ from .document_metadata import keys_of, said_of
 
 
 class PychunkTextSplitter(TextSplitter):
-    """Splits LangChain documents, a list of them in one native call.
+    """A text splitter for LangChain documents, a list of them in one native call.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`; ``titles``, ``summaries`` and what else is said of each
-            document are keys of its metadata.
-        add_start_index: adds the first character of each chunk to its metadata, as ``start_index``. It is exact, also
-            where a text repeats itself; the end is ``start_index + len(page_content)``.
+        method, **options: The arguments of :class:`pychunk.Segmenter`. ``titles``, ``summaries`` and other arguments
+            about each document are keys of its metadata.
+        add_start_index: Whether to add the first character of each chunk to its metadata, as ``start_index``. It is
+            exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
 
     Example:
         >>> splitter = PychunkTextSplitter("sentence", add_start_index=True)
@@ -32,18 +32,18 @@ class PychunkTextSplitter(TextSplitter):
     """
 
     def __init__(self, method: str | None = None, *, add_start_index: bool = False, **options: Any) -> None:
-        super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # sizes are the Segmenter's matter
+        super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # The Segmenter handles sizes.
         self._keys = keys_of(options)
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:
-        """The texts of a document's chunks."""
+        """Return the texts of a document's chunks."""
         return [chunk.text for chunk in self.segmenter(text)]
 
     def create_documents(
         self, texts: Sequence[str], metadatas: Sequence[dict[Any, Any]] | None = None
     ) -> list[Document]:
-        """One Document a chunk, with a copy of its document's metadata."""
+        """Return one Document for each chunk, with a copy of its document's metadata."""
         texts = list(texts)
         metadatas = metadatas or [{}] * len(texts)
         if len(metadatas) != len(texts):

@@ -13,10 +13,11 @@ from ..embedding import embed
 
 
 class PychunkEmbeddings(Embeddings):
-    """The vectors of :func:`pychunk.embed` for any vector store of LangChain's: passages and queries, batched natively.
+    """The vectors of :func:`pychunk.embed` for any vector store of LangChain: passages and queries, in native batches.
 
     Args:
-        encoder: as for :func:`pychunk.embed`. **options: its ``device``, ``threads``, ``runtime``, ``precision``.
+        encoder: See :func:`pychunk.embed`.
+        **options: ``device``, ``threads``, ``runtime`` and ``precision`` of :func:`pychunk.embed`.
 
     Example:
         >>> embeddings = PychunkEmbeddings()
@@ -26,14 +27,14 @@ class PychunkEmbeddings(Embeddings):
 
     def __init__(self, encoder: Any = "static", **options: Any) -> None:
         self.encoder, self.options = encoder, options
-        self.embed_query("")  # an unknown encoder or option is told here
+        self.embed_query("")  # An unknown encoder or option raises an error here.
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector a text, as chunks have them."""
+        """Return one vector for each text, as chunks have them."""
         found: list[list[float]] = embed(texts, encoder=self.encoder, **self.options).tolist()
         return found
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a query."""
+        """Return the vector of a query."""
         found: list[float] = embed(text, encoder=self.encoder, task="query", **self.options).tolist()
         return found

@@ -1,4 +1,4 @@
-"""A LangChain vector store, and by its ``as_retriever`` a retriever, over a pychunk index."""
+"""A LangChain vector store over a pychunk index. Its ``as_retriever`` returns a retriever."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from ..index.search.hits import Hit
 from .flat_hits import best, text_of
 from .langchain_embeddings import PychunkEmbeddings
 
-#: Columns of the chunk table, which are no metadata.
+#: The columns of the chunk table, which are no metadata.
 CHUNK_COLUMNS = frozenset(each.name for each in fields(Chunk))
 
 
 class PychunkVectorStore(VectorStore):
-    """Searches a :class:`pychunk.Index` by meaning, by words or both, as all of LangChain's stores are searched.
+    """A vector store that searches a :class:`pychunk.Index` by meaning, by words or both, like any of LangChain's.
 
-    An index of segmented documents is searched as it is; texts that are added here are chunks already, and stay whole.
+    An index of segmented documents is searched unchanged. Texts that are added here are already chunks, and stay whole.
+    Changes by :meth:`add_texts` and :meth:`delete` are found at once, and kept after ``store.index.save()``.
 
     Args:
-        index: the index, or the folder of one that was saved.
-        include: fields of :class:`pychunk.Hit` that go into a document's metadata, such as ``("start", "end", "page",
-            "path")``, beside the index's own columns.
-        **search: options of :meth:`pychunk.Index.search` for every search: ``mode``, ``rerank``, ``expand`` ...
-
-    What :meth:`add_texts` and :meth:`delete` changed is found at once, and kept from ``store.index.save()`` on.
+        index: The index, or the folder of a saved one.
+        include: The fields of :class:`pychunk.Hit` that a document's metadata receives in addition to the index's own
+            columns, such as ``("start", "end", "page", "path")``.
+        **search: Options of :meth:`pychunk.Index.search` for every search, such as ``mode``, ``rerank`` and ``expand``.
 
     Example:
         >>> import tempfile
@@ -59,7 +58,7 @@ class PychunkVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """What encodes queries; None for an index of vectors that were given."""
+        """The encoder of queries, or None for an index of given vectors."""
         name = self.index.info["encoder"]["name"]
         return None if name is None else PychunkEmbeddings(name)
 
@@ -75,7 +74,10 @@ class PychunkVectorStore(VectorStore):
         include: Sequence[str] = (),
         **options: Any,
     ) -> PychunkVectorStore:
-        """A new index at ``path`` with these texts; **options: those of :meth:`pychunk.Index.create`."""
+        """Return a store with a new index at ``path`` that holds these texts.
+
+        ``options`` are those of :meth:`pychunk.Index.create`.
+        """
         if path is None:
             raise ValueError("path= names the folder of the index, a new one")
         if embedding is not None and not isinstance(embedding, PychunkEmbeddings):
@@ -95,7 +97,7 @@ class PychunkVectorStore(VectorStore):
         ids: list[str] | None = None,
         **_: Any,
     ) -> list[str]:
-        """Adds texts, each as one chunk; one of an id that is there already is replaced. Returns their ids."""
+        """Add texts, each as one chunk, and return their ids. A text whose id exists replaces the old one."""
         texts = list(texts)
         ids = [each or str(uuid.uuid4()) for each in ids or [""] * len(texts)]
         metadatas = metadatas or [{} for _ in texts]
@@ -115,14 +117,14 @@ class PychunkVectorStore(VectorStore):
         return ids
 
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
-        """Removes documents by id; unknown ones are none."""
+        """Remove documents by id. Unknown ids are ignored."""
         if ids is None:
             raise ValueError("delete takes ids=")
         self.index.remove(ids)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """The chunks of these documents, in the order of the ids; of unknown ones none."""
+        """Return the chunks of these documents, in the order of the ids. Unknown ids are ignored."""
         found: list[Document] = []
         own = [name for name in self.index.schema.names if name not in CHUNK_COLUMNS]
         for name in ids:
@@ -132,23 +134,27 @@ class PychunkVectorStore(VectorStore):
         return found
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """The best chunks; **options: those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``.
+        """Return the best chunks for a query.
 
-        ``filter``, as other stores call it, is ``where``.
+        ``options`` are those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``. ``filter``, the name in
+        other stores, is ``where``.
         """
         return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[tuple[Document, float]]:
-        """The same with their scores, higher is better: with ``mode="dense"`` cosines."""
+        """Return the best chunks with their scores. Higher is better. With ``mode="dense"`` they are cosines."""
         return [(self._document(hit), hit.score) for hit in self._hits(k, options, queries=query)]
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
-        """The best chunks for a vector."""
+        """Return the best chunks for a vector."""
         options = {**options, "mode": "dense"}
         return [self._document(hit) for hit in self._hits(k, options, query_vectors=[embedding])]
 
     def _select_relevance_score_fn(self) -> Any:
-        """A hybrid score is a cosine and a weighted share: against the most that it can be, from 0 to 1."""
+        """Return a function that divides a score by the most that it can be, so that it is from 0 to 1.
+
+        A hybrid score is a cosine and a weighted share.
+        """
         options = self.search_options
         mode, weight = options.get("mode", SEARCH.mode), float(options.get("weight", SEARCH.weight))
         most = {"dense": 1.0, "sparse": 1.0}.get(mode, 1.0 + weight)
@@ -159,7 +165,7 @@ class PychunkVectorStore(VectorStore):
         if "filter" in options:
             given = options.pop("filter")
             if given is not None and options.get("where") is not None:
-                raise ValueError("filter= and where= both say which chunks to look at: pass one of them")
+                raise ValueError("filter= and where= both choose the chunks to search: pass one of them")
             options["where"] = options.get("where") if given is None else given
         return best(self.index, options, **asked)
 

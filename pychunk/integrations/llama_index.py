@@ -18,15 +18,15 @@ from .document_metadata import keys_of, said_of
 
 
 class PychunkNodeParser(NodeParser):
-    """Parses LlamaIndex documents into nodes, all of them in one native call.
+    """A parser of LlamaIndex documents into nodes, all of them in one native call.
 
-    ``start_char_idx`` and ``end_char_idx`` are exact, also where a text repeats itself. With ``vectors="chunk"`` a node
-    comes with its ``embedding``.
+    ``start_char_idx`` and ``end_char_idx`` are exact, even if a text repeats itself. With ``vectors="chunk"`` a node
+    has its ``embedding``.
 
     Args:
-        method, **options: as for :class:`pychunk.Segmenter`; also as a dictionary, ``options=``. ``titles``,
-            ``summaries`` and what else is said of each document are keys of its metadata.
-        include_metadata, include_prev_next_rel, callback_manager, id_func: as for every node parser.
+        method, **options: The arguments of :class:`pychunk.Segmenter`, also as a dictionary, ``options=``. ``titles``,
+            ``summaries`` and other arguments about each document are keys of its metadata.
+        include_metadata, include_prev_next_rel, callback_manager, id_func: The arguments of every node parser.
 
     Example:
         >>> from llama_index.core import Document
@@ -35,14 +35,14 @@ class PychunkNodeParser(NodeParser):
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    method: str | None = Field(default=None, description="How to cut.")
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.Segmenter.")
+    method: str | None = Field(default=None, description="The method that cuts.")
+    options: dict[str, Any] = Field(default_factory=dict, description="The options of pychunk.Segmenter.")
     _segmenter: Segmenter = PrivateAttr()
     _keys: dict[str, str] = PrivateAttr()
 
     def __init__(self, method: str | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
-        more.pop("class_name", None)  # of a parser that was stored
+        more.pop("class_name", None)  # A stored parser has it.
         super().__init__(method=method, options={**(options or {}), **more}, **own)
         own_options = dict(self.options)
         self._keys = keys_of(own_options)
@@ -65,7 +65,8 @@ class PychunkNodeParser(NodeParser):
         return parsed
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: Any) -> list[BaseNode]:
-        # The base searches for each text after the start of the node before; a short one is found inside that node.
+        # The base class searches for each text after the start of the node before. It would find a short text inside
+        # that node.
         spans = [(node.start_char_idx, node.end_char_idx) for node in nodes]
         nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
         for node, span in zip(nodes, spans, strict=True):

@@ -15,11 +15,13 @@ from ..embedding import embed
 
 
 class PychunkEmbedding(BaseEmbedding):
-    """The vectors of :func:`pychunk.embed` for any index of LlamaIndex's: nodes and queries, batched natively.
+    """The vectors of :func:`pychunk.embed` for any index of LlamaIndex: nodes and queries, in native batches.
 
     Args:
-        encoder: as for :func:`pychunk.embed`. options: its ``device``, ``threads``, ``runtime``, ``precision``.
-        embed_batch_size, callback_manager, num_workers: as for every embedding; 1,024 texts go in one native call.
+        encoder: See :func:`pychunk.embed`.
+        options: ``device``, ``threads``, ``runtime`` and ``precision`` of :func:`pychunk.embed`.
+        embed_batch_size, callback_manager, num_workers: The arguments of every embedding. 1,024 texts go into one
+            native call.
 
     Example:
         >>> embedding = PychunkEmbedding()
@@ -27,8 +29,8 @@ class PychunkEmbedding(BaseEmbedding):
         256
     """
 
-    encoder: str = Field(default="static", description="What encodes.")
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of pychunk.embed.")
+    encoder: str = Field(default="static", description="The encoder.")
+    options: dict[str, Any] = Field(default_factory=dict, description="The options of pychunk.embed.")
 
     def __init__(self, encoder: Any = "static", *, options: dict[str, Any] | None = None, **more: Any) -> None:
         more = {"embed_batch_size": 1024, "model_name": f"pychunk {encoder}", **more}

@@ -19,15 +19,16 @@ from .flat_hits import best, text_of
 
 
 class PychunkRetriever(BaseRetriever):
-    """Retrieves nodes from a :class:`pychunk.Index`, by meaning, by words or both.
+    """A retriever of nodes from a :class:`pychunk.Index`, by meaning, by words or both.
+
+    A node's ``start_char_idx`` and ``end_char_idx`` are those of the chunk in its document. The document's id is
+    ``ref_id`` in the metadata, in addition to the index's own columns.
 
     Args:
-        index: the index, or the folder of one that was saved. k: nodes for each query.
-        callback_manager: as for every retriever. **search: options of :meth:`pychunk.Index.search`: ``mode``,
-            ``where``, ``expand``, ``rerank`` ...
-
-    A node's ``start_char_idx`` and ``end_char_idx`` are those of the chunk in its document, whose id is ``ref_id`` in
-    the metadata beside the index's own columns.
+        index: The index, or the folder of a saved one.
+        k: The number of nodes for each query.
+        callback_manager: The argument of every retriever.
+        **search: Options of :meth:`pychunk.Index.search`, such as ``mode``, ``where``, ``expand`` and ``rerank``.
 
     Example:
         >>> import pychunk, tempfile
@@ -52,10 +53,10 @@ class PychunkRetriever(BaseRetriever):
 
 
 def _node(hit: Hit) -> TextNode:
-    """With ``expand``, what stands around a hit is part of its node's text and span."""
+    """Return the node of a hit. With ``expand``, the chunks around the hit are part of its text and span."""
     around = hit.around
     start, end = (around[0].start, around[-1].end) if around else (hit.start, hit.end)
-    name = str(hit.id) if isinstance(hit.id, uuid.UUID) else hit.id  # metadata of nodes is JSON
+    name = str(hit.id) if isinstance(hit.id, uuid.UUID) else hit.id  # The metadata of nodes is JSON.
     facts = {"ref_id": name, "page": hit.page, "path": hit.path}
     metadata = {name: value for name, value in {**hit.metadata, **facts}.items() if value is not None}
     return TextNode(id_=hit.chunk_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)

@@ -1,4 +1,4 @@
-"""Chunks of a Ray dataset, by actors that load their Segmenter once."""
+"""The chunks of a Ray dataset, made by actors that load their Segmenter once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .data_frame_chunks import BlockSegmenter
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-#: Rows of a call on a GPU, where Ray wants a number: its batches are joined from small blocks.
+#: The rows of a call on a GPU, for which Ray needs a number. Its batches are joined from small blocks.
 GPU_ROWS = 1024
 
 
@@ -32,33 +32,36 @@ def segment(
     batch_bytes: int = CALL_BYTES,
     **options: Any,
 ) -> Dataset:
-    """Segments the documents of a Ray dataset; lazy, as all of Ray Data.
+    """Segment the documents of a Ray dataset. Like all of Ray Data, this is lazy.
 
-    The rows are those of :func:`pychunk.segment`, whatever the blocks, with one difference: ``document`` is a number
-    made from the hash of the document's id (without ids, of its text), as a dataset has no row numbers. Chunks of one
-    document stay together and in order. Documents with the same text and no ids cannot be told apart. The metadata of
-    ``ChunkBatch`` stays with the blocks. A worker that dies is replaced, its block done again.
+    The rows are those of :func:`pychunk.segment`, whatever the blocks, with one difference. ``document`` is a number
+    made from the hash of the document's id, or without ids of its text, because a dataset has no row numbers. Chunks of
+    one document stay together and in order. Documents with the same text and no ids cannot be distinguished. The
+    metadata of ``ChunkBatch`` stays with the blocks. A worker that dies is replaced, and its block is processed again.
 
     Args:
-        dataset: with the text in a column.
-        method: as for :class:`pychunk.Segmenter`.
-        column, ids: names of columns, as for :func:`pychunk.segment`; ``column`` lets Ray read no others than needed.
-        keep: columns of the input to repeat on every chunk.
-        on_error: ``"raise"`` ends the job at a row that is not text; ``"skip"`` leaves such rows out, with a warning in
-            the worker's log; ``"row"`` returns them as rows with the reason in the column ``error`` (null for chunks).
-        concurrency: actors, or the least and the most of them; default: as many as the cluster has room for. Actors
-            hold their CPUs for the whole job: leave one for reading, or the job waits for ever.
-        num_cpus, num_gpus: of an actor. An actor runs ``num_cpus`` threads unless ``threads=`` says otherwise;
-            ``num_gpus=1`` goes with ``device="cuda"``.
-        batch_size: rows of a call; default: a block, with GPUs 1,024 rows.
-        batch_bytes: text cut at a time, which bounds an actor's memory.
-        **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``, ``removed`` and ``cuts``
-            are names of columns.
+        dataset: A dataset with the text in a column.
+        method: The method. See :class:`pychunk.Segmenter`.
+        column, ids: The names of columns. See :func:`pychunk.segment`. With ``column``, Ray reads only the columns that
+            are needed.
+        keep: The columns of the input to repeat on every chunk.
+        on_error: ``"raise"`` ends the job at a row that is not text. ``"skip"`` leaves such rows out, with a warning in
+            the worker's log. ``"row"`` returns them as rows with the reason in the column ``error``, which is null for
+            chunks.
+        concurrency: The number of actors, or the least and the most of them. The default is as many as the cluster has
+            room for. Actors hold their CPUs for the whole job. Leave one CPU for reading, or the job waits for ever.
+        num_cpus, num_gpus: The CPUs and GPUs of an actor. An actor runs ``num_cpus`` threads unless ``threads=`` is
+            passed. Combine ``num_gpus=1`` with ``device="cuda"``.
+        batch_size: The rows of a call. The default is a block, with GPUs 1,024 rows.
+        batch_bytes: The bytes of text that are cut at a time, which limits an actor's memory.
+        **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything
+            runs. ``summaries``, ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``,
+            ``removed`` and ``cuts`` are names of columns.
 
     Raises:
-        ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.
-        ImportError: without the extra ``ray``.
+        ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
+            chunks.
+        ImportError: The extra ``ray`` is not installed.
 
     Example:
         >>> import ray  # doctest: +SKIP
@@ -70,7 +73,7 @@ def segment(
     blocks = BlockSegmenter.of(
         method, column=column, ids=ids, keep=keep, on_error=on_error, batch_bytes=batch_bytes, **options
     )
-    known = dataset.schema(fetch_if_missing=False)  # what it costs nothing to know
+    known = dataset.schema(fetch_if_missing=False)  # This costs nothing to know.
     if known is not None and isinstance(known.base_schema, pa.Schema):
         blocks.schema(known.base_schema)
     least, most = concurrency if isinstance(concurrency, tuple) else (concurrency or 1, concurrency)
@@ -88,7 +91,7 @@ def segment(
 
 
 class _Actor:
-    """What Ray runs in a process of its own."""
+    """The actor that Ray runs in a process of its own."""
 
     def __init__(self, blocks: BlockSegmenter) -> None:
         self.blocks = blocks

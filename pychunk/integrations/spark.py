@@ -1,4 +1,4 @@
-"""Chunks of a Spark data frame, by mapInArrow."""
+"""The chunks of a Spark data frame, made by mapInArrow."""
 
 from __future__ import annotations
 
@@ -26,31 +26,38 @@ def segment(
     threads: int = 1,
     **options: Any,
 ) -> DataFrame:
-    """Segments the documents of a Spark data frame; lazy, as all of Spark.
+    """Segment the documents of a Spark data frame. Like all of Spark, this is lazy.
 
-    The rows are those of :func:`pychunk.segment`, whatever the partitions, with these differences: ``document`` is a
-    number made from the hash of the document's id (without ids, of its text), as a data frame has no row numbers;
-    ``kind`` is a string, vectors are arrays of float, ``sentences`` an array of structs; and the metadata of
-    ``ChunkBatch`` is lost. Documents with the same text and no ids cannot be told apart.
+    The rows are those of :func:`pychunk.segment`, whatever the partitions, with these differences:
+
+    - ``document`` is a number made from the hash of the document's id, or without ids of its text, because a data frame
+      has no row numbers.
+    - ``kind`` is a string, vectors are arrays of float, and ``sentences`` is an array of structs.
+    - The metadata of ``ChunkBatch`` is lost.
+
+    Documents with the same text and no ids cannot be distinguished.
 
     Args:
-        df: with the text in a column.
-        method: as for :class:`pychunk.Segmenter`; each Python worker of Spark makes one and keeps it.
-        column, ids: names of columns, as for :func:`pychunk.segment`; ``column`` lets Spark read no others than needed.
-        keep: columns of the input to repeat on every chunk.
-        on_error: ``"raise"`` fails the job at a row that is not text; ``"skip"`` leaves such rows out, with a warning
-            in the worker's log; ``"row"`` returns them as rows with the reason in the column ``error`` (null for
-            chunks).
-        batch_bytes: text cut at a time. The batches that Spark hands over are its own matter: long documents want
-            ``spark.sql.execution.arrow.maxRecordsPerBatch`` under its 10,000 rows.
-        threads: of a task; as many as ``spark.task.cpus`` reserves.
-        **options: of the method and of :class:`pychunk.Segmenter`, checked here, before anything runs. ``summaries``,
-            ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``, ``removed`` and ``cuts``
-            are names of columns.
+        df: A data frame with the text in a column.
+        method: The method. See :class:`pychunk.Segmenter`. Each Python worker of Spark makes one Segmenter and keeps
+            it.
+        column, ids: The names of columns. See :func:`pychunk.segment`. With ``column``, Spark reads only the columns
+            that are needed.
+        keep: The columns of the input to repeat on every chunk.
+        on_error: ``"raise"`` fails the job at a row that is not text. ``"skip"`` leaves such rows out, with a warning
+            in the worker's log. ``"row"`` returns them as rows with the reason in the column ``error``, which is null
+            for chunks.
+        batch_bytes: The bytes of text that are cut at a time. Spark itself determines the batches that it passes. Long
+            documents need a ``spark.sql.execution.arrow.maxRecordsPerBatch`` below its 10,000 rows.
+        threads: The threads of a task. Pass as many as ``spark.task.cpus`` reserves.
+        **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything
+            runs. ``summaries``, ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``,
+            ``removed`` and ``cuts`` are names of columns.
 
     Raises:
-        ValueError, TypeError: an unknown option; a column that is not there, or one to keep that chunks have, too.
-        ImportError: without the extra ``spark``.
+        ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
+            chunks.
+        ImportError: The extra ``spark`` is not installed.
 
     Example:
         >>> articles = spark.read.parquet("articles.parquet")  # doctest: +SKIP
@@ -68,7 +75,8 @@ def segment(
         **options,
     )
     chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
-    taken = {"id": ids, **{name: name for name in blocks.keep}}  # columns of the input, which keep their Spark types
+    # The columns of the input, which keep their Spark types.
+    taken = {"id": ids, **{name: name for name in blocks.keep}}
     plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
     declared = types.StructType([_taken(field, df.schema, taken) for field in arrow.from_arrow_schema(plain)])
 
@@ -83,14 +91,14 @@ def segment(
 
 
 def _taken(field: Any, source: Any, taken: dict[str, str | None]) -> Any:
-    """A field of the result; with the type it has in the input, if it is taken from there."""
+    """Return a field of the result, with the type of the input if it is taken from there."""
     if field.name in taken:
         field.dataType = source[taken[field.name]].dataType
     return field
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type that Spark's Java side reads in the place of one that it does not."""
+    """Return a type that Spark's Java side can read in place of one that it cannot."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
     if pa.types.is_large_string(kind):

@@ -1,4 +1,4 @@
-"""Documents of tables as columns: batches of them without a Python object for each text."""
+"""Documents of tables as columns, in batches that need no Python object for each text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .formats.table_parts import Part
 
 
 class Run(NamedTuple):
-    """Consecutive documents of one file: a table with a batch's columns, and the bytes of each text."""
+    """A run of consecutive documents of one file: a table with a batch's columns, and the bytes of each text."""
 
     table: pa.Table
     sizes: npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ class Run(NamedTuple):
     bytes_read: int
 
     def part(self, begin: int, count: int) -> Run:
-        """Some of the documents; shares their memory."""
+        """Return ``count`` documents from number ``begin`` on; they share the memory of this run."""
         sizes = self.sizes[begin : begin + count]
         return Run(self.table.slice(begin, count), sizes, self.file, self.bytes_read)
 
@@ -42,14 +42,23 @@ def runs(
     needed: Sequence[str] = (),
     elsewhere: Mapping[str, pa.DataType] = {},
 ) -> Iterator[Run]:
-    """The documents of a file, part by part: id, text, file and the columns to keep, in types of their own.
+    """Yield the documents of a file, part by part, with id, text, file and the columns to keep.
 
-    ``column``: default, the only string column, else ``text``. ``ids``: default ``id`` where there is one, else the
-    file's name and the row's number. A row that is null in a column of ``needed`` is no document. ``elsewhere``: the
-    types of those of ``keep`` that other files have; they are null where this one has none.
+    The columns to keep have their own types. ``elsewhere`` gives the types of those that only other files have; they
+    are null here.
+
+    Args:
+        parts: The parts of the table.
+        file: The name of the file.
+        dead_letters: The callable that gets a dead letter for each broken row.
+        column: The column of texts. Default: the only string column, else ``text``.
+        ids: The column of ids. Default: ``id`` if the file has it, else the file's name and the row's number.
+        keep: The columns to keep.
+        needed: The columns that every document needs. A row that is null in one of them becomes a dead letter.
+        elsewhere: The types of the columns of ``keep`` that other files have.
 
     Raises:
-        ValueError: a column that is not there; it would be missing in every row.
+        ValueError: The file lacks a column, which would be missing in every row.
     """
     for part in parts:
         if column is None:
@@ -60,7 +69,7 @@ def runs(
         texts, names = _valid(part.table.column(column)), _ids(part, file, ids)
         table = part.table.select(keep)
         lacks = any(part.table.column(name).null_count for name in needed)
-        if texts is None or names is None or lacks:  # something is broken: row by row
+        if texts is None or names is None or lacks:  # some value is broken: check row by row
             found = row_documents.readable(part, file, dead_letters, column, ids, needed)
             texts, names = pa.array(found.texts, pa.large_string()), pa.array(found.ids, pa.string())
             table = table.take(pa.array(found.rows, pa.int64()))
@@ -71,7 +80,7 @@ def runs(
 
 
 def _with_nulls(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
-    """With nulls of a type in a column that is not there, or has none but nulls of no type."""
+    """Add a column of typed nulls if the table lacks it, or has only nulls without a type in it."""
     at = table.schema.get_field_index(name)
     if name not in table.column_names:
         return table.append_column(name, pa.nulls(len(table), kind))
@@ -81,7 +90,7 @@ def _with_nulls(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
 
 
 def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
-    """Runs cut where ``documents.grouped`` ends a batch."""
+    """Yield lists of runs, cut where :func:`document_batches.grouped` ends a batch."""
     group: list[Run] = []
     size = count = 0
     for run in found:
@@ -104,16 +113,16 @@ def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
 
 
 def joined(group: Sequence[Run]) -> pa.Table:
-    """The documents of a group as one table, each column in one piece: one piece is one native call.
+    """Return the documents of a group as one table with one array in each column, which needs one native call.
 
-    A column of one type here and another there is strings.
+    If a column has different types in different runs, its values become strings.
     """
     table = group[0].table if len(group) == 1 else _concat([run.table for run in group])
     return table if table.column("text").num_chunks == 1 else table.combine_chunks()
 
 
 def in_pieces(group: Sequence[Run]) -> pa.Table:
-    """The same with texts as they were read: joining those of 124 MB takes .03 s."""
+    """Return the same table as :func:`joined` with texts as they were read: joining 124 MB of them takes 0.03 s."""
     table = group[0].table if len(group) == 1 else _concat([run.table for run in group])
     for at, name in enumerate(table.column_names):
         if name != "text" and table.column(name).num_chunks > 1:
@@ -146,7 +155,10 @@ def _as_strings(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Without dictionaries, views and run ends; what is no UTF-8 in a column that is only kept becomes U+FFFD."""
+    """Return a column without dictionaries, views and run ends.
+
+    Bytes that are not UTF-8 become U+FFFD in a column that is only kept.
+    """
     chunks = [_sound(plain(chunk)) for chunk in values.chunks]
     return pa.chunked_array(chunks, chunks[0].type if chunks else values.type)
 
@@ -154,14 +166,14 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
 def _sound(values: pa.Array) -> pa.Array:
     try:
         values.validate(full=True)
-    except pa.ArrowInvalid:  # nested columns were checked where they were read
+    except pa.ArrowInvalid:  # the reader has already checked nested columns
         found = values.cast(pa.large_binary()).to_pylist()
         return pa.array([None if value is None else value.decode(errors="replace") for value in found], values.type)
     return values
 
 
 def _ids(part: Part, file: str, column: str | None) -> pa.Array | pa.ChunkedArray | None:
-    """Ids as ``rows.ids`` makes them, all at once; None where single ones cannot be read."""
+    """Return all ids at once, as ``row_documents.ids`` makes them; None if some of them cannot be read."""
     name = column or "id"
     if name not in part.table.column_names:
         return _numbered(part, file)
@@ -190,7 +202,7 @@ def _numbered(part: Part, file: str) -> pa.Array:
 
 
 def _valid(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Text as large_string; None where a row is not text."""
+    """Return texts as large_string, or None if some row is not valid text."""
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)) or values.null_count:
         return None
     checked = TextBatch.of(values, on_error="skip")

@@ -1,4 +1,4 @@
-"""What readers yield: batches of documents, and letters about what could not be read."""
+"""The output of readers: batches of documents, and dead letters about inputs that could not be read."""
 
 from __future__ import annotations
 
@@ -18,21 +18,26 @@ from ..parsing.html.encodings import likely
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Raw text of one batch, roughly; a longer document is a batch of its own.
+#: The approximate raw text of one batch, in bytes; a longer document is a batch of its own.
 BATCH_BYTES = 8 << 20
-#: Documents of one batch at most, so that empty ones cannot fill memory.
+#: The maximum number of documents of one batch, so that empty ones cannot fill memory.
 BATCH_ROWS = 50_000
-#: How a guess begins in a letter's reason.
+#: The beginning of a guess in the reason of a dead letter.
 MAY_BE = "; it may be "
-#: Raw bytes that a dead letter quotes at most.
+#: The maximum number of raw bytes that a dead letter quotes.
 EXCERPT_BYTES = 200
 
 
 class DeadLetter(NamedTuple):
-    """What could not be read: the file, the place in it (byte, line, row or page), why, and the first raw bytes.
+    """An input that could not be read: the file, the position in it, the reason, and the first raw bytes.
 
-    ``partial``: no error where nobody asks for letters: the document itself is read, without what stands at that place,
-    such as a scanned page, or a file of a folder was taken for what it is not.
+    Attributes:
+        source: The file.
+        position: The position in the file: a byte, line, row or page.
+        reason: The reason.
+        excerpt: The first raw bytes.
+        partial: Whether it is only a warning if the caller collects no dead letters. Then the document itself is read,
+            without a part such as a scanned page; or a file of a folder was not of the kind that was assumed.
     """
 
     source: str
@@ -43,39 +48,41 @@ class DeadLetter(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The place and the reason; of a row that is no UTF-8, as letters about files do, a guess what it is."""
+        """The position and the reason; for a row that is not UTF-8, also a guess of its encoding, as for files."""
         of_rows = self.reason.startswith("invalid UTF-8") and self.position.startswith(("line", "row", "element"))
         found = likely(self.excerpt) if of_rows else ""
         guess = f"{MAY_BE}{found}, which is a guess: pass encoding='{found}'" if found else ""
         return f"{self.source}, {self.position}: {self.reason}{guess}"
 
 
-#: Is told of each dead letter; reading goes on when it returns, and ends if it raises.
+#: A callable that gets each dead letter; reading goes on when it returns, and ends if it raises.
 DeadLetters = Callable[[DeadLetter], None]
 
 
 def refuse(letter: DeadLetter) -> None:
-    """Ends reading at the first dead letter: what ``open_source`` does where no other callable is given.
+    """Stop reading at the first dead letter; this is the default of :func:`open_source`.
 
-    Where only a part of a document is lost it warns.
+    If only a part of a document is lost, the function warns.
 
     Raises:
-        ValueError: a document is lost.
+        ValueError: A document is lost.
     """
     if letter.partial:
         warnings.warn(f"{letter.source}, {letter.position}: {letter.reason}", stacklevel=2)
         return
-    raise ValueError(f"{letter.told}; pass dead_letters= to go on without what is broken")
+    raise ValueError(f"{letter.told}; pass dead_letters= to leave out broken documents and go on")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents of bounded size, one row each.
+    """A batch of documents of bounded size, one row each.
 
-    ``table`` has the columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then those of its kind and
-    those that were to be kept.
-    ``number`` counts the source's batches from 0; ``file`` is the file that the last row came from; ``bytes_read``
-    counts the source's bytes, as they are stored, up to this batch's end, out of ``Source.total_bytes``.
+    Attributes:
+        table: The columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then the columns of its kind
+            and the columns to keep.
+        number: The number of the batch in the source, from 0.
+        file: The file that the last row came from.
+        bytes_read: The source's bytes, as they are stored, up to the end of this batch, out of ``Source.total_bytes``.
     """
 
     table: pa.Table
@@ -87,17 +94,17 @@ class Batch:
         return int(self.table.num_rows)
 
     def documents(self) -> TextBatch:
-        """What a ``Segmenter`` takes: texts with their ids, not checked again, and the table's other columns."""
+        """Return the input of a ``Segmenter``: texts with ids, not checked again, and the table's other columns."""
         return documents_of(self.table)
 
 
 def documents_of(table: pa.Table) -> TextBatch:
-    """A batch's table, or some of its rows, as documents; a reader yields valid text and ids alone."""
+    """Return a batch's table, or some of its rows, as documents; readers yield only valid text and ids."""
     return TextBatch(table.column("text").chunks, column_of("id", table.num_rows, table, "ids"), [], table)
 
 
 class Item(Protocol):
-    """What becomes a document: its file, its raw bytes (their number alone says where a batch ends), progress."""
+    """An item that becomes a document: its file, its raw size, which decides where a batch ends, and the progress."""
 
     @property
     def file(self) -> str: ...
@@ -108,9 +115,10 @@ class Item(Protocol):
 
 
 class Document(NamedTuple):
-    """A document ready for a batch; ``more`` are the values of the columns of its kind.
+    """A document that is ready for a batch; ``more`` holds the values of the columns of its kind.
 
-    Those of nested columns are Arrow arrays of one row, or of ``blocks`` what ``parsing.columns.packed`` returns.
+    The values of nested columns are Arrow arrays of one row; those of ``blocks`` may also be what
+    ``parsing.block_columns.packed`` returns.
     """
 
     id: str
@@ -125,7 +133,7 @@ _Item = TypeVar("_Item", bound=Item)
 
 
 def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
-    """Items in lists of at most ``max_bytes`` and ``BATCH_ROWS``, or of one item."""
+    """Yield lists of items of at most ``max_bytes`` and ``BATCH_ROWS``, or of one longer item."""
     group: list[_Item] = []
     size = 0
     for item in items:
@@ -140,12 +148,12 @@ def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
 
 
 def schema(more: Iterable[tuple[str, pa.DataType]] = (), metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
-    """The columns of a batch: those that all have, then those of its kind."""
+    """Return the schema of a batch: the columns that all batches have, then those of its kind."""
     return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more], metadata)
 
 
 def table_of(documents: Sequence[Document], columns: pa.Schema) -> pa.Table:
-    """One row a document; ``columns`` as ``schema`` made them."""
+    """Return a table with one row for each document; ``columns`` is a result of :func:`schema`."""
     arrays = [pa.array([document[i] for document in documents], columns.field(i).type) for i in range(3)]
     for i in range(3, len(columns)):
         arrays.append(_column([document.more[i - 3] for document in documents], columns.field(i).type))

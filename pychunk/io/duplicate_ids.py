@@ -1,22 +1,23 @@
-"""Ids that a source has twice: of two such documents an index can keep one alone."""
+"""A check for ids that a source has twice; an index can keep only one of two such documents."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-#: Ids that are remembered; some 25 MB. Later ones are held against these, and against those of their own batch.
+#: The maximum number of ids that are remembered, which take about 25 MB. Later ids are compared with these and with
+#: those of their own batch.
 MOST = 300_000
 
 
 class DuplicateIds:
-    """Looks at ids in their order; ``found`` says which came again first, "" while none has."""
+    """A check of ids in their order; ``found`` describes the first duplicate, "" while there is none."""
 
     def __init__(self) -> None:
         self.found = ""
         self._seen: set[int] = set()
 
     def see(self, ids: pa.ChunkedArray, first: int) -> None:
-        """The ids of the documents from number ``first`` on."""
+        """Check the ids of the documents from number ``first`` on."""
         if self.found:
             return
         names = ids.to_pylist()

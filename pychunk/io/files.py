@@ -1,4 +1,4 @@
-"""Where a source's files are: local or remote, listed in one order, opened for reading."""
+"""The files of a source, local or remote: listed in one order, and opened for reading."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ import pyarrow as pa
 
 from .._util import urls
 
-#: Schemes that pyarrow reads by itself; others go through fsspec.
+#: The schemes that pyarrow reads by itself; others go through fsspec.
 _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 
 
 class SourceFile(NamedTuple):
-    """A file as it was found: path or URL (a ``Url``, without secrets), bytes, time of its last change, ETag.
+    """A file as it was found, with its size, time of change, ETag and stamp.
 
-    The time is in seconds since 1970. Time and ETag are None where they are not known.
-
-    ``stamp``, of a local one: nanoseconds of the last change of its content and of anything about it, and its inode.
+    Attributes:
+        path: The path or URL (a ``Url``, without secrets).
+        size: The size in bytes.
+        modified: The time of the last change in seconds since 1970; None if unknown.
+        etag: The ETag; None if unknown.
+        stamp: For a local file: the times of the last change of its content and of its metadata in nanoseconds, and its
+            inode.
     """
 
     path: str
@@ -35,12 +39,14 @@ class SourceFile(NamedTuple):
 
 
 def find(path: str) -> list[SourceFile]:
-    """A file, or the files below a folder by path as ``plain`` spells it, without hidden ones, or an ingest's notes.
+    """Return a file, or the files below a folder, sorted by path as :func:`plain` spells it.
+
+    Hidden files and files that an ingest keeps for itself are left out.
 
     Raises:
-        FileNotFoundError: there is none.
-        ImportError: the URL needs fsspec.
-        OSError: the URL cannot be reached.
+        FileNotFoundError: There is no file.
+        ImportError: The URL needs fsspec.
+        OSError: The URL cannot be reached.
     """
     scheme = scheme_of(path)
     if not scheme:
@@ -50,7 +56,7 @@ def find(path: str) -> list[SourceFile]:
         try:
             with urls.readable(path):
                 found = (_arrow if scheme in _ARROW_SCHEMES else _fsspec)(path)
-        except FileNotFoundError:  # some say no more than the path
+        except FileNotFoundError:  # some file systems report only the path
             found = []
         names = urls.named((file.path for file in found), path.hides)
         found = [file._replace(path=name) for file, name in zip(found, names, strict=True)]
@@ -60,11 +66,11 @@ def find(path: str) -> list[SourceFile]:
 
 
 def find_if_reached(path: str) -> list[SourceFile]:
-    """Return what :func:`find` does; of a URL that cannot be reached the URL itself, as a file of unknown size.
+    """Return what :func:`find` returns; for a URL that cannot be reached, the URL as a file of unknown size.
 
     Raises:
-        FileNotFoundError: there is none.
-        ImportError: the URL needs fsspec.
+        FileNotFoundError: There is no file.
+        ImportError: The URL needs fsspec.
     """
     try:
         return find(path)
@@ -76,12 +82,12 @@ def find_if_reached(path: str) -> list[SourceFile]:
         return [SourceFile(urls.Url.of(path), 0, None)]
 
 
-#: What an ingest keeps beside its shards (pychunk/ingest/run_folder.py), which is no document.
+#: The files that an ingest keeps next to its shards (pychunk/ingest/run_folder.py); they are not documents.
 _NOTES = ("_manifest.json", "_lock", "_dead_letters.jsonl", "_removed/", "_summaries/")
 
 
 def _without_notes(found: list[SourceFile]) -> list[SourceFile]:
-    """Files without those that an ingest keeps in a folder beside its shards."""
+    """Return the files except those that an ingest keeps next to its shards."""
     manifest = _NOTES[0]
     runs = {file.path[: -len(manifest)] for file in found if len(found) > 1 and base_name(file.path) == manifest}
     notes = tuple(run + name for run in runs for name in _NOTES)
@@ -89,7 +95,7 @@ def _without_notes(found: list[SourceFile]) -> list[SourceFile]:
 
 
 def open_binary(path: str) -> BinaryIO:
-    """The file's bytes, for reading."""
+    """Open a file of bytes for reading."""
     scheme = scheme_of(path)
     if not scheme:
         return open(path, "rb")
@@ -102,7 +108,7 @@ def open_binary(path: str) -> BinaryIO:
 
 
 def open_at(path: str) -> pa.NativeFile:
-    """The file for reading at any place, by Arrow itself where it can."""
+    """Open a file for random access, by Arrow itself if possible."""
     if not scheme_of(path):
         return pa.OSFile(path, "rb")
     opened = open_binary(path)
@@ -110,16 +116,16 @@ def open_at(path: str) -> pa.NativeFile:
 
 
 def scheme_of(path: str) -> str:
-    """What stands before "://"; "" for a local path."""
+    """Return the scheme before "://"; "" for a local path."""
     scheme, separator, _ = path.partition("://")
     return scheme.lower() if separator and scheme.replace("+", "").isalnum() else ""
 
 
 def plain(path: str) -> str:
-    """A path in one spelling, by which documents are known: without ``.`` and doubled slashes; of a URL, as it is.
+    """Return a path in one spelling, by which documents are known: without ``.`` and doubled slashes.
 
-    A relative one stays relative and an absolute one absolute, so that ids do not depend on the working directory where
-    the path does not, and ``..`` stays, which means another folder behind a link.
+    A URL is returned unchanged. A relative path stays relative and an absolute one absolute, so that ids depend on the
+    working directory only if the path does. ``..`` stays as well, since it may mean another folder after a link.
 
     >>> plain("./notes//a.md"), plain("notes/./a.md"), plain("/srv/notes/"), plain("s3://notes//a.md"), plain("./-")
     ('notes/a.md', 'notes/a.md', '/srv/notes', 's3://notes//a.md', './-')
@@ -127,17 +133,20 @@ def plain(path: str) -> str:
     if scheme_of(path):
         return path
     found = str(Path(path))
-    return path if found == "-" else found  # which would be standard input
+    return path if found == "-" else found  # "-" alone would mean standard input
 
 
 def base_name(path: str) -> str:
-    """The last part of a path or URL, without a query and the number that ``urls.named`` gives."""
+    """Return the last part of a path or URL, without a query and without the number that ``urls.named`` adds."""
     name = path.rstrip("/").rpartition("/")[2]
     return re.sub(r"#\d+$", "", name).partition("?")[0] if scheme_of(path) else name
 
 
 def unwritable(path: str) -> str:
-    """A path whose bytes are not UTF-8, with these escaped; "" for any other: no table can hold such a name."""
+    """Return a path whose bytes are not UTF-8 with these bytes escaped; "" for any other path.
+
+    No table can hold such a name.
+    """
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -153,7 +162,7 @@ def _local(path: str) -> list[SourceFile]:
     names = [path] if os.path.isfile(path) else walked(path)
     found = []
     for name in names:
-        with contextlib.suppress(OSError):  # a link to nothing
+        with contextlib.suppress(OSError):  # the name may be a link to nothing
             facts = os.stat(name)
             if stat.S_ISREG(facts.st_mode):
                 stamp = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
@@ -162,7 +171,7 @@ def _local(path: str) -> list[SourceFile]:
 
 
 def walked(path: str) -> Iterator[str]:
-    """Names of what is in a local folder and below it, hidden ones and folders left out, in no order."""
+    """Yield the names of the files in and below a local folder, without hidden ones, in no particular order."""
     root = plain(path)
     for folder, below, names in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]

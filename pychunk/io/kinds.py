@@ -1,4 +1,4 @@
-"""The kinds of files that are read, one entry each: the names and the first bytes that tell one, and its parser."""
+"""The kinds of files that can be read, one entry each: the names and first bytes that identify one, and its parser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .wiki.mediawiki import PageFilter
 
 if TYPE_CHECKING:
     from .formats import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
-else:  # as files of their kinds are read
+else:  # the modules are imported when files of their kinds are read
     arrow_files, csv_files = LazyModule("pychunk.io.formats.arrow_files"), LazyModule("pychunk.io.formats.csv_files")
     json_lines, parquet_files = (
         LazyModule("pychunk.io.formats.json_lines"),
@@ -38,11 +38,19 @@ else:  # as files of their kinds are read
 
 
 class ParserOptions(NamedTuple):
-    """What a parser is asked for: columns of a table (``every``: all, in types of their own), pages of a dump.
+    """The request to a parser: the columns of a table, the pages of a dump, the treatment of noise and links.
 
-    ``noise``, ``noise_threshold``: how what is noise in pages of HTML is found. ``links``: what of their links is text.
-    ``written``: those of ``keep`` that are strings, as they stand in the file, where the file declares no types.
-    ``quotes``: whether those of CSV stand around fields. ``elsewhere``: those of ``keep`` that other files have.
+    Attributes:
+        column: The column of texts.
+        ids: The column of ids.
+        keep: The columns to keep.
+        written: Those of ``keep`` that are strings, as the file writes them, if the file declares no types.
+        wanted: The pages of a dump to read.
+        every: Whether to read all columns, in their own types.
+        noise, noise_threshold: The way in which noise in HTML is found.
+        links: The part of links in HTML that is text.
+        quotes: Whether quotation marks in CSV enclose fields.
+        elsewhere: Those of ``keep`` that other files have.
     """
 
     column: str | None = None
@@ -65,18 +73,18 @@ class ParserOptions(NamedTuple):
 
     @property
     def columns(self) -> list[str] | None:
-        """The columns that are all there is to be read; None where which they are is not known."""
+        """The columns that are all that must be read; None if they are not known."""
         return [self.column, *([self.ids] if self.ids else []), *self.keep] if self.column else None
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Columns that are read where they are there."""
+        """The columns that are read if they exist."""
         return () if self.ids else ("id",)
 
 
 @dataclass(frozen=True)
 class ParserInput:
-    """A file for its parser, which takes one of ``blocks()``, ``stored()`` and ``at()``."""
+    """A file as input of its parser, which calls one of ``blocks()``, ``stored()`` and ``at()``."""
 
     name: str
     size: int
@@ -87,7 +95,7 @@ class ParserInput:
     encoding: str = ""
 
     def blocks(self) -> Iterator[Block]:
-        """The bytes, decompressed, as UTF-8 without its mark."""
+        """Yield the bytes, decompressed, as UTF-8 without its byte order mark."""
         with self.stream() as file:
             blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
             if self.encoding == "iso8859-1":
@@ -95,7 +103,7 @@ class ParserInput:
             yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
 
     def lines(self) -> Iterator[Block]:
-        """Yield what ``blocks`` does, for kinds of many documents; nothing, and a letter, where that is no text."""
+        """Yield the blocks of a file of many documents; if it is not text, yield nothing and report a dead letter."""
         blocks = self.blocks()
         first = next(blocks, None)
         if first is None:
@@ -104,25 +112,25 @@ class ParserInput:
             self.tell(DeadLetter(self.name, "whole file", reason, first.data[:EXCERPT_BYTES]))
             return
         yield first
-        del first  # a block is let go before the next one is read
+        del first  # this releases a block before the next one is read
         yield from blocks
 
     def stored(self) -> Iterator[Block]:
-        """The bytes, decompressed, of what is no text."""
+        """Yield the bytes, decompressed, of a file that is not text."""
         with self.stream() as file:
             yield from streams.blocks(file, self.name, self.tell, threads=self.threads)
 
     def at(self) -> AbstractContextManager[Any]:
-        """The file as it is, for reading at any place."""
+        """Return the file without decompression, for random access."""
         return self.place()
 
 
-#: Bytes that are control characters in latin-1, and quotation marks, dashes and letters in windows-1252.
+#: The bytes that are control characters in latin-1, but quotation marks, dashes and letters in windows-1252.
 _WINDOWS = re.compile(rb"[\x80\x82-\x84\x86-\x8c\x8e\x91-\x9c\x9e\x9f]")
 
 
 def _watched(blocks: Iterator[Block], name: str) -> Iterator[Block]:
-    """Blocks as they are; warns where they are latin-1 by name alone."""
+    """Yield blocks unchanged; warn if they are probably windows-1252 although the caller said latin-1."""
     warned = False
     for block in blocks:
         if not warned and (found := _WINDOWS.search(block.data)):
@@ -137,13 +145,17 @@ def _watched(blocks: Iterator[Block], name: str) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A format: what the names of its files look like, without the ending of a compression, and its parser.
+    """A format: the names of its files, without the suffix of a compression, and its parser.
 
-    ``read`` yields ``tables.Part`` where ``is_table``, else ``Document``, ``RawPage`` where pages are still to be
-    cleaned, or ``RawPdf``, which processes of their own make documents of. ``columns`` are those that its documents
-    have beside id, text and file; ``prose``: they are plain prose, whose blocks are for ``structure`` alone unless they
-    are named. ``listed`` says the columns of a table where that takes less than its first rows. ``begins`` knows the
-    first bytes of a file whose name says nothing.
+    Attributes:
+        names: The pattern of its file names.
+        read: The parser. It yields ``table_parts.Part`` if ``is_table``, else ``Document``; ``RawPage`` if pages are
+            still to be cleaned, or ``RawPdf``, which separate processes turn into documents.
+        begins: A function that recognizes the first bytes of a file whose name does not tell its kind.
+        is_table: Whether its files are tables.
+        listed: A function that returns the columns of a table, if that is faster than reading its first rows.
+        columns: The columns that its documents have in addition to id, text and file.
+        prose: Whether its documents are plain prose. Then only ``structure`` uses their blocks, unless they are named.
     """
 
     names: re.Pattern[str]
@@ -230,7 +242,7 @@ def _markdown(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
 
 
 def _html(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
-    # Pages declare encodings of their own: only one that was named is undone before.
+    # Pages declare their own encodings, so the reader decodes only if the caller named one.
     blocks = file.blocks() if file.encoding else file.stored()
     document = html_files.document(blocks, file.name, file.tell, asked.noise, asked.noise_threshold, asked.links)
     return iter(() if document is None else (document,))
@@ -247,14 +259,14 @@ def _docling(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
 
 
 def _named(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL)  # a name may have line breaks
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)  # a name may contain line breaks
 
 
 def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(marks)
 
 
-#: How a line of JSON Lines begins, and an array of objects; a notebook is JSON of its own.
+#: The beginning of a line of JSON Lines or of an array of objects; a notebook is JSON of its own.
 _JSON_BEGINS = re.compile(rb'\s*(?:\{[ \t]*(?:"|\})|\[\s*\{)')
 _NOTEBOOK = re.compile(rb'\s*\{[^{}\[\]]*"(?:cells|nbformat)"\s*:')
 
@@ -268,9 +280,9 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
-_FOREIGN_XML = "XML, but no MediaWiki dump: pass kind='text' to read it as it stands"
+_FOREIGN_XML = "XML, but not a MediaWiki dump: pass kind='text' to read it as text"
 _MARKDOWN = "(mdx?|markdown|mdown|mdwn|mkdn|mkd)"
-#: Every kind that is read; of those that a name is of, the first is meant unless another is asked for.
+#: Every kind that can be read. If a name fits several kinds, the first one counts unless the caller asks for another.
 KINDS = {
     "mediawiki": Kind(
         _named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS, prose=True
@@ -294,18 +306,19 @@ KINDS = {
     "html": Kind(_named(r".*\.(html?|xhtml)$"), _html, html_files.begins, columns=html_files.COLUMNS),
     "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=paged_files.COLUMNS),
     "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS),
-    "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),  # Markdown, too, for those who ask for text
+    # This kind includes Markdown, for callers who ask for text.
+    "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),
 }
-#: What no document is, whatever its ending: the index beside a multistream dump, what an ingest could not read.
+#: The names of files that hold no documents: the index of a multistream dump, and the dead letters of an ingest.
 _NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
-#: All names in one pattern, each kind's in a group of its own name: of several that match the first is found.
+#: All names in one pattern, with a named group for each kind; the first kind that matches is found.
 _ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items()))
 
 
 def kind_of(name: str, wanted: str = "auto") -> str | None:
-    """The kind that a file's name says, without the ending of a compression; None where it says none.
+    """Return the kind that a file's name says, without the suffix of a compression; None if it says none.
 
-    One that is ``wanted`` comes before the others.
+    The kind ``wanted`` comes before the others.
 
     >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\\nb.md"), kind_of("data.bin")
     ('mediawiki', 'markdown', None)
@@ -320,12 +333,12 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
 
 
 def kind_of_bytes(head: bytes) -> str | None:
-    """The kind that a file's first bytes say, decompressed."""
+    """Return the kind that a file's first bytes, decompressed, say."""
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
 
 
 def holds_nothing(path: str) -> bool:
-    """Return whether a file holds no documents by its name: the index of a dump, the dead letters of an ingest."""
+    """Return whether a file's name is that of the index of a dump, or of the dead letters of an ingest."""
     return _NONE.fullmatch(streams.bare(files.base_name(path))) is not None
 
 
@@ -348,32 +361,30 @@ _PLAIN = "text of an unknown kind: pass kind='text' to read it"
 
 
 def is_plain(reason: str) -> bool:
-    """Return whether :func:`why_unread` says no more of a file than that it is text."""
+    """Return whether :func:`why_unread` only says that a file is text."""
     return reason == _PLAIN
 
 
 def why_unread(path: str, head: bytes) -> str:
-    """Return why a file of a folder is not read, and what to do; ``head``: its first bytes, none of a remote one.
+    """Return why a file of a folder is not read, and what to do; ``head`` is its first bytes, empty for a remote file.
 
     Example:
         >>> why_unread("a.ipynb", b'{"cells": []}')
-        'a Jupyter notebook, of which no reader is there: jupyter nbconvert --to markdown makes Markdown of it'
+        'a Jupyter notebook, which pychunk cannot read: jupyter nbconvert --to markdown converts it to Markdown'
     """
     if _NOTEBOOK.match(head):
-        return "a Jupyter notebook, of which no reader is there: jupyter nbconvert --to markdown makes Markdown of it"
+        return "a Jupyter notebook, which pychunk cannot read: jupyter nbconvert --to markdown converts it to Markdown"
     bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
         return _FOREIGN_XML
     if (known := kind_of(path)) is not None:
-        return f"its name is that of kind {known}, and another was asked for: pass kind='{known}' to read it"
+        return f"its name is that of kind {known}, but another kind was requested: pass kind='{known}' to read it"
     if not head:
-        return "of no known kind: pass kind= and its kind to read it"
+        return "of an unknown kind: pass kind= and its kind to read it"
     if found := kind_of_bytes(head):
-        return f"its first bytes are those of kind {found}, its name is of none: pass kind='{found}' to read it"
+        return f"its first bytes are those of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
     if reason := not_text(head) or (BINARY if is_binary(head) else ""):
         return reason
     if bare.startswith((b"{", b"[")) and streams.bare(files.base_name(path)).lower().endswith(".json"):
-        return (
-            "JSON that is neither an array of objects nor a DoclingDocument: pass kind='text' to read it as it stands"
-        )
+        return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='text' to read it as text"
     return _PLAIN

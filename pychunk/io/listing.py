@@ -1,4 +1,4 @@
-"""The files of a path or of several, with the kind of each: by name, or by the first bytes."""
+"""The files of one or several paths, with the kind of each: by its name, or by its first bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .files import SourceFile
 from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .wiki import mediawiki
 
-#: Bytes by which a file is known whose name says nothing.
+#: The number of bytes at a file's beginning that tell its kind if its name does not.
 _HEAD = 4096
 
 
@@ -30,10 +30,10 @@ def listed(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile]
 
 
 def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
-    """That no file is that of two inputs, whatever it is called: its documents would be there twice.
+    """Raise if two inputs name the same file in any spelling, as its documents would come twice.
 
     Raises:
-        ValueError: one is; it is named with the two inputs.
+        ValueError: A file is named twice; the message names it and both inputs.
     """
     seen: dict[str, str] = {}
     for path, found in inputs:
@@ -46,11 +46,13 @@ def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
 
 
 def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
-    """:func:`_listed` of several paths, one after the other."""
+    """Return what :func:`_listed` returns, for several paths one after the other."""
     if not paths:
-        raise ValueError("name a file, a folder or a URL: got an empty list")
+        raise ValueError("name a file, a folder or a URL; got an empty list")
     if "-" in paths:
-        raise ValueError("standard input goes alone: write it to a file first, or leave out the other inputs")
+        raise ValueError(
+            "standard input (-) cannot be combined with other inputs: write it to a file, or leave the others out"
+        )
     listed = [_listed(each, kind, encoding) for each in paths]
     check_once(zip(paths, (found for found, _, _ in listed), strict=True))
     found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
@@ -58,7 +60,7 @@ def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[S
 
 
 def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
-    """(files to read, the kind of each, files that are not read)."""
+    """Return the files to read, the kind of each, and the files that are not read."""
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
     found = files.find_if_reached(path)
@@ -83,7 +85,7 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
             f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads text of any name)"
         )
     if not chosen:
-        raise ValueError(f"{path} holds no file whose name is that of kind {kind!r}")
+        raise ValueError(f"{path} holds no file with a name of kind {kind!r}")
     others = [file.path for file in found if kinds[file.path] not in wanted]
     return (
         [file for file, _ in chosen],
@@ -93,7 +95,7 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
 
 
 def unread(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
-    """Files of a folder that are not read, without those that hold nothing else by their names."""
+    """Return the files of a folder that are not read, except those whose names say that they hold no documents."""
     if not ignored:
         return []
     again = set(_again([*ignored, *(file.path for file in found)]))
@@ -101,7 +103,7 @@ def unread(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
 
 
 def has_documents(path: str) -> bool:
-    """Whether a local folder has a file whose name says that it holds documents, and no table; found without a list."""
+    """Return whether a local folder has a file, not a table, whose name is that of documents; lists no files."""
     if files.scheme_of(path) or not os.path.isdir(path):
         return False
     kinds = map(kind_of, files.walked(path))
@@ -109,21 +111,24 @@ def has_documents(path: str) -> bool:
 
 
 def _kind_in_folder(path: str, kind: str) -> str | None:
-    """The kind that a name says in a folder; of .json and .xml, which many formats are called, the first bytes do."""
+    """Return the kind that a name says in a folder; for .json and .xml the first bytes decide.
+
+    Many formats use these two names.
+    """
     found = kind_of(path, kind)
     name = files.base_name(path).lower()
     is_json = streams.bare(name).endswith(".json") and found is None
     is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
-    # A file that is called a dump need not be looked at, and one that is far is asked for only if it would be read.
+    # The name of a dump needs no check, and the reader requests a remote file only if it would be read.
     if not is_xml and (files.scheme_of(path) or not is_json):
         return found
     try:
         head = head_of(path)
-    except (OSError, ImportError):  # reported when it is read, if it is
+    except (OSError, ImportError):  # reading the file reports the error, if it is read
         return found
     said = kind_of_bytes(head)
     if is_json:
-        # An object may be anything, settings most often.
+        # An object may be anything, most often settings.
         is_known = said == "docling" or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         return said if is_known and kind in ("auto", said) else None
     return said if said == "html" else found if mediawiki.may_be(head) else None
@@ -133,19 +138,19 @@ def _may_be(path: str, kind: str, encoding: str) -> bool:
     """Return whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
     try:
         return may_be(head_of(path), kind, encoding)
-    except (OSError, ImportError):  # reported when it is read
+    except (OSError, ImportError):  # reading the file reports the error
         return True
 
 
 def _again(names: Iterable[str]) -> list[str]:
-    """Those .7z that are there in another compression, too, as Wikimedia offers them."""
+    """Return the .7z files that also exist in another compression, as Wikimedia offers them."""
     packed = {name for name in names if name.lower().endswith(".7z")}
     others = {streams.bare(name) for name in names if name not in packed} if packed else set()
     return [name for name in packed if streams.bare(name) in others]
 
 
 def _recognised(path: str) -> str:
-    """The kind of a file that was named by itself: text of an unknown name is text."""
+    """Return the kind of a file that is named by itself; text with an unknown name is of kind text."""
     if (kind := kind_of(path)) is not None:
         return kind
     try:
@@ -153,7 +158,7 @@ def _recognised(path: str) -> str:
     except OSError:
         if not files.scheme_of(path):
             raise
-        return "text"  # reading it says again what is wrong, in a letter
+        return "text"  # reading the file reports the same error, in a dead letter
     if (kind := kind_of_bytes(head)) is not None:
         return kind
     why = why_unread(path, head)
@@ -163,19 +168,19 @@ def _recognised(path: str) -> str:
 
 
 def _sniffed(path: str) -> str | None:
-    """The kind that a file's first bytes say."""
+    """Return the kind that a file's first bytes say."""
     return kind_of_bytes(head_of(path))
 
 
 def head_of(path: str) -> bytes:
-    """The first bytes of a file, decompressed."""
+    """Return the first bytes of a file, decompressed."""
     quiet: list[DeadLetter] = []
     with opened(path) as file:
         return next(iter(streams.blocks(file, path, quiet.append)), Block(b"", 0)).data[:_HEAD]
 
 
 class _StandardInput:
-    """Standard input, which is not closed after reading."""
+    """A context manager for standard input, which stays open after reading."""
 
     def __enter__(self) -> BinaryIO:
         return sys.stdin.buffer
@@ -185,7 +190,10 @@ class _StandardInput:
 
 
 def opened_at(path: str) -> Any:
-    """For Arrow's readers: Arrow's own file, if it can be. Their threads call a Python one even as the process ends."""
+    """Open a file for Arrow's readers, with Arrow's own file if possible.
+
+    Arrow's threads call a Python file even while the process ends.
+    """
     return _StandardInput() if path == "-" else files.open_at(path)
 
 

@@ -1,4 +1,4 @@
-"""Processes that clean pages. One that dies is replaced and its work done again; a page that kills it twice is told."""
+"""A pool of processes that clean pages; it replaces a process that dies and reports a page that kills one twice."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from .document_batches import DeadLetter, Document
 from .wiki import mediawiki
 from .wiki.mediawiki import PageFilter, RawPage
 
-#: What pages became: documents, and letters about those that are broken.
+#: The result of cleaning pages: documents, and dead letters about broken pages.
 Rendered = tuple[list[Document], list[DeadLetter]]
 
 
 class Task:
-    """Pages at work in the pool."""
+    """A task of the pool: pages that are being cleaned."""
 
     def __init__(self, pages: Sequence[RawPage], future: Future[Rendered]) -> None:
         self.pages, self.future, self.deaths = pages, future, 0
 
 
 class Workers:
-    """Processes that clean pages as ``mediawiki.rendered`` does; results are asked for in the order of the tasks.
+    """A pool of processes that clean pages as ``mediawiki.rendered`` does, with results in the order of the tasks.
 
-    A process that is killed, as for want of memory, breaks the whole pool: it is made anew, with all that is not done.
-    A task during which that happened twice is done alone, in halves down to the page at fault.
+    A process that is killed, for example for lack of memory, breaks the whole pool. The pool is then made again,
+    together with all tasks that are not finished. A task during which that happened twice is done alone, in halves,
+    down to the page at fault.
     """
 
     def __init__(self, count: int, wanted: PageFilter) -> None:
@@ -42,16 +43,16 @@ class Workers:
         self._pool = _pool(count)
 
     def submit(self, pages: Sequence[RawPage]) -> Task:
-        """Pages to be cleaned."""
+        """Submit pages to be cleaned."""
         task = Task(pages, self._started(pages))
         self._waiting.append(task)
         return task
 
     def result(self, task: Task) -> Rendered:
-        """What the pages of the first task that was not asked for yet became.
+        """Return the result of ``task``, which must be the first one whose result was not yet returned.
 
         Raises:
-            OSError: processes end as soon as they begin, whatever the page.
+            OSError: Processes end as soon as they start, whatever the page.
         """
         while True:
             if task.deaths >= 2:
@@ -68,13 +69,13 @@ class Workers:
         return found
 
     def close(self) -> None:
-        """Ends the processes; what they have not begun is given up."""
+        """End the processes; tasks that they have not begun are given up."""
         self._pool.shutdown(cancel_futures=True)
 
     def _started(self, pages: Sequence[RawPage]) -> Future[Rendered]:
         try:
             return self._pool.submit(self._work, pages)
-        except BrokenProcessPool as error:  # told when its result is asked for
+        except BrokenProcessPool as error:  # the error is raised when the result is requested
             failed: Future[Rendered] = Future()
             failed.set_exception(error)
             return failed
@@ -88,15 +89,15 @@ class Workers:
                 task.future = self._started(task.pages)
 
     def _alone(self, pages: Sequence[RawPage]) -> Rendered:
-        """Pages in a process of their own, twice where it dies; then in halves."""
+        """Clean pages in a process of their own, and again if it dies; then in halves."""
         for _ in range(2):
             with _pool(1) as pool:
                 try:
                     _finished(pool.submit(self._work, ()), pool)
                 except BrokenProcessPool:
                     raise OSError(
-                        "the processes that clean pages end as soon as they begin: a script needs "
-                        'if __name__ == "__main__":, and workers=1 needs none'
+                        "the processes that clean pages end as soon as they start: write "
+                        'if __name__ == "__main__": in your script, or use workers=1, which starts none'
                     ) from None
                 try:
                     return _finished(pool.submit(self._work, pages), pool)
@@ -115,11 +116,12 @@ def _pool(count: int) -> ProcessPoolExecutor:
 
 
 def _finished(future: Future[Rendered], pool: ProcessPoolExecutor) -> Rendered:
-    """What the future becomes.
+    """Return the result of a future.
 
-    A process that is killed while it writes a result leaves a part in the pipe that all share, and the pool waits for
-    the rest for ever (3 of 24 runs in which both were killed, three times each). So where one is seen dead twice, a
-    second apart, all writers are ended: the pipe's end tells the pool that it is broken.
+    A process that is killed while it writes a result leaves a part of it in the pipe that all processes share. The pool
+    then waits for the rest for ever (3 of 24 runs in which both processes were killed, three times each). If a process
+    is seen dead twice, a second apart, this function therefore ends all writers. The end of the pipe then shows the
+    pool that it is broken.
     """
     deaths = 0
     while not wait([future], timeout=1).done:
@@ -134,7 +136,7 @@ def _finished(future: Future[Rendered], pool: ProcessPoolExecutor) -> Rendered:
 
 
 def follow_parent() -> None:
-    """Run first in a worker: leaves Ctrl-C to the parent, and exits as soon as the parent is gone."""
+    """Leave Ctrl-C to the parent process, and exit as soon as the parent is gone; run first in a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

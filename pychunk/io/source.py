@@ -1,4 +1,4 @@
-"""The front door of the readers: a path or URL to a stream of batches of documents."""
+"""The entry point of the readers, from a path or URL to a stream of batches of documents."""
 
 from __future__ import annotations
 
@@ -49,25 +49,45 @@ from .wiki.mediawiki import PageFilter, RawPage
 if TYPE_CHECKING:
     from .page_workers import Task, Workers
 
-#: Raw text that one process cleans at a time.
+#: The raw text, in bytes, that one process cleans at a time.
 _TASK_BYTES = 1 << 20
-#: Columns that an error lists.
+#: The maximum number of columns that an error lists.
 _LISTED = 20
-#: The columns of every batch, which a column that is kept beside them must not be called.
+#: The columns of every batch; a column that is kept in addition must not have one of these names.
 _OWN = ("id", "text", "file")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Documents of files; ``batches()`` reads them. Made by ``open_source``.
+    """A source of documents in files, made by :func:`open_source`; ``batches()`` reads them.
 
-    ``files`` are the files in reading order, with sizes, times and ETags, and ``kinds`` what each is; ``ignored`` those
-    of a folder that are of no known kind. ``inputs`` are several paths that are read one after the other, and empty for
-    one. ``needed`` are those columns to keep that no document may lack. ``written``
-    are those columns to keep that JSON Lines yield as strings, as they stand there, and not in the type that the values
-    of a part share. ``kept`` are the types of those that files may lack, which are null there; default: what
-    ``kept_types`` finds. ``hide_parameters`` are those of URLs that no file's name has, as they are compared. Files of
-    several kinds are read kind by kind, each kind's by path.
+    Files of several kinds are read kind by kind, and the files of each kind by path.
+
+    Attributes:
+        path: The path, or several paths joined by commas.
+        files: The files in reading order, with sizes, times and ETags.
+        kinds: The kind of each file.
+        ignored: The files of a folder that have no known kind.
+        column: The column of texts; None for the default.
+        ids: The column of ids; None for the default.
+        keep: The columns to keep.
+        needed: Those columns to keep that no document may lack.
+        written: Those columns to keep that JSON Lines yield as the file writes them, as strings. The others have the
+            type that the values of a part share.
+        encoding: The character encoding; "" for UTF-8.
+        wanted: The pages of a MediaWiki dump to read.
+        workers: The number of processes that clean or parse text.
+        threads: The number of threads that decompress bzip2.
+        batch_bytes: The raw text of a batch, in bytes.
+        dead_letters: The callable that gets each dead letter.
+        noise: The way in which noise in HTML is found.
+        noise_threshold: The score above which the model removes a block; None for a threshold fitted to each page.
+        links: The part of a link that is text.
+        inputs: The paths, if there are several, which are read one after the other; else empty.
+        quotes: Whether quotation marks in CSV enclose fields.
+        kept: The types of the columns to keep that some files may lack, where they are null. Default: the types that
+            :meth:`kept_types` finds.
+        hide_parameters: The secret parameters of URLs, in the form in which they are compared; no file's name has them.
     """
 
     path: str
@@ -95,21 +115,21 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """The kind of the files, or their kinds: ``jsonl, text``."""
+        """The kind of the files, or their kinds, such as ``jsonl, text``."""
         return ", ".join(dict.fromkeys(self.kinds))
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the files as they are stored; 0 for standard input."""
+        """The bytes of the files as they are stored; 0 for standard input."""
         return sum(file.size for file in self.files)
 
     def column_names(self) -> list[str]:
-        """The columns that every file has, of tables as their first rows do; none where one cannot be read."""
+        """Return the columns that every file has, for tables those of the first rows; none if a file cannot be read."""
         found = list(self.columns_by_kind().values())
         return [name for name in (found[0] if found else []) if all(name in names for names in found)]
 
     def columns_by_kind(self) -> dict[str, list[str]]:
-        """Of each kind of its files the columns, of tables those of the first file's first rows."""
+        """Return the columns of each kind; for tables, the columns in the first rows of the first file."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
             first = self.files[self.kinds.index(kind)]
@@ -118,7 +138,7 @@ class Source:
             except OSError:
                 if not files.scheme_of(first.path):
                     raise
-                found[kind] = []  # a letter says why when it is read
+                found[kind] = []  # a dead letter gives the reason when the file is read
         return found
 
     def _columns_of(self, file: SourceFile, kind: str) -> list[str]:
@@ -131,12 +151,13 @@ class Source:
         return [name for name, _ in KINDS[kind].columns]
 
     def kept_types(self) -> dict[str, pa.DataType]:
-        """Return the type of each column to keep in the first file that has it, if not null; of CSV strings.
+        """Return the type of each column to keep in the first file that has it and where it is not null.
 
-        Those that JSON Lines may have further down are left out, and needed ones, of which each file tells for itself.
+        The columns of CSV are strings. The result lacks columns that JSON Lines may have further down. It also lacks
+        needed columns, which each file declares for itself.
 
         Raises:
-            ValueError: no file has such a column; it says what there is.
+            ValueError: No file has such a column; the message lists the columns that exist.
         """
         wanted = [name for name in self.keep if name not in _OWN and name not in self.needed]
         types, seen, is_sure = self._found_types(wanted)
@@ -148,20 +169,21 @@ class Source:
             more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             of_files = f"the file {self.path}" if len(self.files) == 1 else f"any file of {self.path}"
             raise ValueError(
-                f"keep: {absent[0]!r} is no column of {of_files}{meant}; what can be kept: "
-                f"{', '.join(names[:_LISTED]) or 'nothing'}{more}"
+                f"keep: {absent[0]!r} is not a column of {of_files}{meant}; columns that can be kept: "
+                f"{', '.join(names[:_LISTED]) or 'none'}{more}"
             )
         return types
 
     def lacking(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that no file has, as far as that can be said before all is read."""
+        """Return the columns that no file has, as far as this is known before all files are read."""
         _, seen, is_sure = self._found_types([name for name in names if name not in _OWN])
         return [name for name in names if name not in _OWN and name not in seen] if is_sure else []
 
     def _found_types(self, wanted: Sequence[str]) -> tuple[dict[str, pa.DataType], dict[str, None], bool]:
-        """(types of columns, columns that were seen, whether no file may have others), of files up to the last needed.
+        """Return the types of columns, the columns found, and whether the files cannot have others.
 
-        A path into objects is seen where its first key is.
+        The search stops at the file in which the last wanted column is found. A path into objects counts as found if
+        its first key is.
         """
         types: dict[str, pa.DataType] = {}
         seen: dict[str, None] = {}
@@ -182,7 +204,7 @@ class Source:
         return types, seen, is_sure
 
     def _types(self, file: SourceFile, kind: str) -> dict[str, pa.DataType]:
-        """The columns of a file with their types, of tables those of its first rows; none where they cannot be read."""
+        """Return a file's columns with their types, for tables those of the first rows; none if it cannot be read."""
         spec = KINDS[kind]
         if not spec.is_table:
             return dict(spec.columns)
@@ -194,15 +216,15 @@ class Source:
                 schema = next((part.table.schema for part in parts), pa.schema([]))
                 is_text = kind in ("csv", "tsv", "jsonl")
                 found = {each.name: pa.large_string() if is_text else each.type for each in schema}
-        except (OSError, ValueError, ImportError):  # told when it is read
+        except (OSError, ValueError, ImportError):  # reading the file reports the error
             return {}
         return {name: _plain_type(type_) for name, type_ in found.items()}
 
     def unread(self) -> Iterator[DeadLetter]:
-        """Yield a letter for each file of a folder that is not read: what it is, and what to do to have it read.
+        """Yield a dead letter for each file of a folder that is not read: its kind, and how to have it read.
 
-        None are about what holds no document by its name: the index of a dump, what an ingest could not read, and a
-        dump that is there in another compression as well.
+        Files whose names say that they hold no documents get none: the index of a dump, the dead letters of an ingest,
+        and a dump that also exists in another compression.
         """
         for path in unread_files(self.ignored, self.files):
             try:
@@ -212,7 +234,7 @@ class Source:
                 yield DeadLetter(path, "whole file", f"not read: {error}")
 
     def tables(self) -> Iterator[pa.Table]:
-        """Tables of bounded size with every column, in types of their own: what chunks are read with."""
+        """Yield tables of bounded size with every column in its own type; files of chunks are read in this way."""
         return (part.table for part in self._parts(self.dead_letters))
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:
@@ -220,16 +242,21 @@ class Source:
             yield from KINDS[kind].read(self._opened(file, tell), ParserOptions(every=True, quotes=self.quotes))
 
     def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
-        """The documents in order; the same batches each time, however many threads and workers there are.
+        """Yield the documents in order; the batches are the same for any number of threads and workers.
 
-        ``skip`` leaves out that many batches at the beginning without cleaning their text, and without telling again
-        what was broken in them: the rest has the numbers it would have had. What was broken before a batch was
-        full is told before that batch, in one order whatever is read ahead. Standard input can be read once.
-        ``in_pieces``: texts of tables may be in several chunks, as they were read, for who takes few of them.
+        Dead letters come in one order, however far ahead the reader is. Each is reported before the batch that was
+        being filled when it occurred.
+
+        Args:
+            skip: The number of batches to leave out at the beginning. Their text is not cleaned and their dead letters
+                are not reported again. The remaining batches have the numbers that they would have without ``skip``.
+                Standard input can be read only once.
+            in_pieces: Whether texts of tables may be in several Arrow chunks, as they were read, for a caller that
+                takes few of them.
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
-        # Of one table reading it says as much.
+        # If there is only one table, reading it reports the same error.
         several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
         if self.keep and not self.kept and several and (types := self.kept_types()):
             yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
@@ -249,7 +276,7 @@ class Source:
                 parsers.close()
 
     def _groups(self, skip: int) -> Iterator[_Group]:
-        """The items of each batch; at the end a group without items, for what was broken behind the last."""
+        """Yield the items of each batch; at the end a group without items, for what was broken after the last one."""
         told: list[DeadLetter] = []
         number = before = 0
         kind = ""
@@ -282,7 +309,7 @@ class Source:
         return self.batches()
 
     def _made(self, group: _Group, parsers: Processes | None, *, in_pieces: bool = False) -> Batch:
-        """A batch of a group that nobody else cleans; leaves the group empty."""
+        """Return the batch of a group that no other process cleans; the group becomes empty."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
             table = (column_batches.in_pieces if in_pieces else column_batches.joined)(group.items)
@@ -295,20 +322,21 @@ class Source:
             documents, letters = pdf_files.parsed(group.items, cast(Processes, parsers))
             self._tell(letters)
         batch = self._batch(group.number, group.kind, documents, last)
-        documents.clear()  # while the caller works, a long document is in memory once
+        documents.clear()  # this way a long document is in memory only once while the caller works
         group.items.clear()
         return batch
 
     def _batch(self, number: int, kind: str, documents: list[Document], last: Any) -> Batch:
         table = table_of(documents, KINDS[kind].schema)
         for name in self.keep:
-            if name not in table.column_names:  # a file without columns has none of this name
+            if name not in table.column_names:  # a file without columns of its own has no column of this name
                 table = table.append_column(name, pa.nulls(len(table), dict(self.kept).get(name, pa.null())))
         return Batch(table, number, last.file, last.bytes_read)
 
     def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
-        """Batches whose pages are cleaned by other processes, a bounded number of tasks ahead, in order."""
-        from .page_workers import Workers  # here, as few inputs are dumps: .01 s of every command's start
+        """Yield batches in order whose pages other processes clean, a bounded number of tasks ahead."""
+        # The import is here since few inputs are dumps; it would add 0.01 s to the start of every command.
+        from .page_workers import Workers
 
         waiting: deque[tuple[_Group, list[Task]]] = deque()
         pool = Workers(self.workers, self.wanted)
@@ -344,7 +372,7 @@ class Source:
         return self._batch(group.number, group.kind, documents, group.items[-1])
 
     def _items(self, kind: str, found: list[SourceFile], before: int, tell: DeadLetters) -> Iterator[Any]:
-        """What becomes documents, of all files of a kind; each counts its bytes over the whole source."""
+        """Yield what becomes documents from all files of a kind; each counts its bytes over the whole source."""
         for file in found:
             if shown := files.unwritable(file.path):
                 tell(DeadLetter(shown, "whole file", "the file's name is not UTF-8: rename it"))
@@ -354,7 +382,7 @@ class Source:
                     DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
                 )
                 continue
-            # A file whose name does not say its kind must not end the run of a folder.
+            # A file whose name does not tell its kind must not end the run of a folder.
             guessed = kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
             own = _softened(tell) if guessed else tell
             try:
@@ -370,7 +398,7 @@ class Source:
             before += file.size
 
     def _lacking(self, kind: str) -> str:
-        """A needed column that no file of this kind has; "" where tables say it themselves."""
+        """Return a needed column that no file of this kind has; "" for tables, which report it themselves."""
         known = {*_OWN, *(name for name, _ in KINDS[kind].columns)}
         return "" if KINDS[kind].is_table else next((name for name in self.needed if name not in known), "")
 
@@ -407,7 +435,7 @@ class Source:
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
         def tell_encoding(letter: DeadLetter) -> None:
-            reason = letter.reason.partition(MAY_BE)[0]  # no guess if an encoding was named
+            reason = letter.reason.partition(MAY_BE)[0]  # the reason has no guess if the caller named an encoding
             tell(letter._replace(reason=reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,")))
 
         path = file.path
@@ -418,22 +446,23 @@ class Source:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type that a column to keep has in a batch: without dictionaries and views."""
+    """Return the type that a column to keep has in a batch: without dictionaries and views."""
     try:
         return plain(pa.array([], kind)).type
-    except (pa.ArrowException, NotImplementedError):  # without a cast columns stay as they are: no value is lost
+    except (pa.ArrowException, NotImplementedError):  # without a cast, columns stay unchanged, so that no value is lost
         return kind
 
 
 def _softened(tell: DeadLetters) -> DeadLetters:
-    """Return a callable that makes letters warnings for callers who ask for none."""
+    """Return a callable that makes dead letters partial, so that the default warns instead of raising."""
     return lambda letter: tell(letter._replace(partial=True))
 
 
 class _Group(NamedTuple):
-    """What becomes one batch, and what was broken before it was full.
+    """The items that become one batch, and what was broken before it was full.
 
-    Letters travel with their batch, so that they are told in the batches' order however far ahead files are read.
+    Dead letters travel with their batch, so that they are reported in the order of the batches, however far ahead files
+    are read.
     """
 
     number: int
@@ -463,51 +492,55 @@ def open_source(
     quotes: bool = True,
     hide_parameters: Sequence[str] = (),
 ) -> Source:
-    """A file, a folder, a URL or "-" (standard input) as a source of batches of documents; or several of these.
+    """Return a source of batches of documents: a file, a folder, a URL, "-" (standard input), or several of these.
 
     Args:
-        path: where they are. Several are read one after the other, as they are named. A URL that cannot be reached is
-            a dead letter. URLs are named without user, password and secret parameters, such as ``token``; of those
-            that differ in these alone the second is named with ``#2`` at its end, in their order here.
-        kind: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow, html, pdf, markdown, text,
-            or auto: by the files' names, else by their first bytes; standard input is text, and so is text of an
-            unknown name that is named by itself. A folder is read below as well: each file by its kind, or, if a kind
-            is named, those whose names are of it or of none; ``Source.unread()`` says why others are not read. All but
-            Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
+        path: The file, folder or URL. Several are read one after the other, in their order. A URL that cannot be
+            reached becomes a dead letter. The names of URLs have no user, password and secret parameters, such as
+            ``token``. If URLs differ only in these, the second gets ``#2`` at its end, in their order here.
+        kind: The kind of the files: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow,
+            html, pdf, markdown, text, or auto. auto takes the kind from the files' names, else from their first bytes.
+            Standard input is text, and so is text of an unknown name that is named by itself. The reader also reads the
+            subfolders of a folder. It reads each file by its kind; if ``kind`` is named, it reads files whose names are
+            of that kind or of none. ``Source.unread()`` says why others are not read. All kinds but Parquet and Arrow
+            may be compressed: .gz, .bz2, .zst, .xz, .7z.
         column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
-            ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as they
-            are written. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
-        keep: columns of tables to keep in every batch, in the types that they have: those of the file, of JSON Lines
-            the one that all values have, of CSV strings. Files that lack one have nulls there, as text files do; that
-            none has it is an error. Those of wikis (title, url, ns, ...) are there anyhow.
-        needed: columns kept besides, which no document may lack: one whose value is null is broken.
-        encoding: of text, Markdown, CSV, JSON Lines and wiki text: a name that Python knows; default: UTF-8. Of pages
-            of HTML: default: the one that they are in, whatever they declare.
-        redirects, namespaces: mediawiki: whether redirects are kept, and pages of which namespaces (None: all).
-        workers: mediawiki: processes that clean text; 1 does it in this one. Others are spawned: a script that asks
-            for them needs ``if __name__ == "__main__":``. pdf: processes that parse, 4 or as many as there are CPUs
-            where more are not asked for; they need nothing of a script.
-        threads: threads that decompress bzip2; default: one a CPU, at most 8.
-        batch_bytes: raw text of a batch; a longer document is a batch of its own.
-        dead_letters: is called with a ``DeadLetter`` for what is broken, and reading goes on; the default raises.
-        noise: html: how menus, banners, footers and the like are found, which the column ``removed`` lists: "model" (a
-            trained one), "rules" (names of elements and share of links) or "off" (none).
-        noise_threshold: of the model, 0 to 1: blocks are removed whose score, that of being noise, is above it; the
-            lower, the more is removed. Default: for each page the one that keeps its content best, by the scores.
-        links: html: what of links is text: their words ("text"), or with their targets, as Markdown writes them, and
-            the alternative texts of images that stand alone ("inline"). Links of headings, and to the page itself, have
-            no target.
-        quotes: csv, tsv: False reads quotation marks as characters like others: a line is a row. Default: a field that
-            begins with one ends with one, and holds separators and line breaks.
-        hide_parameters: further parameters of URLs that are secret, by their names, in any case and with any marks
-            between letters: no name, error or letter has them.
+            ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as the
+            file writes them. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
+        keep: The columns of tables to keep in every batch. They have the types of the file. For JSON Lines this is the
+            type that all values share, for CSV strings. Files that lack a column have nulls there, as text files do. It
+            is an error if no file has it. The columns of wikis (title, url, ns, ...) are always there.
+        needed: Further columns to keep, which no document may lack: a row with a null there is broken.
+        encoding: The character encoding of text, Markdown, CSV, JSON Lines and wiki text, by a name that Python knows.
+            Default: UTF-8. For HTML, the default is the encoding that the page is in, whatever it declares.
+        redirects, namespaces: mediawiki: whether redirects are kept, and the namespaces whose pages are kept (None:
+            all).
+        workers: mediawiki: the number of processes that clean text; 1 does it in this process. The others are spawned,
+            so a script that asks for them needs ``if __name__ == "__main__":``. pdf: the number of processes that
+            parse; at least 4, or the number of CPUs if that is smaller. They need nothing in the script.
+        threads: The number of threads that decompress bzip2; default: one for each CPU, at most 8.
+        batch_bytes: The raw text of a batch, in bytes; a longer document is a batch of its own.
+        dead_letters: A callable that gets a ``DeadLetter`` for each broken input, after which reading goes on. The
+            default raises.
+        noise: html: the way in which menus, banners, footers and the like are found, which the column ``removed``
+            lists: "model" (a trained model), "rules" (names of elements and share of links) or "off" (none).
+        noise_threshold: The threshold of the model, 0 to 1. A block is removed if its score, the probability that it is
+            noise, is above it; a lower threshold removes more. Default: for each page the threshold that keeps its
+            content best, by the scores.
+        links: html: the part of links that is text: their words ("text"); or also their targets, as Markdown writes
+            them, and the alternative texts of images that stand alone ("inline"). Links of headings, and links to the
+            page itself, have no target.
+        quotes: csv, tsv: False reads quotation marks as characters like others, so that each line is a row. Default: a
+            field that begins with a quotation mark ends with one, and may hold separators and line breaks.
+        hide_parameters: The names of further secret parameters of URLs, in any case and with any punctuation between
+            their characters. No name, error or dead letter shows them.
 
     Raises:
-        ValueError: an unknown kind, encoding, ``noise`` or ``links``; a ``noise_threshold`` that is none; a parameter
-            to hide with its value; no path, one file by two of several, or "-" among them; columns that are not there
-            (while reading).
-        FileNotFoundError: there is no such file.
-        ImportError: a URL that needs a package which is not installed.
+        ValueError: The kind, encoding, ``noise`` or ``links`` is unknown. The ``noise_threshold`` is invalid. A
+            parameter to hide is given with its value. There is no path, two of several paths name one file, or "-" is
+            one of several. Columns do not exist (while reading).
+        FileNotFoundError: There is no such file.
+        ImportError: A URL needs a package that is not installed.
 
     >>> source = open_source("enwiki.xml.bz2", dead_letters=print)  # doctest: +SKIP
     >>> for batch in source:  # doctest: +SKIP
@@ -531,7 +564,8 @@ def open_source(
     if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         said = (
-            f"not read, of no known kind or another: {', '.join(missing[:3])}{more}; Source.unread() says of each why"
+            f"files not read, as their kind is unknown or not the requested one: {', '.join(missing[:3])}{more}; "
+            "Source.unread() gives the reason for each"
         )
         warnings.warn(said, stacklevel=2)
     return Source(
@@ -560,10 +594,10 @@ def open_source(
 
 
 def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
-    """That the names of columns to keep are not those of others, or of none."""
+    """Raise if a column to keep has the name of another column of the batch, or if no file has it."""
     for name, given in (("id", ids), ("text", column), ("file", "")):
         if name in keep and given not in (None, name):
-            raise ValueError(f"keep: every batch has a column {name!r} of its own: rename that of the files")
+            raise ValueError(f"keep: every batch has a column {name!r} of its own: rename the column in the files")
     for kind in kinds:
         known = [name for name, _ in KINDS[kind].columns]
         if (

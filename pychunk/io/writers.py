@@ -1,4 +1,4 @@
-"""Chunk tables to a file that appears whole or not at all."""
+"""Writers of tables of chunks, to a file that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ KNOWN = (".parquet", ".jsonl", ".arrow", ".feather", ".csv")
 
 
 class Writer:
-    """Appends tables to ``path``, which ends as one of ``KNOWN``; a context manager.
+    """A context manager that appends tables to ``path``, whose suffix is one of ``KNOWN``.
 
-    Writes beside the path, and renames once all is on the disk; an exception leaves whatever was there before. To
-    ``-``, standard output, go JSON Lines as they come.
+    The writer writes to a temporary file next to the path, and renames it when all data is on the disk. After an
+    exception the path is as it was before. If the path is ``-``, each table goes to standard output at once, as JSON
+    Lines.
 
     Raises:
-        ValueError: an unknown kind of file.
+        ValueError: The suffix is unknown.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -42,18 +43,18 @@ class Writer:
     def __enter__(self) -> Writer:
         if str(self.path) == "-":
             self._file = sys.stdout.buffer
-        else:  # a link stays, its file is replaced
+        else:  # if the path is a link, the link stays and its target is replaced
             self._file = self._whole.enter_context(whole_file(self.path.resolve()))
         return self
 
     def write(self, table: pa.Table) -> None:
-        """Appends rows; every table must have the first one's columns.
+        """Append rows; every table must have the columns of the first one.
 
         Raises:
-            ValueError: a column that is of another type than before, or that a CSV file cannot hold.
+            ValueError: A column has another type than before, or a CSV file cannot hold it.
         """
         if self.kind == ".jsonl":
-            for batch in table.to_batches(max_chunksize=1024):  # vectors take ten times their bytes as Python's floats
+            for batch in table.to_batches(max_chunksize=1024):  # as Python floats, vectors take ten times their bytes
                 for row in batch.to_pylist():
                     self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
             return
@@ -85,13 +86,17 @@ class Writer:
                 self._whole.__exit__(type(failed), failed, failed.__traceback__)
                 raise
         elif self._sink is not None:
-            with contextlib.suppress(Exception):  # the error that is under way says more
+            with contextlib.suppress(Exception):  # the exception that is already being raised says more
                 self._sink.close()
         self._whole.__exit__(kind, error, trace)
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """A table as CSV holds it: lists of strings joined, of whole or named numbers as JSON, no other lists."""
+    """Return a table that CSV can hold: lists of strings are joined, lists of integers or structs become JSON.
+
+    Raises:
+        ValueError: A column has lists of another type.
+    """
     for i, field in enumerate(table.schema):
         if pa.types.is_large_list(field.type) and pa.types.is_large_string(field.type.value_type):
             import pyarrow.compute as pc
@@ -105,7 +110,7 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
             continue
         if pa.types.is_nested(field.type):
             raise ValueError(
-                f"{path}: a CSV file cannot hold the column {field.name!r}, which has lists in it: write .parquet, "
+                f"{path}: a CSV file cannot hold the column {field.name!r}, which contains lists: write .parquet, "
                 ".arrow or .jsonl, or leave that column out"
             )
         if pa.types.is_dictionary(field.type):
@@ -114,27 +119,27 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether it is a whole number, or a struct of nothing but numbers."""
+    """Return whether a type is an integer, or a struct of numbers only."""
     if pa.types.is_integer(kind):
         return True
     return pa.types.is_struct(kind) and all(pa.types.is_primitive(field.type) for field in kind)
 
 
 def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """A table in the types of the first.
+    """Return a table in the types of the first one.
 
     Raises:
-        ValueError: that would change what is said, or the columns are others.
+        ValueError: The cast would change values, or the columns have other names.
     """
     if table.column_names != schema.names:
         odd = ", ".join(sorted(set(table.column_names) ^ set(schema.names)))
-        raise ValueError(f"{path}: not all documents have the columns {odd}: write .jsonl, or a file for each input")
+        raise ValueError(f"{path}: not all documents have the columns {odd}: write .jsonl, or one file for each input")
     for before, now in zip(schema, table.schema, strict=True):
         try:
             table.column(now.name).cast(before.type)
-        except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast
+        except (pa.ArrowException, NotImplementedError):  # Arrow may lack this cast
             raise ValueError(
-                f"{path}: the column {now.name!r} was of type {before.type}, and is {now.type} further on: write "
-                ".jsonl, or leave that column out"
+                f"{path}: the column {now.name!r} was of type {before.type} and is of type {now.type} in later rows: "
+                "write .jsonl, or leave that column out"
             ) from None
     return table.cast(schema)

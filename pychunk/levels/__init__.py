@@ -1,1 +1,1 @@
-"""Levels of a document, from its sentences to its whole: spans that lie in each other, with vectors of their own."""
+"""The levels of a document, from its sentences to the whole document: nested spans with vectors of their own."""

@@ -1,8 +1,8 @@
-"""The compression encoder: vectors of large spans from those of their sentences, without a summary.
+"""The compression encoder, which computes vectors of large spans from those of their sentences, without a summary.
 
-Learned queries attend over the sentences, which are known by vector, position, length and how many they are, and a
-residual map of low rank takes their weighted mean to where a lead would lie. Learned by
-``python -m training.compressor``.
+Learned queries attend over the sentences. The input of a sentence is its vector, position and length, and the number of
+sentences. A residual map of low rank moves their weighted mean to where the vector of a lead would be.
+``python -m training.compressor`` trains the weights.
 
 Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 FACTS = "compressor.json"
-#: The folders of those that pychunk ships, each for another encoder.
+#: The folders of the compressors that pychunk ships, each for another encoder.
 SHIPPED = (static_encoder.SHIPPED, static_encoder.SHIPPED / "compressor-minilm")
 #: The arrays of csrc/vectors/compressor.h, in its order.
 PARTS = ("queries", "places", "mix", "down", "up", "bias")
@@ -37,11 +37,11 @@ class Compressor:
     """A compression encoder for the vectors of one encoder.
 
     Args:
-        path: folder with ``compressor.json`` and the weights that it names; default: the one that pychunk ships for
-            the static encoder.
+        path: The folder with ``compressor.json`` and the weights that it names. The default is the one that pychunk
+            ships for the static encoder.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
@@ -52,21 +52,24 @@ class Compressor:
 
     @property
     def fingerprint(self) -> str:
-        """Name and checksum, as tables say them."""
+        """The name and the checksum, as tables state them."""
         return f"{self.facts['name']}:{self.facts['weights_sha256'][:16]}"
 
     def check_encoder(self, vectors: Any) -> None:
-        """That vectors are of the encoder that it was made for; ``vectors`` is that encoder's fingerprint, or None.
+        """Raise an error unless vectors are of the encoder that the compressor was made for.
+
+        Args:
+            vectors: The fingerprint of the encoder of the vectors, or None.
 
         Raises:
-            ValueError: they are not; the message names both.
+            ValueError: The encoders differ. The message names both.
         """
         wanted = self.facts["encoder"]
         if vectors != wanted:
             raise ValueError(
                 f"the compressor in {self.path} is for vectors of {wanted}; these are of "
-                f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them, in a "
-                "checkout, with python -m training.compressor --encoder NAME --out DIR"
+                f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train one for them, in a checkout, with "
+                "python -m training.compressor --encoder NAME --out DIR"
             )
 
     def vectors(
@@ -78,40 +81,42 @@ class Compressor:
         engine: Engine,
         threads: int,
     ) -> list[F32]:
-        """Of each level, given as (first, last) of its runs of sentences, float32[nodes, d] of unit length.
+        """Return float32[nodes, d] of unit length for each level, given as (first, last) of its runs of sentences.
 
         Args:
-            sentences: float32[n, d], of unit length. tokens: int64[n]. doc_offsets: int64[k + 1].
+            sentences: The vectors of the sentences, float32[n, d], of unit length.
+            tokens: The token counts of the sentences, int64[n].
+            doc_offsets: The documents as runs of the sentences, int64[k + 1].
         """
         return engine.compressed_vectors(self.parts, sentences, tokens, doc_offsets, spans, threads=threads)
 
 
 def compressor(path: str | Path = static_encoder.SHIPPED) -> Compressor:
-    """The compressor in a directory, loaded once."""
+    """Return the compressor in a directory, loaded once."""
     return loaded(path, FACTS, lambda: Compressor(path), Compressor)
 
 
 def shipped_for(vectors: Any) -> Compressor:
-    """Of those that pychunk ships the one for vectors of an encoder, given by its fingerprint.
+    """Return the shipped compressor for the vectors of an encoder, given by its fingerprint.
 
     Raises:
-        ValueError: there is none; the message names those that there are.
+        ValueError: There is none. The message names those that are shipped.
     """
     found = {model.facts["encoder"]: model for model in map(compressor, SHIPPED)}
     if vectors not in found:
         raise ValueError(
             f"the compressors that are shipped are for vectors of {' and of '.join(found)}; these are of "
-            f"{vectors or 'no known encoder'}: take pooling='tokens', or train one for them, in a "
-            "checkout, with python -m training.compressor --encoder NAME --out DIR"
+            f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train one for them, in a checkout, with "
+            "python -m training.compressor --encoder NAME --out DIR"
         )
     return found[vectors]
 
 
 def check_pooling(pooling: str | Path) -> None:
-    """That ``pooling`` names something, whatever vectors it is for.
+    """Raise an error unless ``pooling`` is valid for some vectors.
 
     Raises:
-        ValueError: it does not.
+        ValueError: ``pooling`` is invalid.
     """
     if isinstance(pooling, (str, Path)) and Path(pooling).is_dir():
         compressor(pooling)
@@ -120,11 +125,16 @@ def check_pooling(pooling: str | Path) -> None:
 
 
 def compressor_for(pooling: str | Path, vectors: Any) -> Compressor | None:
-    """What ``pooling`` names: None for ``"tokens"``, the one shipped for those vectors for ``"compressor"``, else that
-    in a folder; ``vectors`` is the fingerprint of their encoder, or None.
+    """Return the compressor that ``pooling`` names, or None for ``"tokens"``.
+
+    ``"compressor"`` names the shipped one for the vectors, any other value a folder.
+
+    Args:
+        pooling: ``"tokens"``, ``"compressor"`` or the folder of a compressor.
+        vectors: The fingerprint of the encoder of the vectors, or None.
 
     Raises:
-        ValueError: it names nothing, or what was made for vectors of another encoder.
+        ValueError: ``pooling`` is invalid, or names a compressor for the vectors of another encoder.
     """
     check_pooling(pooling)
     if pooling == "tokens":

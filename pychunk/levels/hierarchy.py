@@ -1,4 +1,4 @@
-"""A batch of documents at several levels: which sentences each node holds, what lies in what, and vectors."""
+"""A batch of documents at several levels: the sentences of each node, the nesting of nodes, and vectors."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
-    """k documents with n sentences at L levels, from fine to coarse; flat arrays, no object a node.
+    """A hierarchy of k documents with n sentences at L levels, from fine to coarse, in flat arrays.
 
-    At each level the nodes tile every document that has a sentence, and each holds whole nodes of the finer level. A
-    node with a single child is that child at one level more: it is stored once, with a range of levels.
+    At each level the nodes tile every document that has a sentence. Each node holds whole nodes of the finer level. A
+    node with a single child is the same node as that child, at one more level. It is stored once, with a range of
+    levels.
 
     Attributes:
-        levels: names, or numbers of tokens; the finest is ``"sentence"``.
-        doc_offsets: int64[k + 1], documents as runs of the n sentences.
-        sentence_bytes: int64[n], first byte of each sentence in its document; they tile it.
-        firsts: of each level int64[m + 1]: the first sentence of each of its m nodes, and n.
-        texts: the documents, large_string[k].
-        tokens: int64[n], of each sentence; None where nothing had to count them.
-        stored_vectors: of each level float32[s, d], of the nodes that are not at a finer level, too; None without
-            vectors. Those of nodes of more than a sentence are what a chunk of the same sentences has, or what the
-            pooling that was asked for made of these.
-        ids: the caller's, one a document; or None.
-        first_document: row of the first document.
-        metadata: what a chunk table's says: method, options, the encoder's fingerprint, and the compressor's.
+        levels: The names of levels, or numbers of tokens. The finest is ``"sentence"``.
+        doc_offsets: The documents as runs of the n sentences, int64[k + 1].
+        sentence_bytes: The first byte of each sentence in its document, int64[n]. The sentences tile the document.
+        firsts: For each level, the first sentence of each of its m nodes, then n, int64[m + 1].
+        texts: The documents, large_string[k].
+        tokens: The token count of each sentence, int64[n], or None if nothing had to count tokens.
+        stored_vectors: For each level, the vectors of the nodes that are not at a finer level, too, float32[s, d]. None
+            if there are no vectors. A node of several sentences has the vector of a chunk of the same sentences, or
+            what the requested pooling computed from them.
+        ids: The caller's ids, one for each document, or None.
+        first_document: The row of the first document.
+        metadata: The metadata of a chunk table: the method, the options, and the fingerprints of the encoder and
+            compressor.
 
     Example:
         >>> import pychunk
@@ -71,7 +73,7 @@ class Hierarchy:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Nodes, each counted once, whatever its levels."""
+        """Return the number of nodes, each counted once, whatever its levels."""
         return int(self._bases[-1])
 
     def __repr__(self) -> str:
@@ -80,44 +82,56 @@ class Hierarchy:
 
     @property
     def documents(self) -> int:
-        """How many there are, blank ones among them."""
+        """The number of documents, including blank ones."""
         return len(self.doc_offsets) - 1
 
     @property
     def has_vectors(self) -> bool:
-        """Whether nodes have any."""
+        """Whether the nodes have vectors."""
         return self.stored_vectors is not None
 
     def place(self, level: Any) -> int:
-        """Which of the levels it is, from 0; ValueError, naming those there are, where it is none."""
+        """Return the position of a level in ``levels``, from 0.
+
+        Raises:
+            ValueError: There is no such level. The message names those that there are.
+        """
         wanted = int(level) if isinstance(level, str) and level.isascii() and level.isdigit() else level
         if isinstance(wanted, bool) or wanted not in self.levels:
-            raise ValueError(f"no level {level!r} here; there are {', '.join(map(str, self.levels))}")
+            raise ValueError(f"no level {level!r} here; the levels are {', '.join(map(str, self.levels))}")
         return self.levels.index(wanted)
 
     def count(self, level: Level) -> int:
-        """Nodes of a level."""
+        """Return the number of nodes of a level."""
         return len(self.firsts[self.place(level)]) - 1
 
     def first(self, level: Level) -> I64:
-        """int64[m + 1]: first sentence of each of the m nodes of a level, and n."""
+        """Return the first sentence of each of the m nodes of a level, then n, int64[m + 1]."""
         return self.firsts[self.place(level)]
 
     def documents_of(self, level: Level) -> I64:
-        """int64[m]: the document of each node, as a row of the input."""
+        """Return the document of each node, as a row of the input, int64[m]."""
         rows = np.searchsorted(self.doc_offsets, self.first(level)[:-1], "right") - 1
         out: I64 = rows + self.first_document
         return out
 
     def children(self, level: Level) -> I64:
-        """int64[m + 1]: node i holds nodes [i], [i + 1]) of the next finer level; ValueError for the finest."""
+        """Return the offsets of the children in the next finer level: node i holds nodes [i], [i + 1]), int64[m + 1].
+
+        Raises:
+            ValueError: The level is the finest.
+        """
         place = self.place(level)
         if place == 0:
             raise ValueError(f"{level!r} is the finest level; it has no children")
         return self._children[place]
 
     def parents(self, level: Level) -> I64:
-        """int64[m]: the node of the next coarser level that holds each; ValueError for the coarsest."""
+        """Return the node of the next coarser level that holds each node, int64[m].
+
+        Raises:
+            ValueError: The level is the coarsest.
+        """
         place = self.place(level)
         if place == len(self.levels) - 1:
             raise ValueError(f"{level!r} is the coarsest level; it has no parents")
@@ -125,36 +139,38 @@ class Hierarchy:
         return np.repeat(np.arange(len(counts)), counts)
 
     def nodes(self, level: Level) -> I64:
-        """int64[m]: the number of each node of a level, by which it is stored; the same where levels coincide."""
+        """Return the number under which each node of a level is stored, int64[m]; equal where levels coincide."""
         return self._nodes[self.place(level)]
 
     def stored(self, level: Level) -> Flags:
-        """bool[m]: whether a node of this level is at no finer one, too."""
+        """Return whether each node of this level is at no finer level, bool[m]."""
         return self._stored[self.place(level)]
 
     @functools.cached_property
     def lowest(self) -> I8:
-        """int8[nodes]: the finest level that each node is at, as a place in ``levels``."""
+        """The finest level of each node, as a position in ``levels``, int8[nodes]."""
         return np.repeat(np.arange(len(self.levels), dtype=np.int8), np.diff(self._bases))
 
     @functools.cached_property
     def highest(self) -> I8:
-        """int8[nodes]: the coarsest level that each node is at."""
+        """The coarsest level of each node, as a position in ``levels``, int8[nodes]."""
         out: I8 = self.lowest.copy()
         for place, nodes in enumerate(self._nodes):
             out[nodes] = place
         return out
 
     def vectors(self, level: Level) -> F32:
-        """float32[m, d], of unit length: token-weighted means of the nodes' sentences, or what ``pooling=`` made of
-        them; a copy where levels coincide.
+        """Return the vectors of the nodes of a level, float32[m, d], of unit length.
+
+        They are token-weighted means of the nodes' sentences, or what ``pooling=`` computed from these. The array is a
+        copy if levels coincide.
 
         Raises:
-            ValueError: they were not asked for.
+            ValueError: The hierarchy was made without vectors.
         """
         place = self.place(level)
         if self.stored_vectors is None:
-            raise ValueError(f'{self!r} has no vectors: segment with vectors="sentence"')
+            raise ValueError(f'{self!r} has no vectors. Segment with vectors="sentence"')
         found = self.stored_vectors[place]
         if place == 0 or self._stored[place].all():
             return found
@@ -166,25 +182,32 @@ class Hierarchy:
         return out
 
     def spans_in_bytes(self, level: Level) -> tuple[I64, I64]:
-        """(start, end) int64[m] of each node in its document, in bytes; those of a document tile it."""
+        """Return (start, end) of each node in its document, in bytes, int64[m] each.
+
+        The spans of a level tile each document.
+        """
         first = self.first(level)
         return self.sentence_bytes[first[:-1]], self._ends(first, self.sentence_bytes, self._document_bytes)
 
     def spans(self, level: Level) -> tuple[I64, I64]:
-        """The same in characters."""
+        """Return (start, end) of each node in its document, in characters, int64[m] each."""
         first = self.first(level)
         return self._characters[first[:-1]], self._ends(first, self._characters, self._document_characters)
 
     def token_counts(self, level: Level) -> I64:
-        """int64[m]: the tokens of each node, as the sum of its sentences'; ValueError where nobody counted them."""
+        """Return the token count of each node, which is the sum of its sentences' counts, int64[m].
+
+        Raises:
+            ValueError: No tokens were counted.
+        """
         if self.tokens is None:
-            raise ValueError(f'{self!r} counted no tokens: segment with vectors="sentence"')
+            raise ValueError(f'{self!r} counted no tokens. Segment with vectors="sentence"')
         sums = offsets_of(self.tokens)
         out: I64 = np.diff(sums[self.first(level)])
         return out
 
     def texts_of(self, level: Level) -> list[str]:
-        """The text of each node without white space at its edges."""
+        """Return the text of each node without white space at its ends."""
         start, end = self.spans_in_bytes(level)
         text, offsets = flat_text(self.texts)
         base = offsets[self.documents_of(level) - self.first_document]
@@ -192,7 +215,7 @@ class Hierarchy:
         return [text[a:b].tobytes().decode().strip() for a, b in rows]
 
     def cuts(self, level: Level) -> Cuts:
-        """The nodes of a level as what ``segment(..., method="given", cuts=)`` takes.
+        """Return the nodes of a level as cuts for ``segment(..., method="given", cuts=)``.
 
         Example:
             >>> import pychunk
@@ -206,10 +229,11 @@ class Hierarchy:
         return Cuts((first - self.doc_offsets[rows]).astype(np.int32), offsets_of(counts))
 
     def chunks(self) -> ChunkBatch:
-        """All nodes as chunks, each once: what an index of levels takes; by document, and in it from fine to coarse.
+        """Return all nodes as chunks, each once, as an index of levels takes them.
 
-        Their column ``levels`` lists the levels that each is at: a search with ``where={"levels": ["section"]}`` looks
-        at sections alone. ``vector`` is the node's, where there are vectors.
+        They are ordered by document, and within a document from fine to coarse. Their column ``levels`` lists the
+        levels of each node. A search with ``where={"levels": ["section"]}`` therefore finds only sections. ``vector``
+        is the vector of the node, if there are vectors.
 
         Example:
             >>> import pychunk
@@ -221,15 +245,15 @@ class Hierarchy:
         return found
 
     def to_arrow(self) -> pa.Table:
-        """A table with a row a node, from which :meth:`from_arrow` makes the same again; see there."""
+        """Return a table with a row for each node, from which :meth:`from_arrow` makes the same hierarchy."""
         return by_name("pychunk.levels.hierarchy_table", "table_of")(self)
 
     @staticmethod
     def from_arrow(table: Any) -> Hierarchy:
-        """From a table that :meth:`to_arrow` made, in any order of its rows.
+        """Return the hierarchy of a table that :meth:`to_arrow` made. The order of the rows does not matter.
 
         Raises:
-            ValueError: another table, or one of which rows are missing.
+            ValueError: The table is another one, or lacks rows.
 
         Example:
             >>> import pychunk
@@ -241,19 +265,20 @@ class Hierarchy:
         return found
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the table to a ``.parquet``, ``.arrow`` or ``.feather`` file, which appears whole or not at all.
+        """Write the table to a ``.parquet``, ``.arrow`` or ``.feather`` file, which appears complete or not at all.
 
         Raises:
-            ValueError: a path that ends otherwise.
+            ValueError: The path has another extension.
         """
         by_name("pychunk.levels.hierarchy_table", "write")(self, path)
 
     @staticmethod
     def read(path: str | PathLike[str]) -> Hierarchy:
-        """What :meth:`write` wrote.
+        """Return the hierarchy in a file that :meth:`write` wrote.
 
         Raises:
-            ValueError: the file holds another table, or not all of its rows. FileNotFoundError: there is none.
+            ValueError: The file holds another table, or not all of its rows.
+            FileNotFoundError: There is no such file.
         """
         found: Hierarchy = by_name("pychunk.levels.hierarchy_table", "read")(path)
         return found
@@ -273,7 +298,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _bases(self) -> I64:
-        """int64[L + 1]: the number of the first node that each level stores."""
+        """The number of the first node that each level stores, int64[L + 1]."""
         return offsets_of([np.count_nonzero(stored) for stored in self._stored])
 
     @functools.cached_property
@@ -290,7 +315,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _bounds(self) -> tuple[I64, I64]:
-        """Where each sentence begins and ends in the flat text."""
+        """The start and end of each sentence in the flat text."""
         offsets = flat_text(self.texts)[1]
         counts = np.diff(self.doc_offsets)
         base = np.repeat(offsets[:-1], counts)
@@ -299,7 +324,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _lengths(self) -> I64:
-        """Characters of each sentence."""
+        """The number of characters of each sentence."""
         if not len(self.sentence_bytes):
             return np.empty(0, np.int64)
         text = flat_text(self.texts)[0]
@@ -311,7 +336,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _characters(self) -> I64:
-        """First character of each sentence in its document."""
+        """The first character of each sentence in its document."""
         before = offsets_of(self._lengths)
         out: I64 = before[:-1] - np.repeat(before[self.doc_offsets[:-1]], np.diff(self.doc_offsets))
         return out
@@ -321,7 +346,7 @@ class Hierarchy:
         return np.diff(offsets_of(self._lengths)[self.doc_offsets])
 
     def _ends(self, first: I64, starts: I64, lengths: I64) -> I64:
-        """Where nodes end: where the next begins, or their document ends."""
+        """Return where each node ends: where the next one begins, or where its document ends."""
         if len(first) == 1:
             return np.empty(0, np.int64)
         following = np.append(starts, 0)[first[1:]]

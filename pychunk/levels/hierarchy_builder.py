@@ -1,4 +1,4 @@
-"""Requests of a Segmenter to a hierarchy: sentences, the borders of each level, vectors."""
+"""The construction of a hierarchy from a Segmenter's requests: sentences, the boundaries of each level, and vectors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HierarchyPart:
-    """What one request gives: sentences of each document, and by level first sentences and stored vectors."""
+    """The result of one request: sentences of each document, first sentences and stored vectors of each level."""
 
     counts: I64
     sentence_bytes: I64
@@ -62,14 +62,14 @@ def segment_levels(
     """Return documents at several levels, as :func:`pychunk.segment` with ``levels`` does.
 
     Args:
-        segmenter: makes the chunks of level ``"group"`` and the vectors of sentences.
-        batch, levels, pooling, column, ids, **said: as for :func:`pychunk.segment`.
-        first_document: the number of the first document.
+        segmenter: The segmenter that makes the chunks of level ``"group"`` and the vectors of sentences.
+        batch, levels, pooling, column, ids, **said: See :func:`pychunk.segment`.
+        first_document: The number of the first document.
 
     Raises:
-        ValueError: levels that are unknown, out of order or not nested; ``removed=``; ``overlap`` with level
-            ``group``, whose nodes are the method's chunks; an unknown pooling, or a compressor that was made for other
-            vectors.
+        ValueError: The levels are unknown, out of order or not nested. Or ``removed=`` is passed, or ``overlap`` with
+            level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was made
+            for other vectors.
 
     Example:
         >>> from pychunk import Segmenter
@@ -89,14 +89,16 @@ def inputs_and_levels(
     said: Mapping[str, Any],
     **arguments: Any,
 ) -> tuple[Inputs, Hierarchy]:
-    """Return what :func:`segment_levels` returns, and the documents as they were read; arguments as `Segmenter.read`.
+    """Return the result of :func:`segment_levels`, and the documents as they were read.
+
+    The arguments are those of `Segmenter.read`.
 
     Raises:
-        ValueError: as :func:`segment_levels`.
+        ValueError: See :func:`segment_levels`.
     """
     if segmenter.ways:
         raise ValueError(
-            "levels= goes without augment= and method 'proposition': the text beside chunks is not made for levels"
+            "levels= cannot be combined with augment= or method 'proposition', because contexts are not made for levels"
         )
     segmenter, inputs = segmenter.read(batch, said, **arguments)
     facts = segmenter.metadata(inputs)
@@ -125,13 +127,21 @@ def hierarchy_of(
     metadata: dict[str, Any],
     compressor: Compressor | None = None,
 ) -> Hierarchy:
-    """The levels of all documents; ``requests`` are those of the batch, in order.
+    """Return the hierarchy of all documents.
 
     Args:
-        compressor: what makes vectors of nodes from their sentences', made for their encoder; None: means by tokens.
+        levels: The levels, from fine to coarse.
+        requests: The requests of the batch, in order.
+        texts: The documents.
+        engine: The engine that computes sentences and boundaries.
+        models: The models that compute vectors and token counts.
+        first_document: The number of the first document.
+        metadata: The metadata of the hierarchy.
+        compressor: The compressor that computes vectors of nodes from those of their sentences. It must be made for
+            their encoder. None: means weighted by tokens.
 
     Raises:
-        ValueError: what the levels cannot hold: chunks that overlap, text that is left out.
+        ValueError: The levels cannot hold chunks that overlap, or documents with removed text.
     """
     if compressor is not None:
         metadata = {**metadata, "pooling": compressor.fingerprint}
@@ -158,26 +168,26 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, kind)
 
 
-#: Why spans are left out that have no words (:mod:`pychunk.parsing.badges`): they may stay.
+#: The reasons of removed spans that have no words (:mod:`pychunk.parsing.badges`). Such spans may stay.
 _WORDLESS = frozenset(("badge", "markup"))
 
 
 def part_of(
     levels: tuple[Level, ...], request: Request, engine: Engine, models: Models, compressor: Compressor | None = None
 ) -> HierarchyPart:
-    """The levels of the documents of one request.
+    """Return the levels of the documents of one request.
 
     Raises:
-        ValueError: spans are left out, or chunks overlap: levels tile documents.
+        ValueError: Spans are removed or chunks overlap. Levels must tile documents.
     """
     plan = request.plan
     removed = request.features.removed
     if removed is not None and _WORDLESS.issuperset(removed.reason):
-        request = request.with_(removed=None)  # badges and tags of Markdown say nothing
+        request = request.with_(removed=None)  # Badges and tags of Markdown have no content.
     elif removed is not None:
         raise ValueError(
-            "levels= tile documents: they take no removed=; cut what is left out from the text before, or read pages "
-            "of HTML whole: noise='off' (--noise off)"
+            "levels= cannot be combined with removed=, because levels tile documents. Cut the text to remove "
+            "beforehand, or read whole pages of HTML with noise='off' (--noise off)"
         )
     if plan.overlap and "group" in levels:
         raise ValueError(f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}")
@@ -225,8 +235,11 @@ def level_vectors(
     threads: int,
     compressor: Compressor | None = None,
 ) -> list[F32]:
-    """Vectors of the nodes that each level stores: the sentences' own, then sums by weight, of unit length, or what a
-    compressor makes of the sentences."""
+    """Return the vectors of the nodes that each level stores.
+
+    They are the vectors of the sentences, then their weighted sums at unit length. With a compressor they are what it
+    computes from the sentences.
+    """
     spans = []
     for finer, coarser in itertools.pairwise(firsts):
         several = np.diff(np.searchsorted(finer, coarser)) > 1
@@ -237,5 +250,5 @@ def level_vectors(
 
 
 def _by_headings(plan: Plan) -> Plan:
-    """A plan for which the engine looks for headings, whatever the method does."""
+    """Return a plan for which the engine looks for headings, whatever the method does."""
     return Structure().plan(Plan("structure", wrap=plan.wrap))

@@ -1,4 +1,4 @@
-"""A hierarchy as a table with a row a node, and back."""
+"""The conversion of a hierarchy to a table with a row for each node, and back."""
 
 from __future__ import annotations
 
@@ -20,19 +20,28 @@ if TYPE_CHECKING:
 
     I64 = npt.NDArray[np.int64]
 
-#: In the table's metadata: the levels and the documents.
+#: The key of the levels and the documents in the table's metadata.
 KEY = b"pychunk.levels"
-#: Columns that a hierarchy is made of.
+#: The columns that a hierarchy is made from.
 NEEDED = ("document", "node", "level", "last_level", "sentence", "start_byte", "text")
 
 
 def table_of(found: Hierarchy) -> pa.Table:
-    """Rows by level, from the finest, and in it by document.
+    """Return the table, with rows by level from the finest on, and by document within a level.
 
-    Columns: ``document``, ``id`` (if given), ``node`` (its number), ``level``, ``last_level`` (the coarsest that it is
-    at), ``parent`` (number of the node that holds it; null: none), ``sentence`` (first one in its document),
-    ``sentences`` (how many), ``start``, ``end`` (characters; the nodes of a level tile their document),
-    ``start_byte``, ``end_byte``, ``tokens``, ``text`` (of sentences alone: others are made of them), ``vector``.
+    The columns are:
+
+    - ``document``, and ``id`` if ids were given.
+    - ``node``: The number of the node.
+    - ``level`` and ``last_level``: The finest and the coarsest level of the node.
+    - ``parent``: The number of the node that holds it, or null.
+    - ``sentence``: The first sentence of the node, counted in its document.
+    - ``sentences``: The number of sentences.
+    - ``start``, ``end``: The span in characters. The nodes of a level tile their document.
+    - ``start_byte``, ``end_byte``: The span in bytes.
+    - ``tokens``: The token count.
+    - ``text``: The text of sentences. For other nodes it is null, because they consist of sentences.
+    - ``vector``: The vector of the node.
     """
     names = [str(level) for level in found.levels]
     parts = []
@@ -79,7 +88,7 @@ def _labels(values: npt.NDArray[np.int8], names: list[str]) -> pa.DictionaryArra
 
 
 def _parent(found: Hierarchy, place: int) -> I64:
-    """Of each node of a level the number of the stored node that holds it and more; -1: none."""
+    """Return, for each node of a level, the number of the stored node that holds it and more, or -1."""
     out: I64 = np.full(found.count(found.levels[place]), -1)
     at = np.arange(len(out))
     for level, above in zip(found.levels[place:-1], found.levels[place + 1 :], strict=True):
@@ -90,7 +99,10 @@ def _parent(found: Hierarchy, place: int) -> I64:
 
 
 def _texts(found: Hierarchy) -> pa.LargeStringArray:
-    """Of each sentence, with the white space around it; one buffer with the documents unless some of them are blank."""
+    """Return the text of each sentence with the white space around it.
+
+    It shares its buffer with the documents unless some of them are blank.
+    """
     text, _ = flat_text(found.texts)
     start, end = found._bounds
     if not len(start):
@@ -102,10 +114,12 @@ def _texts(found: Hierarchy) -> pa.LargeStringArray:
 
 
 def hierarchy_from(table: Any) -> Hierarchy:
-    """See :meth:`Hierarchy.from_arrow`. A blank document, which has no row, comes back empty and without its id.
+    """Return the hierarchy of a table. See :meth:`Hierarchy.from_arrow`.
+
+    A blank document, which has no row, comes back empty and without its id.
 
     Raises:
-        ValueError: a table of something else, or one whose rows are not all there.
+        ValueError: The table holds something else, or lacks rows.
     """
     table = table if isinstance(table, pa.Table) else pa.table(table)
     told = (table.schema.metadata or {}).get(KEY)
@@ -126,7 +140,7 @@ def hierarchy_from(table: Any) -> Hierarchy:
     n = int(doc_offsets[-1])
     if len(doc_offsets) != documents + 1 or not np.array_equal(place[finest], np.arange(n)):
         raise ValueError(
-            f"the table lacks sentences of its {documents} documents; rows must be neither left out nor twice"
+            f"the table does not hold the sentences of its {documents} documents: rows are missing or occur twice"
         )
     firsts = [np.append(np.sort(place[(low <= level) & (level <= high)]), n) for level in range(len(levels))]
     lengths = np.diff(offsets_of(_bytes(table, finest))[doc_offsets])
@@ -191,10 +205,10 @@ def _ids(table: pa.Table, row: I64, doc_offsets: I64) -> pa.Array:
 
 
 def write(found: Hierarchy, path: str | PathLike[str]) -> None:
-    """See :meth:`Hierarchy.write`.
+    """Write a hierarchy. See :meth:`Hierarchy.write`.
 
     Raises:
-        ValueError: the path ends otherwise than in ``.parquet``, ``.arrow`` or ``.feather``.
+        ValueError: The path does not end in ``.parquet``, ``.arrow`` or ``.feather``.
     """
     from ..io.writers import Writer
 
@@ -206,7 +220,7 @@ def write(found: Hierarchy, path: str | PathLike[str]) -> None:
 
 
 def read(path: str | PathLike[str]) -> Hierarchy:
-    """See :meth:`Hierarchy.read`."""
+    """Read a hierarchy. See :meth:`Hierarchy.read`."""
     if str(path).lower().endswith(".parquet"):
         import pyarrow.parquet as pq
 

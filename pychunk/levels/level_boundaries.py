@@ -1,4 +1,7 @@
-"""Where the nodes of each level begin: one flag a sentence, each coarser level's a part of the finer one's."""
+"""The boundaries of the nodes of each level, as one flag for each sentence.
+
+The flags of a coarser level are a subset of those of the finer one.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,25 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
 
-#: Bit of ``Features.flags``: a form feed stands before the sentence (SentenceFlag in csrc/text/sentence_splitter.h).
+#: The bit of ``Features.flags`` for a form feed before the sentence (SentenceFlag in csrc/text/sentence_splitter.h).
 PAGE_START = 4
-#: Headings of a deeper level count as of this one; HTML and Markdown have six.
+#: The deepest level of headings that is distinguished. HTML and Markdown have six levels.
 DEEPEST = 15
 
 
 def document_starts(doc_offsets: I64) -> Flags:
-    """bool[n]: whether a sentence is its document's first."""
+    """Return whether each sentence is the first one of its document, bool[n]."""
     out = np.zeros(doc_offsets[-1], np.bool_)
     out[doc_offsets[:-1][np.diff(doc_offsets) > 0]] = True
     return out
 
 
 def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
-    """bool[n] each: where sections begin, and where these or subsections do.
+    """Return the starts of sections, and the starts of sections or subsections, bool[n] each.
 
-    A document's sections are headed by its highest headings; where the first heading alone is of that level it is the
-    title, and sections are headed by the next. Subsections are headed by the level below theirs, sections without any
-    are one. What stands before the first heading is a section, too.
+    A document's highest headings head its sections. If only its first heading has the highest level, it is the title,
+    and the headings of the next level head the sections. The headings of the level below head subsections. A section
+    without any is one subsection. The text before the first heading is a section, too.
     """
     counts = np.diff(headings.offsets)
     document = np.repeat(np.arange(len(counts)), counts)
@@ -60,14 +63,14 @@ def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
 
 
 def _first_above(met: I64, levels: I64) -> I64:
-    """The lowest level with headings that is above a level, of each document; DEEPEST + 1: none."""
+    """Return, for each document, the lowest level with headings that is above a level, or DEEPEST + 1."""
     there = (met > 0) & (np.arange(met.shape[1]) > levels[:, None])
     found: I64 = np.where(there.any(1), there.argmax(1), DEEPEST + 1)
     return found
 
 
 def page_starts(features: Features) -> Flags:
-    """bool[n]: where another page begins than that of the sentence before."""
+    """Return whether each sentence begins on another page than the sentence before it, bool[n]."""
     starts = document_starts(features.doc_offsets)
     if features.page_starts is None:
         starts |= (features.given("flags").flat() & PAGE_START) != 0
@@ -80,7 +83,10 @@ def page_starts(features: Features) -> Flags:
 
 
 def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], first_row: int) -> Flags:
-    """bool[n]: where chunks begin; not where one begins inside a sentence, which a budget cut."""
+    """Return whether a chunk begins at each sentence, bool[n].
+
+    A chunk that begins inside a sentence, which a budget cut, does not count.
+    """
     starts = document_starts(features.doc_offsets)
     bounds = features.bounds
     base = features.offsets[:-1][chunks["document"] - first_row]
@@ -91,7 +97,10 @@ def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], f
 
 
 def paragraph_starts(features: Features, tied: npt.NDArray[np.uint8]) -> Flags:
-    """bool[n]: where paragraphs begin; a heading belongs to what it heads, a line to the list that it introduces."""
+    """Return whether a paragraph begins at each sentence, bool[n].
+
+    A heading belongs to the text that it heads, and a line to the list that it introduces.
+    """
     starts = document_starts(features.doc_offsets)
     starts |= ((features.given("flags").flat() & PARAGRAPH_START) != 0) & (tied == 0)
     return starts
@@ -106,7 +115,7 @@ def nested(
     windows: Callable[[list[int]], list[I64]],
     first_row: int,
 ) -> list[I64]:
-    """First sentences of the nodes of each level, from fine to coarse, with the number of sentences behind them."""
+    """Return the first sentences of the nodes of each level, from fine to coarse, each with the sentence count last."""
     sizes = [level for level in levels if isinstance(level, int)]
     made: dict[Level, Flags] = {}
     if {"paragraph", "subsection", "section"} & set(levels):
@@ -133,7 +142,7 @@ def nested(
 
 
 def joined(parts: Sequence[I64]) -> I64:
-    """First sentences of several batches, each with its number of sentences last, as those of one."""
+    """Join the first sentences of several batches, each with its number of sentences last, as those of one batch."""
     before = offsets_of([part[-1] for part in parts])
     firsts = [part[:-1] + base for part, base in zip(parts, before[:-1], strict=True)]
     return np.append(np.concatenate([np.empty(0, np.int64), *firsts]), before[-1])

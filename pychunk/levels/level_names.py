@@ -1,27 +1,28 @@
-"""Which levels there are, and which of them lie in each other."""
+"""The names of levels, and the rules for which of them can be nested."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-#: From fine to coarse.
+#: The names, from fine to coarse.
 NAMES = ("sentence", "group", "paragraph", "subsection", "section", "page", "document")
-#: Levels that lie in each other: a page begins in the middle of a paragraph, and a window wherever it is full.
+#: The levels that can be nested. A page may begin in the middle of a paragraph, and a window begins where the last is
+#: full.
 BY_STRUCTURE = ("sentence", "group", "paragraph", "subsection", "section", "document")
 BY_PAGE = ("sentence", "group", "page", "document")
 BY_TOKENS = ("sentence", "document")
 
 Level = str | int
-#: Column of a chunk table: the levels that a row is at.
+#: The column of a chunk table that lists the levels of a row.
 LEVELS = "levels"
 
 
 def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
-    """Levels as asked for, from fine to coarse; sentences are always the finest, named or not.
+    """Return the requested levels, from fine to coarse. Sentences are always the finest, even if not requested.
 
     Raises:
-        ValueError: none, unknown ones, ones out of order or twice, or ones that do not lie in each other.
+        ValueError: There are no levels, or some are unknown, out of order, named twice or not nested.
 
     Example:
         >>> check_levels(["paragraph", "document"]), check_levels(["128", 256])
@@ -40,14 +41,14 @@ def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
     if places != sorted(places) or windows != sorted(set(windows)) or len(named) > len(set(named)):
         raise ValueError(f"levels must go from fine to coarse, each once: {_known()}; got {_told(levels)}")
     if windows:
-        _check_nested(named, BY_TOKENS, "windows of tokens stand")
+        _check_nested(named, BY_TOKENS, "windows of tokens can be combined")
     elif "page" in named:
-        _check_nested(named, BY_PAGE, "level 'page' stands")
+        _check_nested(named, BY_PAGE, "level 'page' can be combined")
     return found
 
 
 def rank_of(name: str) -> tuple[int, int]:
-    """Where a level stands among others, as they are stored: numbers of tokens, and trees, by their number.
+    """Return the sort key of a level among stored levels: numbers of tokens, and trees, by their number.
 
     Example:
         >>> sorted(["document", "256", "tree 2", "128", "sentence"], key=rank_of)
@@ -63,7 +64,7 @@ def _check_nested(named: list[str], fit: tuple[str, ...], which: str) -> None:
     others = [level for level in named if level not in fit]
     if others:
         own = ", ".join(level for level in fit if level != "page")
-        raise ValueError(f"levels must lie in each other: {which} beside {own} alone; got {', '.join(others)} with it")
+        raise ValueError(f"levels must be nested: {which} only with {own}; got {', '.join(others)} with it")
 
 
 def _level(level: Any) -> Level:

@@ -1,4 +1,4 @@
-"""A Segmenter whose chunks are the nodes of a hierarchy: what an index of levels is built by."""
+"""A Segmenter whose chunks are the nodes of a hierarchy, with which an index of levels is built."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class NodeSegmenter(Segmenter):
-    """As :class:`pychunk.Segmenter`, with all nodes of ``levels`` in the place of the method's chunks.
+    """A :class:`pychunk.Segmenter` that returns all nodes of ``levels`` instead of the method's chunks.
 
-    Each node is a row once, as :meth:`Hierarchy.chunks` has them. No progress is reported.
+    Each node is one row, as :meth:`Hierarchy.chunks` returns them. No progress is reported.
 
     Args:
-        levels, pooling: as for :func:`pychunk.segment`.
-        method: of level ``"group"``.
-        **options: those of :class:`pychunk.Segmenter`.
+        levels, pooling: See :func:`pychunk.segment`.
+        method: The method of level ``"group"``.
+        **options: The options of :class:`pychunk.Segmenter`.
 
     Raises:
-        ValueError: levels that are unknown, out of order or do not lie in each other; a pooling that names nothing.
+        ValueError: The levels are unknown, out of order or not nested, or the pooling is invalid.
 
     Example:
         >>> seg = NodeSegmenter(["paragraph", "document"])
@@ -77,7 +77,7 @@ class NodeSegmenter(Segmenter):
         first_document: int = 0,
         **said: Unpack[DocumentColumns],
     ) -> ChunkBatch:
-        """The nodes of a batch of documents; see :func:`pychunk.segment` for the arguments."""
+        """Return the nodes of a batch of documents. See :func:`pychunk.segment` for the arguments."""
         arguments = {"column": column, "ids": ids, "keep": keep, "first_document": first_document}
         inputs, found = inputs_and_levels(self._plain, batch, self.levels, self.pooling, said, **arguments)
         table = found.chunks().table

@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy as a chunk table: what an index takes, each node once."""
+"""The nodes of a hierarchy as a chunk table for an index, with each node once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .level_names import LEVELS
 
 
 def chunks_of(found: Hierarchy) -> ChunkBatch:
-    """See :meth:`Hierarchy.chunks`."""
+    """Return the nodes as chunks. See :meth:`Hierarchy.chunks`."""
     parts = [_rows(found, place) for place in range(len(found.levels))]
     table = pa.concat_tables(parts)
     order = np.lexsort((np.arange(table.num_rows), np.asarray(table["document"])))
@@ -35,7 +35,7 @@ def chunks_of(found: Hierarchy) -> ChunkBatch:
 
 
 def _rows(found: Hierarchy, place: int) -> pa.Table:
-    """The nodes that are stored at one level, in order; without those of white space alone."""
+    """Return the nodes that are stored at one level, in order, without those of only white space."""
     level = found.levels[place]
     text, offsets = flat_text(found.texts)
     request = Request(
@@ -66,7 +66,7 @@ def _rows(found: Hierarchy, place: int) -> pa.Table:
 
 
 def _names(found: Hierarchy, lowest: Any, highest: Any) -> pa.Array:
-    """Of each node the names of all its levels."""
+    """Return the names of all levels of each node."""
     names = [str(level) for level in found.levels]
     values = few_strings(names, pa.string()) or pa.array(names, pa.string())
     counts = highest.astype(np.int64) - lowest + 1

@@ -1,4 +1,4 @@
-"""Other vectors of nodes than means by tokens: what those are measured against."""
+"""Alternatives to token-weighted means as the vectors of nodes, for comparison in measurements."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
     F32 = npt.NDArray[np.float32]
 
-#: How the vectors of a node's sentences, or children, become its own.
+#: The ways to compute a node's vector from the vectors of its sentences or children.
 POOLINGS = ("tokens", "length", "first", "medoid", "compressor")
 
 
 def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: int = 1) -> F32:
-    """float32[m, d]: one vector a node of a level, of unit length.
+    """Return one vector of unit length for each node of a level, float32[m, d].
 
     Args:
-        found: with vectors.
-        level: any of its levels.
-        pooling: ``"tokens"``: the mean by tokens, as :meth:`Hierarchy.vectors`; ``"length"``: the mean by bytes;
-            ``"first"``: its first child's; ``"medoid"``: that of the child that is nearest to the mean by tokens, the
-            first of equals; ``"compressor"``: what ``segment(pooling="compressor")`` gives it. The children of a
-            sentence are itself.
-        threads: documents that are worked on at a time.
+        found: A hierarchy with vectors.
+        level: Any of its levels.
+        pooling: ``"tokens"``: the mean weighted by tokens, as :meth:`Hierarchy.vectors` returns it. ``"length"``: the
+            mean weighted by bytes. ``"first"``: the vector of the first child. ``"medoid"``: the vector of the child
+            that is nearest to the mean weighted by tokens, the first one of equals. ``"compressor"``: the vector that
+            ``segment(pooling="compressor")`` computes. A sentence is its own child.
+        threads: The number of documents that are processed at a time.
 
     Raises:
-        ValueError: no vectors, an unknown level or pooling; the compressor, and vectors for which none is shipped.
+        ValueError: There are no vectors, the level or pooling is unknown, or no compressor is shipped for the vectors.
 
     Example:
         >>> import pychunk
@@ -65,9 +65,9 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
 
 
 def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
-    """By the shipped compressor; a node of one sentence is that sentence, of which ``mean`` is a copy."""
+    """Return the vectors of the shipped compressor. For a node of one sentence, ``mean`` is a copy of its vector."""
     model = shipped_for(found.metadata.get("vector_encoder"))
-    assert found.tokens is not None  # they weigh the means that are there
+    assert found.tokens is not None  # The token counts were the weights of the existing means.
     first = found.first(level)
     out: F32 = mean.copy()
     several = np.diff(first) > 1

@@ -1,7 +1,7 @@
-"""Trees of a document by likeness: RAPTOR's levels, kept contiguous.
+"""Trees of a document by similarity: RAPTOR's levels, kept contiguous.
 
-RAPTOR (Sarathi et al., 2024) clusters chunks by their vectors, whatever stands between them, level by level. Here only
-neighbours join, so that every node is a span of its document, and no text is summarised.
+RAPTOR (Sarathi et al., 2024) clusters chunks by their vectors level by level, whatever lies between them. Here only
+neighbours join. Every node is therefore a span of its document, and no text is summarised.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
 
 
 def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentence", threads: int = 1) -> Hierarchy:
-    """The same sentences under trees that join neighbours whose vectors are alike.
+    """Return the same sentences under trees that join neighbours with similar vectors.
 
-    Of all neighbours that together hold at most ``branching`` nodes of the level below, the two of the highest cosine
-    are joined (of their sentences' sums by tokens), until a level has no more than 1 / ``branching`` of the nodes below
-    or none may be joined; what fits under one node goes under one. O(n log n) comparisons a document.
+    Two neighbours may join if they together hold at most ``branching`` nodes of the level below. Of these, the pair
+    with the highest cosine joins first. The cosine is that of the token-weighted sums of their sentences. A level ends
+    when it has at most 1 / ``branching`` of the nodes below, or when no pair may join. Nodes that fit under one node go
+    under one. This takes O(n log n) comparisons for a document.
 
     Args:
-        found: with vectors.
-        branching: the most nodes of the level below that one holds, at least 2.
-        base: the level whose nodes the trees stand on.
-        threads: documents that are worked on at a time.
+        found: A hierarchy with vectors.
+        branching: The most nodes of the level below that one node holds, at least 2.
+        base: The level whose nodes are the leaves of the trees.
+        threads: The number of documents that are processed at a time.
 
     Returns:
-        Levels ``"sentence"``, the base if it is another, then ``"tree 1"``, ``"tree 2"`` and so on, of which the last
-        holds one node a document; the root of a low tree is at all levels above it, too.
+        The levels ``"sentence"``, the base if it is another one, then ``"tree 1"``, ``"tree 2"`` and so on. The last
+        has one node for each document. The root of a low tree is at all levels above it, too.
 
     Raises:
-        ValueError: no vectors, an unknown level, or ``branching`` under 2.
+        ValueError: There are no vectors, the level is unknown, or ``branching`` is under 2.
 
     Example:
         >>> import pychunk

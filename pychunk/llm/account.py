@@ -1,4 +1,4 @@
-"""What calls took, by stage, and where a run must stop."""
+"""The account of calls, tokens and cost by stage, and the limits of a run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .errors import LimitReachedError
 
 @dataclass
 class Counts:
-    """Of one stage or of all.
+    """The counts of one stage or of all stages.
 
     Attributes:
-        calls: answers that the endpoint was paid for.
-        attempts: requests that were sent, those without an answer included.
-        cached: answers from the cache.
-        retries: attempts besides the first of each call.
-        failed: calls without an answer after all retries.
-        tokens_in, tokens_out: of paid answers, as the endpoint counted them, else estimated; and of replies that were
-            refused, if the endpoint counted them.
-        seconds: of paid calls, from the first attempt to the answer; calls at the same time add up.
-        cost: by the price table; 0 without one.
-        asked: windows of units, documents to sum up, or lists to order, that a step asked about.
-        fell_back: of these, those of which no answer was of use, after a second question.
+        calls: The number of answers that the endpoint charged for.
+        attempts: The number of requests that were sent, including those without an answer.
+        cached: The number of answers from the cache.
+        retries: The number of attempts after the first one of each call.
+        failed: The number of calls without an answer after all retries.
+        tokens_in, tokens_out: The tokens of paid answers, as the endpoint counted them or else estimated, and those of
+            unusable responses if the endpoint counted them.
+        seconds: The time of paid calls from the first attempt to the answer. The times of parallel calls add up.
+        cost: The cost by the price table, 0 without one.
+        asked: The number of windows of units, documents to summarize or lists to order that a stage asked about.
+        fell_back: The number of these that had no usable answer after a second request.
     """
 
     calls: int = 0
@@ -41,18 +41,18 @@ class Counts:
     attempts: int = 0
 
     def add(self, other: Counts) -> None:
-        """Adds each count of another one to its own."""
+        """Add each count of ``other`` to this one's."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
     def less(self, other: Counts) -> Counts:
-        """What was added since ``other`` was copied from it."""
+        """Return the counts minus those of ``other``, an earlier copy."""
         return Counts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a run: attempts at calls, tokens in and out, money; None is no limit."""
+    """The limits of a run on attempts, tokens in and out, and cost, each None for no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -61,9 +61,9 @@ class Limits:
 
 @dataclass
 class Account:
-    """Adds up, and says no before a call that a limit forbids; safe to share between threads.
+    """An account that adds up calls, and refuses a call beyond a limit.
 
-    ``price``: money for a million tokens in and for a million out.
+    Threads can share it. ``price`` is the price of a million input tokens and of a million output tokens.
 
     Example:
         >>> account = Account(Limits(calls=1), price=(3.0, 15.0))
@@ -83,7 +83,7 @@ class Account:
 
     @property
     def total(self) -> Counts:
-        """Of all stages."""
+        """The counts of all stages together."""
         out = Counts()
         with self._lock:
             for counts in self.stages.values():
@@ -93,11 +93,11 @@ class Account:
     def book(self) -> None:
         """Count an attempt at a call, before it is sent.
 
-        Attempts are counted as they begin, so their limit is exact; tokens and cost when they end, so their limits are
-        exceeded by the calls under way at most.
+        The account counts attempts as they begin, so their limit is exact. It counts tokens and cost as calls end, so
+        these limits can be exceeded by the calls under way.
 
         Raises:
-            LimitReachedError: it may not be sent; says by which limit.
+            LimitReachedError: A limit forbids the attempt. The message names the limit.
         """
         total = self.total
         spent = total.tokens_in + total.tokens_out
@@ -109,35 +109,35 @@ class Account:
             ):
                 if limit is not None and so_far >= limit:
                     raise LimitReachedError(
-                        f"{name}={limit} is reached: raise it and start the run again, which asks nothing twice that "
-                        "is in the cache"
+                        f"{name}={limit} is reached: raise it and start the run again, which takes earlier answers "
+                        "from the cache"
                     )
             self._booked += 1
 
     def settle(self, stage: str, counts: Counts) -> None:
-        """After a call, or in place of one: what it took."""
+        """Add the counts of a call that has ended, or that the cache replaced."""
         if self.price is not None:
             counts.cost = self.cost(counts.tokens_in, counts.tokens_out)
         with self._lock:
             self.stages.setdefault(stage, Counts()).add(counts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """Of so many tokens; 0 without a price."""
+        """Return the cost of a number of tokens, 0 without a price."""
         into, out = self.price or (0.0, 0.0)
         return round((tokens_in * into + tokens_out * out) / 1e6, 12)
 
     def copy(self) -> dict[str, Counts]:
-        """The counts as they are now, by stage."""
+        """Return a copy of the present counts, by stage."""
         with self._lock:
             return {stage: Counts(**asdict(counts)) for stage, counts in self.stages.items()}
 
     def since(self, before: dict[str, Counts]) -> dict[str, dict[str, float]]:
-        """What stages took since :meth:`copy`: plain numbers, by stage; stages that took nothing are left out."""
+        """Return the counts since a :meth:`copy` as plain numbers, by stage, without stages that did nothing."""
         found = {stage: counts.less(before.get(stage, Counts())) for stage, counts in self.copy().items()}
         return {stage: asdict(counts) for stage, counts in found.items() if any(vars(counts).values())}
 
     def line(self) -> str:
-        """In words, for the end of a run."""
+        """Return the totals as a line of text for the end of a run."""
         total = self.total
         parts = [f"{total.calls:,} call{'' if total.calls == 1 else 's'}", f"{total.cached:,} cached"]
         parts += [f"{total.attempts:,} attempts"] if total.attempts > total.calls else []
@@ -145,12 +145,12 @@ class Account:
         parts += [f"{total.tokens_in:,} tokens in", f"{total.tokens_out:,} out"]
         parts += [f"cost {total.cost:.4f}"] if self.price is not None else []
         share = 100 * total.fell_back / max(1, total.asked)
-        told = f"{total.fell_back:,} of {total.asked:,} without an answer of use ({share:.3g} %)"
+        told = f"{total.fell_back:,} of {total.asked:,} without a usable answer ({share:.3g} %)"
         return ", ".join([*parts, *([told] if total.fell_back else [])])
 
 
 def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits, tuple[float, float] | None]:
-    """ValueError where a limit is no number, or a cost has no price."""
+    """Return the limits and the price, and raise ValueError for an invalid number or a cost limit without a price."""
     for name, value in (("max_calls", calls), ("max_tokens", tokens)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise ValueError(f"{name} must be a whole number of at least 0, or None; got {value!r}")
@@ -166,5 +166,5 @@ def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits
 
 
 def is_amount(value: Any) -> bool:
-    """Whether it is a finite number of at least 0."""
+    """Return whether a value is a finite number of at least 0."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -1,4 +1,4 @@
-"""Answers on disk: one SQLite file that many processes read and write."""
+"""The cache of answers on disk, one SQLite file that many processes read and write."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-#: Seconds that a writer waits for another process; a write takes a tenth of a millisecond.
+#: The seconds that a writer waits for another process. A write takes 0.1 ms.
 _PATIENCE = 60.0
-#: Keys a query: SQLite before 3.32 takes 999 parameters.
+#: The number of keys in one query. SQLite before 3.32 takes at most 999 parameters.
 _AT_ONCE = 500
 
 
 class Cache:
-    """Answers by key; each is on disk before the next step goes on, so a killed process loses none.
+    """A cache of answers by key, which writes each answer to disk at once, so that a killed process loses none.
 
-    The file is in WAL mode, with ``synchronous=NORMAL``: what was written outlives the process, and after a power cut
-    the file is whole, at worst without the last answers. It holds hashes of what was asked, never the text, but answers
-    may quote it: only its owner may read the file.
+    The file is in WAL mode with ``synchronous=NORMAL``. Written answers survive the process. After a power cut the file
+    is intact, but the last answers may be missing. The file holds hashes of the requests, never their text. Answers may
+    quote that text, so only the owner may read the file.
 
     Args:
-        path: the file; it and its folder are made where they are missing.
+        path: The file. The cache creates the file and its folder if they are missing.
 
     Raises:
-        LLMError: the disk is full, the file is locked for a minute, or is no such file.
+        LLMError: The disk is full, the file stays locked for a minute, or the file is not a cache.
 
     Example:
         >>> import tempfile, pathlib
@@ -62,7 +62,7 @@ class Cache:
         Cache.__init__(self, path)
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Those of the keys that are known, with their answers."""
+        """Return the answers of those keys that the cache holds."""
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, str] = {}
         for begin in range(0, len(wanted), _AT_ONCE):
@@ -72,7 +72,7 @@ class Cache:
         return found
 
     def put(self, key: bytes, answer: str) -> None:
-        """Keep an answer."""
+        """Store an answer."""
         self._do(lambda it: _put(it, key, answer))
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class Cache:
             except (sqlite3.Error, OSError) as error:
                 raise LLMError(
                     f"the cache of answers, {self.path}, cannot be used: {error}; free its disk, or name another file "
-                    "by cache=; what was answered so far is in it"
+                    "by cache=; it keeps all answers so far"
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:
@@ -103,28 +103,28 @@ class Cache:
             made.execute("PRAGMA journal_mode=WAL")
             made.execute("PRAGMA synchronous=NORMAL")
             made.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer TEXT) WITHOUT ROWID")
-            # A connection of the parent process must not even be closed here: it is dropped unseen.
+            # A forked process must not use or close the parent's connection, so the reference is simply replaced.
             self._connection, self._pid = made, os.getpid()
         return self._connection
 
 
 def _keep_private(path: Path) -> None:
-    """Make the file if it is missing, and take from everyone but its owner the right to read it.
+    """Create the file if it is missing, and remove the permissions of everyone but its owner.
 
-    SQLite gives the files beside it the rights of this one.
+    SQLite gives its auxiliary files the permissions of this file.
     """
     with opened(path, os.O_RDWR | os.O_CREAT, 0o600):
         pass
-    if os.name == "nt":  # rights are those of the folder, and of modes Windows knows one bit alone
+    if os.name == "nt":  # Windows takes permissions from the folder, and supports only one bit of a mode
         return
     for own in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
         if not own.exists() or not stat.S_IMODE(own.stat().st_mode) & 0o077:
             continue
         try:
             own.chmod(0o600)
-            _log.warning("others could read %s, which holds answers of a model: now only its owner can", own)
+            _log.warning("other users could read %s, which holds answers of an LLM; now only its owner can", own)
         except OSError:
-            _log.warning("others can read %s, which holds answers of a model: name a file of your own by cache=", own)
+            _log.warning("other users can read %s, which holds answers of an LLM; name your own file by cache=", own)
 
 
 def _rows(it: sqlite3.Connection, marks: str, keys: Sequence[bytes]) -> list[tuple[bytes, str]]:
@@ -136,7 +136,7 @@ def _put(it: sqlite3.Connection, key: bytes, answer: str) -> None:
 
 
 def default_path() -> Path:
-    """``llm.sqlite`` in the folder that PYCHUNK_CACHE names, else in the user's cache."""
+    """Return the path of ``llm.sqlite`` in the folder that PYCHUNK_CACHE names, else in the user's cache."""
     own = os.environ.get("PYCHUNK_CACHE")
     users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pychunk"
     return (Path(own) if own else users) / "llm.sqlite"

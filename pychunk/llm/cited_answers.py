@@ -1,4 +1,4 @@
-"""Questions answered by a model from numbered sources: asked, read, asked once more, given up."""
+"""The answering of questions by an LLM from numbered sources, with one repetition after an unusable answer."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .plain_text import plain
 from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
 
-#: What stands before options, and so the most of them.
+#: The letters of the options, which limit their number.
 LETTERS = string.ascii_uppercase
-#: Longest answer, in characters and in tokens.
+#: The longest answer, in characters and in tokens.
 LONGEST, _TOKENS = 2000, 512
 _SCHEMAS = {
     "answer": object_of(answer=TEXT, sources=list_of(WHOLE)),
     "choice": object_of(option=TEXT, sources=list_of(WHOLE)),
 }
-#: A letter, with what may stand around it: "(C)", "C.", "Option C: ...".
+#: A letter with its usual surroundings, as in "(C)", "C." or "Option C: ...".
 _LETTER = re.compile(
     r"(?:(?:option|answer)\s*:?\s*)?[(\[]?([A-Za-z])[)\].:]?(?:\s.*)?", re.IGNORECASE | re.DOTALL | re.ASCII
 )
 
 
 class CitedQuestion(NamedTuple):
-    """A question with the lines of its sources, numbered from 1, and its options, where it has any."""
+    """A question with the lines of its sources, which are numbered from 1, and its options, if any."""
 
     question: str
     lines: Sequence[str]
@@ -39,10 +39,13 @@ class CitedQuestion(NamedTuple):
 
 
 class CitedAnswer(NamedTuple):
-    """What was said to a question.
+    """The answer to a question.
 
-    ``text`` and ``option`` (a place from 0): "" and None where the sources do not say, or nothing of use was said;
-    ``sources``: numbers of lines, each once, none that there is not; ``fault``: why something of it is missing.
+    Attributes:
+        text: The text of the answer, "" if the sources do not say or no answer was usable.
+        option: The index of the chosen option from 0, or None.
+        sources: The distinct numbers of the lines that the answer cites.
+        fault: The reason why a part of the answer is missing, else "".
     """
 
     text: str = ""
@@ -52,12 +55,13 @@ class CitedAnswer(NamedTuple):
 
 
 class Answerer(DefaultClient):
-    """Asks questions with their sources; the answer is text, or one of the options. One call a question.
+    """A function that asks an LLM questions with their sources, with one call for each question.
 
-    An answer of no use, or one that names no source that there is, is asked for once more with its fault named.
+    The answer is text or one of the options. If an answer is unusable or cites no existing source, the question is
+    repeated once with the fault.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
 
     Example:
         >>> ask = Answerer(LLM("http://127.0.0.1:8099/v1", "test", dry_run=True, cache=False))
@@ -70,14 +74,14 @@ class Answerer(DefaultClient):
 
     @property
     def facts(self) -> dict[str, object]:
-        """What answers depend on besides questions and sources."""
+        """The facts that answers depend on in addition to questions and sources."""
         return {**self.llm.facts, "prompts": [load(name).version for name in _SCHEMAS]}
 
     def __call__(self, questions: Sequence[CitedQuestion]) -> list[CitedAnswer]:
-        """What was said to each.
+        """Return the answer to each question.
 
         Raises:
-            LLMError: no endpoint, a wrong key, a limit; see :meth:`LLM.ask_many`.
+            LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
         """
         replies = self.replies([self._ask(each) for each in questions])
         found = [_read(reply, each) for reply, each in zip(replies, questions, strict=True)]
@@ -116,16 +120,16 @@ def _read(reply: Response, asked: CitedQuestion) -> CitedAnswer:
 
 
 def read(text: str, count: int, options: Sequence[str] | None = None) -> CitedAnswer:
-    """What an answer says, of ``count`` sources and maybe of options.
+    """Return the content of an answer that cites ``count`` sources and may choose among options.
 
     Raises:
-        AnswerError: it cannot be read, or is none of the options.
+        AnswerError: The answer cannot be read, or is none of the options.
 
     Example:
         >>> read('{"answer": "They are content.", "sources": [2, "1", 9, 2]}', 3)
-        Said(text='They are content.', option=None, sources=(2, 1), fault='')
+        CitedAnswer(text='They are content.', option=None, sources=(2, 1), fault='')
         >>> read('{"option": "b)", "sources": [1]}', 1, ["by day", "by night"])
-        Said(text='by night', option=1, sources=(1,), fault='')
+        CitedAnswer(text='by night', option=1, sources=(1,), fault='')
     """
     key = "answer" if options is None else "option"
     found = json_in(text)
@@ -144,10 +148,10 @@ def read(text: str, count: int, options: Sequence[str] | None = None) -> CitedAn
 
 
 def option_of(value: str, options: Sequence[str]) -> int | None:
-    """The place of an option that is named by its letter, or by its text; None where nothing is.
+    """Return the index of the option that a value names by letter or by text, or None for an empty value.
 
     Raises:
-        AnswerError: something else is.
+        AnswerError: The value names no option.
 
     Example:
         >>> [option_of(each, ["by day", "a night"]) for each in ("(B)", "By  Day", "A night", "")]

@@ -1,4 +1,4 @@
-"""The client: questions in, answers out, whatever the endpoint does in between."""
+"""The client that sends requests to an endpoint and returns its responses, with retries and a cache."""
 
 from __future__ import annotations
 
@@ -24,48 +24,51 @@ from .event_loop import LoopThread
 from .messages import Request, Response
 from .secret import Secret
 
-#: Seconds before the first further attempt, and the longest wait that is not told; drawn from half to all of each.
+#: The seconds before the first retry, and the longest wait that the endpoint does not prescribe. The actual wait is
+#: drawn at random from half to all of these.
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-#: Longest wait that an endpoint may tell.
+#: The longest wait, in seconds, that an endpoint may prescribe.
 _LONGEST_TOLD = 600.0
-#: Calls that fail one after the other, each after all its attempts, until the endpoint counts as gone.
+#: The number of consecutive calls that fail after all attempts until the endpoint counts as gone.
 _GONE_AFTER = 8
-#: Questions of :meth:`LLM.stream` at a time, at least; at the end of each part workers wait, for 1/32 of it.
+#: The fewest requests that :meth:`LLM.stream` takes at a time. Workers idle at the end of each part, for 1/32 of it.
 _PART = 1024
 
 
 class LLM:
-    """A model behind an OpenAI-compatible endpoint (``/chat/completions``): a client, its cache and its account.
+    """A client of an LLM at an OpenAI-compatible endpoint (``/chat/completions``), with a cache and an account.
 
-    Safe to share between threads; a pickle holds all but the key, which the other side takes from PYCHUNK_LLM_KEY.
-    Calls work inside a running event loop, too: they run in a thread of their own.
+    Threads can share a client. A pickle holds everything but the key, which the other process takes from
+    PYCHUNK_LLM_KEY. Calls also work inside a running event loop, because they run in a thread of their own.
 
     Args:
-        url: up to the version, such as ``"http://127.0.0.1:8099/v1"``; default: PYCHUNK_LLM_URL.
-        model: what the endpoint calls it; default: PYCHUNK_LLM_MODEL.
-        key: what the endpoint knows the caller by; default: PYCHUNK_LLM_KEY. No log, error or pickle holds it. Answers
-            stay as the endpoint sent them, in the cache too.
-        concurrency: calls at the same time.
-        retries: further attempts after one that may pass: 429, 408, 409, 425, 500 and more, a connection that hangs or
-            breaks, an answer that is no completion. Between them some 0.5 s, 1 s, 2 s ... at random from half to all
-            of it, or what ``Retry-After`` says, which holds for all calls.
-        connect_timeout, first_byte_timeout, timeout: seconds of an attempt: until the connection stands, until the next
-            bytes come, in all.
-        temperature, seed: of the endpoint, a number of at least 0 and a whole number; None is not sent.
-        output: how answers in JSON are asked for: ``"schema"``, ``"json"`` (mode), ``"text"``; ``"auto"``: the first of
-            them that the endpoint takes.
-        cache: a file of answers, those of each endpoint apart; True: ``llm.sqlite`` in the user's cache
-            (PYCHUNK_CACHE); False: none.
-        price: money for a million tokens in and a million out, of a currency of your own.
-        max_calls, max_tokens, max_cost: where a run stops, with :class:`LimitReachedError`; calls under way end first.
-            Every attempt is a call here, and what the endpoint counted of replies without an answer is spent, too.
-        dry_run: calls nothing and counts what it would take: calls that are not cached, each once where there is a
-            cache, their tokens in as estimated, their tokens out as bound. Estimates are corrected by what the endpoint
-            counted of answers of the same stage that are in the cache.
+        url: The URL up to the version, such as ``"http://127.0.0.1:8099/v1"``. The default is PYCHUNK_LLM_URL.
+        model: The name of the model at the endpoint. The default is PYCHUNK_LLM_MODEL.
+        key: The API key. The default is PYCHUNK_LLM_KEY. No log, error or pickle holds it. The client and the cache
+            keep answers as the endpoint sent them.
+        concurrency: The number of calls at the same time.
+        retries: The number of retries after an error that may pass. Such errors are the statuses 408, 409, 425, 429
+            and 500 or more, a connection that hangs or breaks, and a response that is not a completion. The waits are
+            drawn at random from half to all of 0.5 s, 1 s, 2 s and so on. A wait that ``Retry-After`` prescribes
+            applies to all calls.
+        connect_timeout, first_byte_timeout, timeout: The seconds of an attempt until the connection is open, until the
+            next bytes arrive, and in total.
+        temperature, seed: The parameters of the endpoint, a number of at least 0 and an integer. None is not sent.
+        output: The way to request JSON, ``"schema"``, ``"json"`` (JSON mode) or ``"text"``. ``"auto"`` takes the first
+            of these that the endpoint accepts.
+        cache: The file of answers, in which each endpoint has its own. True means ``llm.sqlite`` in the user's cache
+            (PYCHUNK_CACHE), and False means no cache.
+        price: The price of a million input tokens and of a million output tokens, in any currency.
+        max_calls, max_tokens, max_cost: The limits of a run, which stops with :class:`LimitReachedError` after the
+            calls under way. Every attempt counts as a call. Tokens that the endpoint counted for responses without an
+            answer count as well.
+        dry_run: Whether to call nothing and only count the calls and tokens that a run would need. The count holds the
+            calls that are not cached, and with a cache each of them once. It estimates their input tokens, and takes
+            the limit for their output tokens. Cached answers of the same stage correct the estimates.
 
     Raises:
-        ValueError: no URL or model, or a value out of range.
-        TypeError: a key or a cache of another type.
+        ValueError: The URL or the model is missing, or a value is out of range.
+        TypeError: The key or the cache has another type.
 
     Example:
         >>> llm = LLM("http://127.0.0.1:8099/v1", "test", cache=False, dry_run=True)
@@ -95,7 +98,7 @@ class LLM:
         dry_run: bool = False,
     ) -> None:
         self.url = _checked_url(url)
-        self.model = _said(model, "model", "PYCHUNK_LLM_MODEL", "the name of a model, as the endpoint knows it")
+        self.model = _said(model, "model", "PYCHUNK_LLM_MODEL", "the name of the model at the endpoint")
         self._secret = Secret(key)
         for name, value, least in (("concurrency", concurrency, 1), ("retries", retries, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000:
@@ -123,7 +126,7 @@ class LLM:
         self._start()
 
     def _start(self) -> None:
-        """What is of this process alone."""
+        """Set the state that belongs to this process alone."""
         self._thread = LoopThread()
         self._wire: tuple[asyncio.AbstractEventLoop, Connection, asyncio.Semaphore] | None = None
         self._output = OUTPUTS[0] if self.output == "auto" else self.output
@@ -133,9 +136,9 @@ class LLM:
         self._under_way: dict[bytes, asyncio.Future[Response]] = {}
         self._random = random.Random()
         self._lock = threading.Lock()
-        #: By stage, tokens in of answers in the cache, and what they had been estimated at: what corrects a dry run.
+        #: The input tokens of cached answers and their estimates, by stage, which correct the estimates of a dry run.
         self._counted: dict[str, tuple[int, int]] = {}
-        #: What a dry run counted: with a cache, it would be there when it is asked again.
+        #: The keys that a dry run has counted. A real run would find them in the cache if asked again.
         self._foreseen: set[bytes] = set()
 
     def __repr__(self) -> str:
@@ -158,7 +161,7 @@ class LLM:
         self.close()
 
     def close(self) -> None:
-        """End connections and thread; the next call opens others."""
+        """Close the connections and end the thread; the next call starts new ones."""
         if self._wire is not None and self._thread.began_here:
             self._thread.run(self._wire[1].close())
         self._wire = None
@@ -168,47 +171,50 @@ class LLM:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What answers depend on, for the metadata of what was made of them."""
+        """The facts that answers depend on, for the metadata of results."""
         return {"model": self.model, **self.parameters}
 
     def ask(self, ask: Request | str, *, system: str = "", **more: Any) -> Response:
-        """The answer to one question; as :meth:`ask_many`.
+        """Return the response to one request. See :meth:`ask_many`.
 
         Args:
-            system, more: of a question that is given as text, fields of :class:`Request`: ``schema``, ``max_tokens``
-            ...
+            ask: The request, or the text of the user.
+            system, more: The fields of :class:`Request` for a request given as text, such as ``schema`` and
+                ``max_tokens``.
 
         Raises:
-            TypeError: what is no field, or fields beside an :class:`Request`.
+            TypeError: A name is not a field, or fields are given together with a :class:`Request`.
         """
         if isinstance(ask, Request) and (system or more):
-            raise TypeError("an Ask has its fields already: pass them to Ask()")
+            raise TypeError("a Request has its fields already: pass them to Request()")
         unknown = sorted(set(more) - {each.name for each in fields(Request)})
         if unknown:
             name = unknown[0]
-            raise TypeError(f"a question has no {name}; what else an endpoint takes: parameters={{{name!r}: ...}}")
+            raise TypeError(
+                f"a Request has no field {name}; pass others to the endpoint by parameters={{{name!r}: ...}}"
+            )
         return self.ask_many([ask if isinstance(ask, Request) else Request(ask, system, **more)])[0]
 
     def ask_many(self, asks: Sequence[Request | str]) -> list[Response]:
-        """The answers, in order; at most ``concurrency`` calls run at a time, and equal questions are asked once.
+        """Return the responses to requests, in order.
 
-        A question that fails after all attempts, or that the endpoint refuses as too long or ill-formed, has a reply
-        with an ``error``.
+        At most ``concurrency`` calls run at a time, and equal requests are sent once. If a request fails after all
+        attempts, or if the endpoint refuses it as too long or ill-formed, its response has an ``error``.
 
         Raises:
-            LLMError: the endpoint is not there, refuses the key, has no such model, or fails whatever it is asked.
-            LimitReachedError: a limit is reached; answers up to it are in the cache.
+            LLMError: The endpoint is not there, refuses the key, lacks the model, or fails for every request.
+            LimitReachedError: A limit is reached. The cache holds the answers up to it.
         """
         return [reply for part in self._parts(asks) for reply in self._replies(part)]
 
     def stream(self, asks: Iterable[Request | str]) -> Iterator[Response]:
-        """The same for any number of questions, in memory that does not grow with it."""
+        """Yield the responses to any number of requests, as :meth:`ask_many` does, in constant memory."""
         for part in self._parts(asks):
             yield from self._replies(part)
 
     def _parts(self, asks: Iterable[Request | str]) -> Iterator[list[Request]]:
         if isinstance(asks, (str, Request)):
-            raise TypeError("questions must be a list; a single one goes to ask()")
+            raise TypeError("the requests must be a list; pass a single one to ask()")
         size = max(_PART, 32 * self.concurrency)
         part: list[Request] = []
         for ask in asks:
@@ -231,7 +237,7 @@ class LLM:
                 if self.dry_run:
                     paid, estimated = self._counted.get(ask.stage, (0, 0))
                     self._counted[ask.stage] = paid + found.tokens_in, estimated + ask.tokens
-        rest: dict[bytes, list[int]] = {}  # equal questions are asked once
+        rest: dict[bytes, list[int]] = {}  # equal requests are sent once
         for place in range(len(asks)):
             if place not in replies:
                 rest.setdefault(keys[place], []).append(place)
@@ -250,7 +256,7 @@ class LLM:
         return [replies[place] for place in range(len(asks))]
 
     def _foreseen_of(self, ask: Request, key: bytes) -> Response:
-        """The reply of a dry run, which counts what the call would take, by what others of its stage took."""
+        """Return the response of a dry run, and count the call with the tokens that others of its stage took."""
         if key in self._foreseen:
             self.account.settle(ask.stage, Counts(cached=1))
         else:
@@ -262,7 +268,7 @@ class LLM:
         return Response(error="dry run")
 
     async def _all(self, asks: list[tuple[Request, bytes]]) -> dict[bytes, Response]:
-        """Workers take one question after the other; after an error none is begun, and those under way end."""
+        """Send requests through several workers; after an error they only finish the requests under way."""
         self._connected()
         waiting = iter(asks)
         replies: dict[bytes, Response] = {}
@@ -289,14 +295,14 @@ class LLM:
         return replies
 
     async def _once(self, ask: Request, key: bytes) -> Response:
-        """The answer, shared with whoever asks the same at the same time."""
+        """Return the response, shared with callers that send the same request at the same time."""
         while (other := self._under_way.get(key)) is not None:
             try:
                 reply = await asyncio.shield(other)
             except asyncio.CancelledError:
                 if not other.cancelled():
                     raise
-                continue  # who asked first was interrupted
+                continue  # the first caller was interrupted
             self.account.settle(ask.stage, Counts(cached=1))
             return replace(reply, cached=True)
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
@@ -306,7 +312,7 @@ class LLM:
             return reply
         except Exception as error:
             future.set_exception(error)
-            future.exception()  # seen: nobody may wait for it
+            future.exception()  # marks the error as retrieved, as perhaps nobody waits for it
             raise
         finally:
             if not future.done():
@@ -356,21 +362,21 @@ class LLM:
         return self._wire[1:]
 
     async def _pause(self) -> None:
-        """As long as the endpoint has told anyone to wait."""
+        """Wait as long as the endpoint has asked any call to wait."""
         while (left := self._pause_until - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
     async def _wait(self, error: AttemptError, attempts: int) -> None:
         if error.after is not None:
             if error.after > _LONGEST_TOLD:
-                raise LLMError(f"{self.url} asks to wait {error.after:.0f} s: start the run again then")
+                raise LLMError(f"{self.url} asks to wait {error.after:.0f} s: start the run again after that")
             self._pause_until = max(self._pause_until, time.monotonic() + error.after)
             return
         longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (attempts - 1))
         await asyncio.sleep(longest * self._random.uniform(0.5, 1.0))
 
     def _otherwise(self, ask: Request, error: AttemptError, output: str, limit_name: str) -> bool:
-        """Whether the endpoint does not take the request as it was put, and takes another form of it from now on."""
+        """Change the form of requests if the endpoint does not accept this one, and return whether to try again."""
         if error.status not in (400, 415, 422, 501):
             return False
         if "limit" in error.about and limit_name == "max_tokens":
@@ -383,7 +389,7 @@ class LLM:
         return True
 
     def _given_up(self, ask: Request, error: AttemptError, attempts: int) -> Response:
-        """A reply without an answer, where another question may have one; else LLMError."""
+        """Return a response with an error if other requests may succeed; else raise LLMError."""
         remedy = ""
         if error.status in (401, 403):
             remedy = "the endpoint refuses the key: check key= or PYCHUNK_LLM_KEY"
@@ -394,7 +400,7 @@ class LLM:
         if not remedy and error.passes:
             self._failed_in_a_row += 1
             if self._failed_in_a_row >= _GONE_AFTER:
-                remedy = f"{self._failed_in_a_row} calls failed one after the other; start the run again when it works"
+                remedy = f"{self._failed_in_a_row} calls failed in a row; start the run again when the endpoint works"
         self.account.settle(ask.stage, Counts(failed=1))
         if remedy:
             raise LLMError(f"{self.url}, model {self.model!r}: {error}; {remedy}")
@@ -403,7 +409,7 @@ class LLM:
 
 
 def _stored(text: str | None) -> Response | None:
-    """A reply from the cache; None where it is none, as after an upgrade."""
+    """Return a response from the cache, or None if it cannot be read, for example after an upgrade."""
     try:
         found = json.loads(text or "")
         logprobs = found.pop("logprobs")
@@ -422,9 +428,9 @@ def _checked_url(url: str | None) -> str:
         good = port_is_one = False
     else:
         if parts.username is not None or parts.password is not None:
-            raise ValueError("url must hold no user or password: pass the key by key= or PYCHUNK_LLM_KEY")
+            raise ValueError("url must not hold a user or password: pass the key by key= or PYCHUNK_LLM_KEY")
     if not good or not port_is_one:
-        raise ValueError(f"url must be http:// or https://, a host and a path; got {without_secrets(found)!r}")
+        raise ValueError(f"url must be http:// or https:// with a host and a path; got {without_secrets(found)!r}")
     return found.removesuffix("/chat/completions")
 
 

@@ -1,4 +1,4 @@
-"""One attempt at one call: the request as the endpoint takes it, the answer as it comes, and which errors pass."""
+"""A single attempt at a call, from the request body to the response, and the errors that may pass."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .secret import Secret
 if TYPE_CHECKING:
     import httpx2
 
-#: How an answer in JSON is asked for, from the strictest; an endpoint that takes one not is asked by the next.
+#: The ways to request JSON, from the strictest. If an endpoint does not accept one, the client takes the next.
 OUTPUTS = ("schema", "json", "text")
-#: Statuses that pass: busy, not ready, too many requests; and all of 500 and more.
+#: The statuses below 500 that may pass, such as busy, not ready and too many requests. All from 500 up may pass.
 PASSING = frozenset({408, 409, 425, 429})
-#: Bytes of a reply at most, as sent and unpacked: 8 of them at a time are 256 MB. 1,024 tokens with the
+#: The most bytes of a response, compressed and decompressed, so that 8 at a time take 256 MB. 1,024 tokens with the
 #: log-probabilities of 20 candidates each take 2 MB.
 MAX_REPLY = 16 << 20
-#: Bytes that are read of a reply which is no answer.
+#: The most bytes that are read of a response that is an error.
 _MAX_ERROR = 1 << 16
-#: Characters of an endpoint's message that an error repeats.
+#: The number of characters of an endpoint's message that an error repeats.
 _SAID = 300
-#: What endpoints say of a model that they do not have, with a status of any kind, and of forms that they refuse.
+#: The patterns of endpoints' messages about a model that they lack, with any status, and about forms that they refuse.
 _COMPLAINTS = {
     "model": r"\bmodel\b.*\b(not found|does not exist|not available)|(unknown|invalid|no such) model",
     "limit": "max_completion_tokens",
@@ -40,10 +40,14 @@ _COMPLAINTS = {
 
 
 class AttemptError(Exception):
-    """An attempt without an answer: ``status`` of HTTP (0: none came), ``after``: seconds to wait, as it was told.
+    """An error of an attempt without an answer.
 
-    ``connected``: whether anything listened. ``about``: what the endpoint complains of, names of ``_COMPLAINTS``.
-    ``tokens``: tokens in and out that it counted nevertheless.
+    Attributes:
+        status: The status of HTTP, 0 without a response.
+        after: The seconds that the endpoint asks to wait, or None.
+        connected: Whether a server was reached.
+        about: The subjects of the endpoint's complaint, keys of ``_COMPLAINTS``.
+        tokens: The input and output tokens that the endpoint counted nevertheless.
     """
 
     def __init__(
@@ -62,13 +66,13 @@ class AttemptError(Exception):
 
     @property
     def passes(self) -> bool:
-        """Whether another attempt may be answered."""
+        """Whether another attempt may succeed."""
         return self.status == 0 or self.status in PASSING or self.status >= 500
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: until the connection stands, until the next bytes of the answer, and of the attempt in all."""
+    """The seconds until the connection is open, until the next bytes of the answer, and of the whole attempt."""
 
     connect: float = CLIENT.connect
     first_byte: float = CLIENT.first_byte
@@ -76,7 +80,7 @@ class Timeouts:
 
 
 def body_of(ask: Request, model: str, parameters: Mapping[str, Any], output: str, limit_name: str) -> dict[str, Any]:
-    """The JSON of a request; ``limit_name``: what the endpoint calls the longest answer."""
+    """Return the JSON of a request; ``limit_name`` is the endpoint's name for the longest answer."""
     body: dict[str, Any] = {"model": model, "messages": ask.messages, **parameters, **ask.parameters}
     body[limit_name] = ask.max_tokens
     if ask.schema is not None and output == "schema":
@@ -90,10 +94,11 @@ def body_of(ask: Request, model: str, parameters: Mapping[str, Any], output: str
 
 
 class Connection:
-    """Connections to one endpoint, for one event loop; the only place that knows the HTTP library.
+    """The connections to one endpoint for one event loop, and the only class that knows the HTTP library.
 
-    Each connection has a client of its own, the last one used first: a client of 32 connections looks at all of them
-    before and after each call: 2.4 ms of CPU a call in place of 1.6, on a busy machine.
+    Each connection has a client of its own, and the last one used comes first. A single client with 32 connections
+    would look at all of them before and after each call. On a busy machine, a call would take 2.4 ms of CPU time
+    instead of 1.6 ms.
     """
 
     def __init__(self, url: str, secret: Secret, timeouts: Timeouts) -> None:
@@ -106,7 +111,7 @@ class Connection:
             timeout=library.Timeout(timeouts.first_byte, connect=timeouts.connect, pool=None),
             limits=library.Limits(max_connections=1, max_keepalive_connections=1),
             verify=context,
-            # a proxy of the environment is not for this machine
+            # the environment's proxy must not serve addresses of this machine
             trust_env=parts.hostname not in ("localhost", "127.0.0.1", "::1"),
         )
         self._free: list[httpx2.AsyncClient] = []
@@ -116,15 +121,15 @@ class Connection:
         self._unreached = library.ConnectError, library.ConnectTimeout, library.UnsupportedProtocol
 
     async def post(self, body: Mapping[str, Any]) -> bytes:
-        """The bytes of an answer of status 200, as the endpoint sent them.
+        """Send a request and return the bytes of a response with status 200.
 
         Raises:
-            AttemptError: anything else.
+            AttemptError: The response has another status, or there is none.
         """
         return await self._sent("POST", "/chat/completions", json.dumps(body).encode())
 
     async def get(self, path: str) -> bytes:
-        """The same of another address."""
+        """Return the bytes at another address. See :meth:`post`."""
         return await self._sent("GET", path, None)
 
     async def _sent(self, method: str, path: str, content: bytes | None) -> bytes:
@@ -132,7 +137,7 @@ class Connection:
         try:
             work = self._read(client, method, self._url + path, content)
             status, after, data = await asyncio.wait_for(work, self._timeouts.whole)
-        # No error of the library goes on: they hold the request, and with it the key.
+        # Errors of the library must not leave this method, because they hold the request and with it the key.
         except self._unreached as error:
             raise AttemptError(f"no connection: {self._hidden(error)}", connected=False) from None
         except asyncio.TimeoutError:
@@ -156,9 +161,9 @@ class Connection:
     async def _read(
         self, client: httpx2.AsyncClient, method: str, url: str, content: bytes | None
     ) -> tuple[int, str | None, bytes]:
-        """Return (status, what Retry-After says, body), of a reply that is no answer the beginning of its body.
+        """Return (status, Retry-After, body), with only the beginning of the body of an error.
 
-        The body is unpacked here, as the library unpacks whole blocks, however large they become.
+        This method decompresses the body, because the library decompresses whole blocks, however large they become.
         """
         async with client.stream(method, url, content=content) as response:
             is_good = response.status_code == 200
@@ -167,20 +172,22 @@ class Connection:
             packed = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in ("gzip", "x-gzip", "deflate") else None
             if packed is None and encoding not in ("identity", ""):
                 named = self.hide(response.headers["content-encoding"])[:20]
-                raise AttemptError(f"the reply is packed as {named!r}; gzip was asked for", response.status_code)
+                raise AttemptError(
+                    f"the response is compressed as {named!r}; only gzip is supported", response.status_code
+                )
             body, sent = bytearray(), 0
             async for block in response.aiter_raw():
                 sent += len(block)
                 try:
                     body += block if packed is None else packed.decompress(block, largest + 1 - len(body))
                 except zlib.error as error:
-                    raise AttemptError(f"the reply cannot be unpacked: {error}") from None
+                    raise AttemptError(f"the response cannot be decompressed: {error}") from None
                 if max(sent, len(body)) > largest:
                     if is_good:
-                        raise AttemptError(f"the reply is longer than {largest:,} bytes, the most that is read", 200)
+                        raise AttemptError(f"the response is longer than {largest:,} bytes, the most that is read", 200)
                     break
             if is_good and packed is not None and not packed.eof:  # its checksum is at the end
-                raise AttemptError("the reply cannot be unpacked: it ends too soon")
+                raise AttemptError("the response cannot be decompressed: it ends too early")
             return response.status_code, response.headers.get("retry-after"), bytes(body)
 
     def hide(self, text: str) -> str:
@@ -203,16 +210,16 @@ class Connection:
 
 
 def http_library() -> Any:
-    """httpx2; ImportError, saying how to get it."""
+    """Return httpx2, or raise an ImportError that says how to install it."""
     try:
         import httpx2
     except ImportError as error:
-        raise ImportError('an LLM is called through httpx2: pip install "pychunk-native[llm]"') from error
+        raise ImportError('calls to an LLM need httpx2: pip install "pychunk-native[llm]"') from error
     return httpx2
 
 
 def seconds_of(header: str | None) -> float | None:
-    """What Retry-After says: seconds, or a date; None where it says nothing that can be read.
+    """Return the seconds that a Retry-After header prescribes, as a number or a date, or None if it cannot be read.
 
     >>> seconds_of("2"), seconds_of("Mon, 01 Jan 2001 00:00:00 GMT"), seconds_of("soon"), seconds_of(None)
     (2.0, 0.0, None, None)
@@ -230,7 +237,7 @@ def seconds_of(header: str | None) -> float | None:
 
 
 def message_of(text: str) -> str:
-    """Return what an endpoint says of an error, in a line."""
+    """Return an endpoint's message about an error, on one line."""
     try:
         found = json.loads(text)
         found = found.get("error", found) if isinstance(found, dict) else found
@@ -241,10 +248,10 @@ def message_of(text: str) -> str:
 
 
 def reply_of(data: bytes, ask: Request, hide: Callable[[str], str] = str) -> Response:
-    """Return the answer in a completion; ``hide`` takes the key out of what is no answer: errors, refusals.
+    """Return the response in a completion; ``hide`` removes the key from errors and refusals, but not from answers.
 
     Raises:
-        AttemptError: it is none: cut JSON, no choices.
+        AttemptError: The data are not a completion, but for example truncated JSON or JSON without choices.
     """
     found: Any = None
     try:
@@ -260,7 +267,7 @@ def reply_of(data: bytes, ask: Request, hide: Callable[[str], str] = str) -> Res
     text = text if isinstance(text, str) else ""
     usage = _usage(found)
     return Response(
-        text=text.encode("utf-8", "replace").decode(),  # JSON may escape half a character
+        text=text.encode("utf-8", "replace").decode(),  # JSON may hold the escape of a lone surrogate
         finish=str(choice.get("finish_reason") or "stop"),
         refusal=hide(refusal) if isinstance(refusal, str) else "",
         tokens_in=_whole(usage.get("prompt_tokens"), ask.tokens),
@@ -280,7 +287,7 @@ def _whole(value: Any, otherwise: int) -> int:
 
 
 def _logprobs(value: Any) -> tuple[dict[str, float], ...] | None:
-    """For each token its candidates; None where the endpoint sent none, or what cannot be read."""
+    """Return the candidates of each token, or None if the endpoint sent none that can be read."""
     try:
         rows = []
         for each in value["content"]:

@@ -1,4 +1,4 @@
-"""A client that was given, or the environment's."""
+"""The client of a stage, given by the caller or by the environment."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from .messages import Request, Response
 
 
 class DefaultClient:
-    """What a stage asks: the caller's client, or one by the environment, whose connections end after each use.
+    """A base class of stages that ask an LLM, through the caller's client or one from the environment.
+
+    The connections of a client from the environment end after each use.
 
     Args:
-        llm: the client; None: by PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL.
+        llm: The client, or None for the one that PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL name.
 
     Raises:
-        ValueError: no endpoint or no model is named. TypeError: something else than a client. ImportError: None, and
-            the extra ``llm`` is not installed.
+        ValueError: No endpoint or no model is named.
+        TypeError: The value is not a client.
+        ImportError: The client comes from the environment, and the extra ``llm`` is not installed.
 
     Example:
         >>> DefaultClient(LLM("http://127.0.0.1:8099/v1", "test", cache=False)).llm.model
@@ -33,13 +36,13 @@ class DefaultClient:
             http_library()
 
     def replies(self, asks: Sequence[Request]) -> list[Response]:
-        """As :meth:`LLM.ask_many`."""
+        """Return the responses to the requests, as :meth:`LLM.ask_many` does."""
         try:
             return self.llm.ask_many(asks)
         finally:
             self.rest()
 
     def rest(self) -> None:
-        """Ends the connections of a client that the caller did not give."""
+        """Close the connections of a client that came from the environment."""
         if self._own:
             self.llm.close()

@@ -1,14 +1,17 @@
-"""What goes wrong between here and an endpoint; nothing of it holds a key."""
+"""The errors of calls to an endpoint, none of which holds a key."""
 
 from __future__ import annotations
 
 
 class LLMError(OSError):
-    """The endpoint is not there, refuses the key, knows no such model, or fails again and again.
+    """An error of an endpoint that is not there, refuses the key, lacks the model, or fails repeatedly.
 
-    A run that ends so can be started again: every answer up to it is in the cache.
+    You can start the run again, because the cache holds every answer up to the error.
     """
 
 
 class LimitReachedError(LLMError):
-    """``max_calls``, ``max_tokens`` or ``max_cost`` is spent; calls that were under way have ended and are cached."""
+    """An error that reports that ``max_calls``, ``max_tokens`` or ``max_cost`` is spent.
+
+    Calls that were under way have ended, and their answers are in the cache.
+    """

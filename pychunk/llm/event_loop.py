@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own: asynchronous work for callers that are not, or that run in another loop."""
+"""An event loop in a thread of its own, for callers that are synchronous or run in another loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Starts when it is first needed, and again in a forked process; ends when it is closed or nobody holds it."""
+    """A thread with an event loop, which starts at first use and again after a fork.
+
+    It ends when it is closed or garbage-collected.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,7 +25,10 @@ class LoopThread:
         self._end: weakref.finalize[[asyncio.AbstractEventLoop, threading.Thread], LoopThread] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine returns or raises; if the caller is interrupted it is cancelled, and has ended."""
+        """Run a coroutine and return its result or raise its error; an interrupt of the caller cancels the coroutine.
+
+        After an interrupt, the method waits until the coroutine has ended.
+        """
         ended = threading.Event()
 
         async def watched() -> T:
@@ -36,16 +42,16 @@ class LoopThread:
             return future.result()
         except BaseException:
             if future.cancel():
-                ended.wait(10)  # closing a connection waits for nobody; ten seconds are for a machine that swaps
+                ended.wait(10)  # closing a connection takes no time; 10 s are for a machine that swaps
             raise
 
     @property
     def began_here(self) -> bool:
-        """Whether the loop runs, and in this process."""
+        """Whether the loop runs in this process."""
         return self._loop is not None and self._pid == os.getpid()
 
     def close(self) -> None:
-        """End the thread; the next :meth:`run` starts another."""
+        """End the thread; the next :meth:`run` starts a new one."""
         with self._lock:
             if self._end is not None and self.began_here:
                 self._end()
@@ -55,7 +61,7 @@ class LoopThread:
         with self._lock:
             if self._loop is None or not self.began_here:
                 if self._end is not None:
-                    self._end.detach()  # the parent's loop: its thread is not in this process
+                    self._end.detach()  # it belongs to the parent's loop, whose thread is not in this process
                 loop = asyncio.new_event_loop()
                 thread = threading.Thread(target=loop.run_forever, name="pychunk-llm", daemon=True)
                 thread.start()

@@ -1,4 +1,4 @@
-"""Windows of numbered units to groups, or to texts of each: asked, read, asked once more, given up."""
+"""The grouping of numbered units in windows by an LLM, with one repetition after an unusable answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from .messages import Request, Response, estimate
 from .prompts import load
 from .repair import FORMS, Groups, Propositions, once_more, read_or_fault
 
-#: What endpoints say of a question that is longer than the model's context.
+#: The pattern of endpoints' messages about a request that is longer than the model's context.
 _TOO_LONG = re.compile(r"context (length|window|size)|maximum context|too many tokens|(prompt|input) is too long", re.I)
-#: Longest unit that is shown whole, in characters; of a longer one its beginning and its end.
+#: The longest unit that the LLM sees whole, in characters. Of a longer one it sees the beginning and the end.
 SHOWN = 2000
 
 
 class WindowResult(NamedTuple):
-    """What was decided of a window; ``groups`` is None where no answer was of use, and ``fault`` says why.
+    """The result for one window.
 
-    ``ends``: another question would have no better answer.
+    Attributes:
+        groups: The groups or propositions of the window, or None without a usable answer.
+        fault: The reason why there is no usable answer, else "".
+        ends: Whether a repetition could have no better answer.
     """
 
     groups: Groups | Propositions | None
@@ -31,12 +34,12 @@ class WindowResult(NamedTuple):
 
 
 class Grouper:
-    """What methods that ask a model are handed.
+    """The function that methods call to ask an LLM about windows of units.
 
     Args:
-        llm: the client.
-        task: the name of the method, by which its prompt and the form of its answer are known.
-        language: of the prompt.
+        llm: The client.
+        task: The name of the method, which selects the prompt and the form of the answer.
+        language: The language of the prompt.
     """
 
     def __init__(self, llm: LLM, task: str, language: str = "en") -> None:
@@ -44,10 +47,11 @@ class Grouper:
         self.prompt, self.form = load(task, language), FORMS[task]
 
     def __call__(self, windows: Sequence[Sequence[str]]) -> list[WindowResult]:
-        """Of each window, which is a list of the texts of its units.
+        """Return the result for each window, which is a list of the texts of its units.
 
         Raises:
-            LLMError: no endpoint, a wrong key, a limit, see :meth:`LLM.ask_many`; a unit is longer than the context.
+            LLMError: The endpoint is missing, the key is wrong, a limit is reached (see :meth:`LLM.ask_many`), or a
+                unit is longer than the model's context.
         """
         asks = [self._ask(units) for units in windows]
         read = [self._read(reply, len(units)) for reply, units in zip(self.llm.ask_many(asks), windows, strict=True)]
@@ -63,12 +67,12 @@ class Grouper:
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is asked, and every window is without an answer for that reason."""
+        """Whether nothing is asked, so that no window has an answer."""
         return self.llm.dry_run
 
     @property
     def facts(self) -> dict[str, object]:
-        """What decisions depend on besides the text."""
+        """The facts that results depend on in addition to the text."""
         return {**self.llm.facts, "prompt": self.prompt.version}
 
     def _ask(self, units: Sequence[str], fault: str = "") -> Request:
@@ -87,8 +91,8 @@ class Grouper:
         if _TOO_LONG.search(reply.error):
             if count == 1:
                 raise LLMError(
-                    f"the context of model {self.llm.model!r} holds not one unit of a document: name one with a longer "
-                    f"one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
+                    f"the context of model {self.llm.model!r} is too short for a single unit of a document: name a "
+                    f"model with a longer one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
                 )
             return WindowResult(None, f"{reply.error}; lower window_tokens", ends=True)
         found = read_or_fault(reply, lambda text: self.form.read(text, count))
@@ -96,7 +100,7 @@ class Grouper:
 
 
 def shown(text: str) -> str:
-    """A unit on one line, so that no text of a document is taken for another unit; a long one without its middle.
+    """Return a unit on one line, without the middle if it is long, so that no text of it looks like another unit.
 
     >>> shown("a\\n[2] b"), len(shown("x" * 9000))
     ('a [2] b', 2003)

@@ -1,4 +1,4 @@
-"""JSON schemas of answers, as endpoints take them: every property is required, and there are no others."""
+"""The JSON schemas of answers in the form of endpoints, with every property required and no others."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ WHOLE = {"type": "integer"}
 
 
 def one_of(words: Iterable[str]) -> dict[str, Any]:
-    """One of some words."""
+    """Return the schema of one of several words."""
     return {**TEXT, "enum": list(words)}
 
 
 def list_of(item: dict[str, Any]) -> dict[str, Any]:
-    """A list whose items are all so."""
+    """Return the schema of a list of such items."""
     return {"type": "array", "items": item}
 
 
 def object_of(**properties: dict[str, Any]) -> dict[str, Any]:
-    """An object with these properties.
+    """Return the schema of an object with these properties.
 
     >>> object_of(queries=list_of(TEXT))["required"]
     ['queries']

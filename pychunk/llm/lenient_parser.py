@@ -1,4 +1,4 @@
-"""What a model wrote, read leniently: JSON wherever it stands in the text, numbers however they are written."""
+"""The lenient parsing of a model's text, which finds JSON anywhere in it and reads numbers in any form."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 import re
 from typing import Any
 
-#: Where a value of JSON may begin; more than a few in an answer are no attempts at one.
+#: The most brackets at which the parser tries to read a value of JSON. More of them in an answer are not JSON.
 _MOST_STARTS = 64
 _NUMBERS = re.compile(r"\d{1,9}")
 _RANGE = re.compile(r"(\d{1,9})\s*(?:-|–|—|to|\.\.+|,|:)\s*(\d{1,9})")
 
 
 def json_in(text: str) -> Any:
-    """The first object in a text, in fences or between words; a list where there is none; None without either.
+    """Return the first JSON object in a text, else the first list, else None; fences and other words do not matter.
 
     Example:
         >>> json_in('Sure: ```json\\n{"first": 3}\\n``` as you asked')
@@ -41,7 +41,7 @@ def json_in(text: str) -> Any:
 
 
 def number_of(value: Any) -> int | None:
-    """A whole number, also as ``"3"``, ``3.0`` or ``"[3]"``; None for anything else.
+    """Return a value such as ``3``, ``"3"``, ``3.0`` or ``"[3]"`` as an integer, or None for anything else.
 
     >>> number_of("[12]"), number_of(3.0), number_of(True), number_of("three")
     (12, 3, None, None)
@@ -59,7 +59,7 @@ def number_of(value: Any) -> int | None:
 
 
 def numbers_of(value: Any) -> list[int] | None:
-    """Whole numbers of a list, what is none left out; None where it is no list, or none of what it holds is one."""
+    """Return the integers in a list without its other items, or None if it is not a list or has only other items."""
     if not isinstance(value, list):
         return None
     found = [number for each in value if (number := number_of(each)) is not None]
@@ -67,9 +67,9 @@ def numbers_of(value: Any) -> list[int] | None:
 
 
 def ranges_of(value: Any) -> list[tuple[int, int]] | None:
-    """(first, last) of ``[[1, 3]]``, ``["1-3"]``, ``[{"first": 1, "last": 3}]`` or ``[4]``; what is none is left out.
+    """Return (first, last) for each range in ``[[1, 3]]``, ``["1-3"]``, ``[{"first": 1, "last": 3}]`` or ``[4]``.
 
-    None where the value is no list.
+    The function skips items that are not ranges, and returns None if the value is not a list.
 
     Example:
         >>> ranges_of([[1, 3], "4-6", {"start": 7, "end": 9}, 10, "none"])

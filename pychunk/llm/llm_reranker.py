@@ -1,4 +1,4 @@
-"""Hits of a search ordered by a model: what ``Index.search(rerank=...)`` takes as a function."""
+"""The rerankers that ask an LLM, as functions for ``Index.search(rerank=...)``."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from .messages import Request, Response
 from .prompts import load
 from .repair import once_more, order, read_or_fault
 
-#: Candidates of the answer's first token that are asked for, the most that endpoints commonly give.
+#: The number of candidates for the answer's first token to request, the most that endpoints commonly give.
 _CANDIDATES = 20
 _SCHEMA = object_of(order=list_of(WHOLE))
 
 
 class HasText(Protocol):
-    """A hit, as far as a reranker looks at it."""
+    """The part of a hit that a reranker reads."""
 
     @property
     def text(self) -> str: ...
 
 
 class Logprob(DefaultClient):
-    """Scores a hit by how surely a model says that it answers the question: sigmoid(log p(yes) - log p(no)).
+    """A reranker that scores a hit by an LLM's certainty that it answers the query.
 
-    One call a hit. The probabilities are those of the answer's first token; a word that is not among its candidates is
-    as likely as the least of them at most, and counts so.
+    The score is sigmoid(log p(yes) - log p(no)). There is one call for each hit. The probabilities are those of the
+    answer's first token. A word that is not among the candidates is at most as likely as the least likely one, and
+    counts as equally likely.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        votes: where the endpoint gives no log-probabilities: ask so many times, at temperature 1, and score by the
-            share of yes; 0: do not.
+        llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        votes: The number of calls for each hit, at temperature 1, if the endpoint gives no log-probabilities. The score
+            is then the share of yes. 0 disables this.
 
     Raises:
-        ValueError: the endpoint gives no log-probabilities, and ``votes`` is 0; after the first call.
+        ValueError: The endpoint gives no log-probabilities, and ``votes`` is 0. This is known after the first call.
 
     Example:
         >>> rerank = Logprob(LLM("http://127.0.0.1:8099/v1", "test"))
@@ -54,7 +55,7 @@ class Logprob(DefaultClient):
         self.votes, self.__name__ = votes, "logprob"
 
     def __call__(self, queries: Sequence[str], hits: Sequence[Sequence[HasText]]) -> list[list[float]]:
-        """Scores from 0 to 1; NaN where a call had no answer."""
+        """Return scores from 0 to 1, or NaN for a call without an answer."""
         pairs = [(query, hit.text) for query, own in zip(queries, hits, strict=True) for hit in own]
         if self.llm.dry_run:
             self.replies(self._votes(pairs) if self.votes else self._asks(pairs))
@@ -64,7 +65,7 @@ class Logprob(DefaultClient):
 
     def _by_logprobs(self, pairs: list[tuple[str, str]]) -> list[float]:
         asks = self._asks(pairs)
-        replies = self.replies(asks[:1])  # alone: what it lacks is known after one call
+        replies = self.replies(asks[:1])  # a single call shows whether log-probabilities are missing
         if replies and not replies[0].error and replies[0].logprobs is None:
             raise ValueError(
                 f"{self.llm.url}, model {self.llm.model!r}, gives no log-probabilities: pass votes=5 to ask five "
@@ -98,12 +99,12 @@ class Logprob(DefaultClient):
 
 
 class Listwise(DefaultClient):
-    """Orders hits by asking a model for the order of some of them at a time, from the last ones to the first.
+    """A reranker that asks an LLM for the order of one window of hits at a time, from the last hits to the first.
 
-    Windows of ``window`` hits move by ``step``, so that a good hit may rise from the end to the front; all queries'
-    windows of one place are asked about at the same time. Numbers that there are not are left out, of those named
-    twice the first counts, and hits that are not named follow in the order they had. An answer of no use is asked for
-    once more with its fault named; then the window stays as it is.
+    Windows of ``window`` hits move by ``step``, so that a good hit can rise from the end to the front. The windows of
+    all queries at one position are sent at the same time. The reranker ignores numbers without a hit, and repeated
+    numbers. Hits that the answer does not name follow in their previous order. After an unusable answer, the reranker
+    repeats the request once with the fault. If that fails as well, the window keeps its order.
 
     Source: Sun et al., Is ChatGPT Good at Search? (2023).
     """
@@ -118,7 +119,7 @@ class Listwise(DefaultClient):
         self.window, self.step, self.__name__ = window, step, "listwise"
 
     def __call__(self, queries: Sequence[str], hits: Sequence[Sequence[HasText]]) -> list[list[float]]:
-        """Scores that fall by one from hit to hit of the new order."""
+        """Return scores that decrease by 1 from hit to hit in the new order."""
         orders = [list(range(len(own))) for own in hits]
         ends = [len(own) for own in hits]
         while active := [row for row, end in enumerate(ends) if end > 1]:
@@ -157,7 +158,7 @@ class Listwise(DefaultClient):
 
 
 def sureness(reply: Response) -> float:
-    """sigmoid(log p(yes) - log p(no)) of an answer's first token; NaN where there is no answer, or neither word.
+    """Return sigmoid(log p(yes) - log p(no)) of an answer's first token, or NaN without an answer or either word.
 
     Example:
         >>> round(sureness(Response("yes", logprobs=({" Yes": -0.1, "no": -2.4, "YES": -4.0},))), 3)
@@ -174,12 +175,12 @@ def sureness(reply: Response) -> float:
         return math.nan
     least = min(first.values())
     yes, no = (_sum(likely[word]) if likely[word] else least for word in ("yes", "no"))
-    difference = max(-700.0, min(700.0, yes - no))  # exp() of more overflows
+    difference = max(-700.0, min(700.0, yes - no))  # exp() overflows beyond this
     return 1 / (1 + math.exp(-difference))
 
 
 def _sum(logprobs: list[float]) -> float:
-    """The logarithm of the sum of probabilities."""
+    """Return the logarithm of the sum of probabilities."""
     most = max(logprobs)
     return most if math.isinf(most) else most + math.log(sum(math.exp(each - most) for each in logprobs))
 
@@ -189,5 +190,5 @@ def _word(token: str) -> str:
 
 
 def _order(reply: Response, count: int) -> list[int] | str:
-    """Places from 0, or why there are none."""
+    """Return the positions in the new order from 0, or the fault of the answer."""
     return read_or_fault(reply, lambda text: order(text, count))

@@ -1,4 +1,4 @@
-"""What a model is asked, and what it answered."""
+"""The requests to a model and its responses."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Added to every message in counts of tokens: its role and its borders.
+#: The tokens that each message adds for its role and its delimiters.
 MESSAGE_TOKENS = 4
 
 
 @dataclass(frozen=True)
 class Request:
-    """One question.
+    """A request with one question.
 
     Raises:
-        TypeError: ``user`` or ``system`` is no text.
+        TypeError: ``user`` or ``system`` is not text.
 
     Attributes:
-        user: the text of the user.
-        system: the text of the system; "" is none.
-        stage: what it is for, by which the account adds up: ``"autochunker"``, ``"summary"``.
-        version: that of the prompt, part of the key of the cache.
-        schema: JSON schema of the answer; where the endpoint takes none, JSON mode is asked for, else plain text.
-        max_tokens: longest answer, in the model's tokens.
-        logprobs: for each token of the answer the log-probabilities of so many candidates; 0 is none.
-        parameters: others of the endpoint, such as ``{"temperature": 0.7}``, in place of the client's.
+        user: The text of the user.
+        system: The text of the system, "" for none.
+        stage: The purpose by which the account adds up calls, such as ``"autochunker"`` or ``"summary"``.
+        version: The version of the prompt, which is part of the cache's key.
+        schema: The JSON schema of the answer. If the endpoint accepts none, the client requests JSON mode or else text.
+        max_tokens: The longest answer, in the model's tokens.
+        logprobs: The number of candidates for each token of the answer whose log-probabilities to request, 0 for none.
+        parameters: Other parameters of the endpoint, such as ``{"temperature": 0.7}``, which override the client's.
     """
 
     user: str
@@ -46,21 +46,23 @@ class Request:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """As the endpoint takes them."""
+        """The messages in the form of the endpoint."""
         first = [{"role": "system", "content": self.system}] if self.system else []
         return [*first, {"role": "user", "content": self.user}]
 
     @property
     def tokens(self) -> int:
-        """An estimate of its length in the model's tokens; see :func:`estimate`."""
+        """The estimated length in the model's tokens. See :func:`estimate`."""
         return sum(MESSAGE_TOKENS + estimate(each["content"]) for each in self.messages)
 
     def key(self, url: str, model: str, parameters: Mapping[str, Any]) -> bytes:
-        """Return the SHA-256 of all that an answer depends on, the endpoint included: its key in the cache.
+        """Return the key in the cache, the SHA-256 of all that the answer depends on, including the endpoint.
 
         Example:
-            >>> Request("a").key("u", "m", {}) == Ask("a", stage="other").key("u", "m", {}) != Ask("b").key("u", "m",
-            {}) True
+            >>> Request("a").key("u", "m", {}) == Request("a", stage="other").key("u", "m", {})
+            True
+            >>> Request("a").key("u", "m", {}) == Request("b").key("u", "m", {})
+            False
         """
         said = {
             "url": url,
@@ -72,22 +74,22 @@ class Request:
             "logprobs": self.logprobs,
             "messages": self.messages,
         }
-        text = json.dumps(said, sort_keys=True, separators=(",", ":"))  # ASCII: lone surrogates are escaped
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))  # ASCII, because lone surrogates need escapes
         return hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True)
 class Response:
-    """One answer.
+    """A response with one answer.
 
     Attributes:
-        text: what the model wrote; "" where there is none.
-        finish: why it ended: ``"stop"``, ``"length"``, ``"content_filter"``.
-        refusal: what it said in place of an answer; "" where it did not refuse.
-        tokens_in, tokens_out: as the endpoint counted them, else estimated.
-        logprobs: for each token of the answer the log-probability of each candidate; None where there are none.
-        cached: whether it came from the cache.
-        error: why there is no answer, after all retries; "" where there is one.
+        text: The text of the model, "" without one.
+        finish: The reason why it ended, such as ``"stop"``, ``"length"`` or ``"content_filter"``.
+        refusal: The text of a refusal in place of an answer, else "".
+        tokens_in, tokens_out: The tokens as the endpoint counted them, else estimates.
+        logprobs: The log-probability of each candidate for each token of the answer, or None.
+        cached: Whether the response came from the cache.
+        error: The reason why there is no answer after all retries, else "".
     """
 
     text: str = ""
@@ -101,7 +103,7 @@ class Response:
 
     @property
     def fault(self) -> str:
-        """Why the text is no whole answer, in words; "" where it is one."""
+        """The reason why the text is not a whole answer, "" if it is one."""
         if self.error:
             return self.error
         if self.refusal or self.finish == "content_filter":
@@ -112,7 +114,7 @@ class Response:
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text where nobody counted: one for four bytes of UTF-8, rounded up.
+    """Return an estimate of a text's tokens, one for every four bytes of UTF-8, rounded up.
 
     >>> estimate("four bytes"), estimate("")
     (3, 0)

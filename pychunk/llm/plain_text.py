@@ -1,4 +1,4 @@
-"""What a model wrote, as plain text: on one line, without characters that nobody sees, cut to a size."""
+"""The reduction of a model's text to plain text on one line, without invisible characters, up to a size."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import unicodedata
 
 from .._util.truncation import whole_words
 
-#: Of the kinds that are taken out (control, format, surrogate, private, unassigned) what words of some scripts need:
-#: the joiner and the non-joiner.
+#: The zero-width non-joiner and joiner, which words of some scripts need. The function removes all other characters of
+#: the categories below (control, format, surrogate, private, unassigned).
 _KEPT = "\u200c\u200d"
 _OUT = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 
 def plain(text: str, characters: int) -> str:
-    """The first words of a text, single spaces between them, at most so many characters.
+    """Return the first words of a text with single spaces between them, up to a number of characters.
 
     Example:
         >>> plain("Cats\\x00  purr\\n\\u202eloudly.\\ud800", 12), plain(" \\x07 ", 9)
         ('Cats purr', '')
     """
-    spaced = " ".join(text[: 8 * characters + 1024].split())  # an answer of a megabyte is not looked at to its end
+    spaced = " ".join(text[: 8 * characters + 1024].split())  # bounds the work on an answer of a megabyte
     seen = "".join(each for each in spaced if each in _KEPT or unicodedata.category(each) not in _OUT)
     return whole_words(" ".join(seen.split()), characters).strip(_KEPT + " ")

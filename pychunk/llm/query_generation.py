@@ -1,4 +1,4 @@
-"""Queries rewritten by a model: what ``Index.search(rewrite=...)`` takes as ``"hyde"`` and ``"multi"``."""
+"""The query rewriting by an LLM, which ``Index.search(rewrite=...)`` takes as ``"hyde"`` and ``"multi"``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .plain_text import plain
 from .prompts import load
 from .repair import AnswerError, once_more, texts
 
-#: Longest passage and longest query that are searched by, in characters; longest answers, in tokens.
+#: The longest passage and the longest query for the search, in characters, and below the longest answers, in tokens.
 PASSAGE, QUERY = 1000, 300
 _PASSAGE_TOKENS, _QUERY_TOKENS = 256, 64
 _SCHEMA = object_of(queries=list_of(TEXT))
 
-#: A query with what else it is searched by, each with its weight; or why there is nothing else.
+#: A query and the further texts to search by, each with its weight, or the error that left no further texts.
 Rewritten = list[tuple[str, float]] | Exception
 
 
 class _LLMQueries(DefaultClient):
-    """What both have: a client, and how much the texts that it writes count."""
+    """A base class with the client and the weight of the texts that the LLM writes."""
 
     batched = True
 
@@ -35,17 +35,17 @@ class _LLMQueries(DefaultClient):
 
 
 class Hyde(_LLMQueries):
-    """Searches by the query and by a passage that would answer it, which a model writes: one call a query.
+    """A query rewriting that adds a passage which would answer the query, written by an LLM in one call for each query.
 
-    The passage need not be true: it has the words and the meaning of one that is. What is cut off at its end, or is
-    longer than 1,000 characters, counts as far as it goes.
+    The passage need not be true, because it has the words and the meaning of a true one. A passage without its end
+    counts as it is, and only the first 1,000 characters of a long one count.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        weight: of the passage beside the query's 1.
+        llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        weight: The weight of the passage, relative to 1 for the query.
 
     Raises:
-        ValueError: no endpoint is named, or the weight is out of range.
+        ValueError: No endpoint is named, or the weight is out of range.
 
     Source: Gao et al., Precise Zero-Shot Dense Retrieval without Relevance Labels (2022).
 
@@ -60,7 +60,7 @@ class Hyde(_LLMQueries):
         self.__name__ = "hyde"
 
     def __call__(self, queries: Sequence[str]) -> list[Rewritten]:
-        """Of each query what it is searched by, or why there was no passage."""
+        """Return the texts to search by for each query, or the error that left no passage."""
         prompt = load("hyde")
         asks = [
             Request(
@@ -83,17 +83,17 @@ class Hyde(_LLMQueries):
 
 
 class MultiQuery(_LLMQueries):
-    """Searches by the query and by others that a model writes for it, each with a part of ``weight``: one call a query.
+    """A query rewriting that adds other queries with a share of ``weight`` each, written by an LLM.
 
-    An answer of no use is asked for once more with its fault named.
+    There is one call for each query. After an unusable answer, the request is repeated once with the fault.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        n: other queries, at most; a model may give fewer.
-        weight: of all of them together beside the query's 1.
+        llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        n: The most queries to add. An LLM may write fewer.
+        weight: The weight of the added queries together, relative to 1 for the query.
 
     Raises:
-        ValueError: no endpoint is named, or a number is out of range.
+        ValueError: No endpoint is named, or a number is out of range.
 
     Example:
         >>> MultiQuery(LLM("http://127.0.0.1:8099/v1", "test", dry_run=True, cache=False), n=4).n
@@ -107,7 +107,7 @@ class MultiQuery(_LLMQueries):
         self.n, self.__name__ = n, "multi"
 
     def __call__(self, queries: Sequence[str]) -> list[Rewritten]:
-        """Of each query what it is searched by, or why there were no others."""
+        """Return the texts to search by for each query, or the error that left no other queries."""
         found = [
             self._read(query, reply)
             for query, reply in zip(queries, self.replies([self._ask(query) for query in queries]), strict=True)
@@ -143,7 +143,7 @@ class MultiQuery(_LLMQueries):
 
 
 def _without(query: str, reply: Response, llm: LLM) -> Rewritten:
-    """Why there is nothing beside the query; the query alone where nothing was asked, for a count of what would be."""
+    """Return the error that left only the query, or in a dry run the query alone."""
     if llm.dry_run:
         return [(query, 1.0)]
     return LLMError(reply.error) if reply.error else AnswerError(reply.fault or "the answer held no text")

@@ -1,4 +1,4 @@
-"""Questions that a model makes up of chunks."""
+"""The generation of questions about chunks by an LLM."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
 from .verdicts import shown
 
-#: Longest question, in characters: what is longer is no question.
+#: The longest question, in characters. Longer texts do not count as questions.
 LONGEST = 400
 _SCHEMA = object_of(questions=list_of(TEXT))
 
 
 class Questions(NamedTuple):
-    """Made of some chunks.
+    """The questions about some chunks.
 
     Attributes:
-        texts: the questions.
-        rows: the place of the text that each was made of.
-        faults: (place, why) of texts without a question.
+        texts: The questions.
+        rows: The index of the chunk that each question is about.
+        faults: The pairs (index, reason) of chunks without a question.
     """
 
     texts: list[str]
@@ -33,10 +33,12 @@ class Questions(NamedTuple):
 
 
 def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: str = "en") -> Questions:
-    """Up to ``each`` questions that a text answers; one call a text, and another with the fault named where none came.
+    """Return up to ``each`` questions that each text answers.
+
+    There is one call for each text. After an unusable answer, the request is repeated once with the fault.
 
     Raises:
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`LLM.ask_many`.
+        LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
 
     Example:
         >>> llm = LLM("http://127.0.0.1:8099/v1", "test", cache=False, dry_run=True)
@@ -68,10 +70,12 @@ def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: s
 
 
 def read(text: str, each: int) -> list[str]:
-    """The first ``each`` questions of an answer, on one line each, equal ones once; empty where it says that none is.
+    """Return the first ``each`` distinct questions of an answer, each on one line.
+
+    The list is empty if the answer says that there is no question.
 
     Raises:
-        AnswerError: it holds no JSON with a list of questions, or nothing in it is one.
+        AnswerError: The answer holds no JSON with a list of questions, or no question.
 
     Example:
         >>> read('{"questions": ["Why do cats purr?", 7, " why do cats  purr?", "When?"]}', 2)
@@ -84,7 +88,7 @@ def read(text: str, each: int) -> list[str]:
     kept: dict[str, str] = {}
     for one in given:
         line = " ".join(one.split()) if isinstance(one, str) else ""
-        line = line.encode("utf-8", "replace").decode()  # JSON may escape half a character
+        line = line.encode("utf-8", "replace").decode()  # JSON may hold the escape of a lone surrogate
         if 0 < len(line) <= LONGEST:
             kept.setdefault(line.casefold(), line)
     if given and not kept:

@@ -1,8 +1,9 @@
-"""What is made of an answer about numbered units: the only place where answers are repaired or refused.
+"""The reading of answers about numbered units, and the only module that repairs or refuses answers.
 
-In this order: read leniently, clip to the units there are, order, resolve overlaps by the first. Who asked then asks
-once more with the fault named, and after that does without a model. No unit is lost: what nothing was said of is kept,
-in chunks of its own, and only what was named as noise, and in no chunk, is left out.
+It reads an answer leniently, clips numbers to the existing units, sorts ranges, and resolves overlaps in favour of the
+first range. After a refusal, the caller repeats the request once with the fault, and then continues without an LLM. No
+unit is lost. Units that the answer does not mention become chunks of their own. Only units that are named as noise and
+are in no chunk are removed.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from .plain_text import plain
 
 T = TypeVar("T")
 
-#: Longest proposition, in characters; a longer one is cut.
+#: The longest proposition, in characters. A longer one is truncated.
 LONGEST = 400
 
 
 class AnswerError(ValueError):
-    """Why an answer is of no use, in words that a model is told."""
+    """An error with the reason why an answer is unusable, in words that the repeated request tells the model."""
 
 
 def once_more(fault: str) -> str:
-    """What a question begins with that is asked once more; "" where nothing was wrong.
+    """Return the beginning of a repeated request, or "" without a fault.
 
     >>> once_more("the answer was empty")[:49], once_more("")
     ('Your last answer was refused: the answer was empt', '')
@@ -35,7 +36,7 @@ def once_more(fault: str) -> str:
 
 
 def read_or_fault(reply: Response, read: Callable[[str], T]) -> T | str:
-    """What ``read`` finds in an answer; a text is why it is of no use, in words that a model is told.
+    """Return the result of ``read`` on an answer, or a text with the reason why the answer is unusable.
 
     >>> read_or_fault(Response('{"first": 3}'), lambda text: turn(text, 2))
     '3 is no unit from 2 to 2, and not 0'
@@ -49,23 +50,28 @@ def read_or_fault(reply: Response, read: Callable[[str], T]) -> T | str:
 
 
 class Groups(NamedTuple):
-    """What was decided of the units 0 to n - 1: ``begins`` a new chunk, is ``noise``; one bool each."""
+    """The decisions about the units 0 to n - 1, one bool each.
+
+    Attributes:
+        begins: Whether each unit begins a chunk.
+        noise: Whether each unit is noise.
+    """
 
     begins: list[bool]
     noise: list[bool]
 
 
 class Propositions(NamedTuple):
-    """What was said of the units 0 to n - 1: of each a list of texts."""
+    """The propositions about the units 0 to n - 1, a list of texts for each."""
 
     said: list[list[str]]
 
 
 def ranges(text: str, count: int) -> Groups:
-    """Of an answer of ranges of chunks and of noise, numbers from 1.
+    """Read an answer with the ranges of chunks and noise, in numbers from 1.
 
     Raises:
-        AnswerError: it cannot be read, names no unit that there is, or says nothing of more than half of them.
+        AnswerError: The answer cannot be read, names no existing unit, or does not mention more than half of them.
 
     Example:
         >>> ranges('{"chunks": [[1, 2], [2, 3]], "noise": [[4, 9]]}', 5)
@@ -97,10 +103,10 @@ def ranges(text: str, count: int) -> Groups:
 
 
 def splits(text: str, count: int) -> Groups:
-    """Of an answer of the units after which a chunk ends.
+    """Read an answer with the units after which a chunk ends.
 
     Raises:
-        AnswerError: it cannot be read, or names none but units that there are not.
+        AnswerError: The answer cannot be read, or names only units that do not exist.
 
     Example:
         >>> splits('{"split_after": [3, 1, 3, 4, 70]}', 4).begins
@@ -117,10 +123,10 @@ def splits(text: str, count: int) -> Groups:
 
 
 def turn(text: str, count: int) -> Groups:
-    """Of an answer of the one unit at which the content turns; 0: at none.
+    """Read an answer with the one unit at which the content changes, or 0 for none.
 
     Raises:
-        AnswerError: it cannot be read, or is no unit after the first.
+        AnswerError: The answer cannot be read, or is not a unit after the first.
 
     Example:
         >>> turn('{"first": 3}', 4).begins, turn("0", 2).begins
@@ -136,10 +142,10 @@ def turn(text: str, count: int) -> Groups:
 
 
 def order(text: str, count: int) -> list[int]:
-    """Of an answer of numbers in a new order: places from 0, each once; those that it does not name come last.
+    """Read an answer with numbers in a new order, and return each index from 0 once, unnamed ones last.
 
     Raises:
-        AnswerError: it cannot be read, or names none that there is.
+        AnswerError: The answer cannot be read, or names no existing number.
 
     Example:
         >>> order('{"order": [3, 9, 3, 1]}', 4)
@@ -155,10 +161,10 @@ def order(text: str, count: int) -> list[int]:
 
 
 def texts(text: str, name: str, characters: int) -> list[str]:
-    """Of an answer with a list of texts: each as plain text of at most so many characters, each once.
+    """Read an answer with a list of texts, and return the distinct ones as plain text up to a number of characters.
 
     Raises:
-        AnswerError: it cannot be read, or holds none.
+        AnswerError: The answer cannot be read, or holds no text.
 
     Example:
         >>> texts('["Cats  purr", "cats purr", 3, ""]', "queries", 9)
@@ -174,12 +180,13 @@ def texts(text: str, name: str, characters: int) -> list[str]:
 
 
 def propositions(text: str, count: int) -> Propositions:
-    """Of an answer of texts with the numbers of the units that each comes from; each text once a unit.
+    """Read an answer with propositions and the numbers of their units, and return the distinct ones of each unit.
 
-    An empty list is an answer: nothing is stated. What names no unit that there is is left out.
+    An empty list is a valid answer, which means that the units state nothing. The function skips texts that name no
+    existing unit.
 
     Raises:
-        AnswerError: it cannot be read, or no text of it names a unit that there is.
+        AnswerError: The answer cannot be read, or none of its texts names an existing unit.
 
     Example:
         >>> propositions('{"propositions": [{"text": "Cats  purr.", "units": [1, 9]}, {"text": "So", "units": 7}]}', 2)
@@ -204,15 +211,15 @@ def propositions(text: str, count: int) -> Propositions:
 
 
 def _clipped(pairs: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """Those that name units there are, from 0, without those that there are not; backwards ones turned around."""
+    """Return the ranges clipped to the existing units, from 0, with reversed ranges turned around."""
     turned = [(min(pair), max(pair)) for pair in pairs]
     return [(max(first, 1) - 1, min(last, count) - 1) for first, last in turned if first <= count and last >= 1]
 
 
 class Form(NamedTuple):
-    """The form of a task's answer: its JSON schema, how it is read, and its longest length.
+    """The form of a task's answer, with its JSON schema, its reader and its longest length.
 
-    That is in tokens a unit, and where an answer repeats what is shown, so many for each token of it.
+    The length is ``tokens`` for each unit, plus ``again`` for each token of the units if an answer repeats their text.
     """
 
     schema: dict[str, Any]

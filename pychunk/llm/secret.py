@@ -1,4 +1,4 @@
-"""A key that shows itself to nothing but the header that it is for."""
+"""The API key, whose value appears only in the header of requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .._util.secret_spellings import spellings
 
 ENVIRONMENT = "PYCHUNK_LLM_KEY"
 HIDDEN = "[key]"
-#: Characters from which a key is no word of messages.
+#: The number of characters from which a key cannot be a word in a message.
 _LONG = 8
 
 
 class Secret:
-    """A key: no text of it holds the value, and a pickle holds none; unpickled, it is what the environment says.
+    """A key whose value appears in no text and no pickle; unpickling takes the key of the environment.
 
     Example:
         >>> Secret("abc"), Secret("abc").hide("my abc"), bool(Secret(""))
@@ -41,14 +41,14 @@ class Secret:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a request carries."""
+        """The headers of a request."""
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def hide(self, text: str) -> str:
-        """Return a message without the key, which endpoints repeat in errors; answers must not come here.
+        """Return a message without the key, which endpoints repeat in errors; do not pass answers.
 
-        A short key, such as the ``ollama`` of local servers, is hidden as a whole word alone: within words it says
-        nothing, and without its letters the message would say nothing.
+        A short key, such as the ``ollama`` of local servers, is hidden only as a whole word. Within other words it
+        reveals nothing, and hiding it there would make the message unreadable.
 
         >>> Secret("e").hide("Bearer e: the key 'e' is refused")
         "Bearer [key]: the key '[key]' is refused"
@@ -56,7 +56,7 @@ class Secret:
         if not self._value:
             return text
         around = r"\w" if self._value.isalnum() else r"\S"
-        for value in dict.fromkeys((self._value, " ".join(self._value.split()))):  # messages are put into one line
+        for value in dict.fromkeys((self._value, " ".join(self._value.split()))):  # messages are joined into one line
             pattern = spellings(value).pattern
             if len(value) < _LONG:
                 pattern = f"(?<!{around})(?:{pattern})(?!{around})"

@@ -1,4 +1,4 @@
-"""Verdicts on numbered chunks: many a call, read strictly, each chunk with a verdict or an abstention."""
+"""The verdicts of an LLM on numbered chunks, many in one call, with a verdict or an abstention for each."""
 
 from __future__ import annotations
 
@@ -18,34 +18,40 @@ from .repair import AnswerError, once_more, read_or_fault
 
 I64 = npt.NDArray[np.int64]
 
-#: What stands for no verdict.
+#: The value of a chunk without a verdict.
 ABSTAINED = -1
-#: Longest chunk that is shown whole, in characters, some 2,000 tokens; of a longer one its beginning and its end.
+#: The longest chunk that the LLM sees whole, in characters (some 2,000 tokens). Of a longer one it sees the beginning
+#: and the end.
 SHOWN = 8000
-#: Chunks a call, and tokens of them.
+#: The most chunks in one call, and their most tokens.
 TOGETHER, WINDOW_TOKENS = 10, 4000
-#: Longest answer, in tokens: around the verdicts, and of one, as JSON that is written with spaces and line breaks.
+#: The tokens of the longest answer around the verdicts, and of one verdict, in JSON with spaces and line breaks.
 _FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
-#: Reasons that are kept of calls without an answer.
+#: The number of stored reasons why calls had no answer.
 _REASONS = 5
 
 
 class VerdictAnswer(NamedTuple):
-    """An answer: a verdict of each chunk, an index of the words or -1; what was wrong with it, counted."""
+    """The content of an answer.
+
+    Attributes:
+        verdicts: The verdict on each chunk, an index of the words or -1.
+        faults: The faults of the answer, with their counts.
+    """
 
     verdicts: list[int]
     faults: Counter[str]
 
 
 class Verdicts(NamedTuple):
-    """Of all chunks.
+    """The verdicts on all chunks.
 
     Attributes:
-        values: int64[chunks], an index of the words, -1 where there is none.
-        faults: how often what was wrong: ``"missing"``, ``"twice"`` and ``"other word"`` of chunks, ``"unknown id"`` of
-            numbers that no chunk has, ``"no answer"`` of chunks whose calls had no answer of use.
-        asked_again: chunks of calls that had no answer of use the first time.
-        reasons: why calls had none to the end, each once, at most five.
+        values: int64[chunks]: the index of each verdict among the words, -1 for none.
+        faults: The counts of faults. ``"missing"``, ``"twice"`` and ``"other word"`` count chunks, ``"unknown id"``
+            counts numbers without a chunk, and ``"no answer"`` counts chunks whose calls had no usable answer.
+        asked_again: The number of chunks in calls without a usable answer at first.
+        reasons: The distinct reasons why calls had no usable answer in the end, at most five.
     """
 
     values: I64
@@ -55,7 +61,7 @@ class Verdicts(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What stands before the chunks of a call, their rows, and the fault of the answer before; "" is none."""
+    """The text before the chunks of a call, their rows, and the fault of the previous answer, "" for none."""
 
     about: str
     rows: list[int]
@@ -63,20 +69,22 @@ class _Call(NamedTuple):
 
 
 class Judge:
-    """Asks for verdicts of one kind.
+    """A judge that asks an LLM for verdicts of one kind.
 
     Args:
-        llm: the client.
-        task: the name of the prompt.
-        words: what a verdict may be, such as ``("no", "yes")``; its index is the value.
-        stage: by which the account adds up.
-        language: of the prompt.
+        llm: The client.
+        task: The name of the prompt.
+        words: The possible verdicts, such as ``("no", "yes")``. The value of a verdict is its index.
+        stage: The stage by which the account adds up calls.
+        language: The language of the prompt.
+        together: The most chunks in one call.
+        window_tokens: The most tokens of the chunks in one call.
 
-    A call shows up to ``together`` chunks of up to ``window_tokens`` in all, each on one line after its number, so that
-    no text of a chunk is taken for another chunk. In an answer a chunk that is missing, that is named twice, or whose
-    verdict is another word has none; the others have theirs. Where no chunk of a call has a verdict (a refusal, an
-    answer cut short, no JSON) it is asked for once more with the fault named, and then for each of its chunks alone: so
-    one text that a model refuses takes no other's verdict away.
+    A call shows each chunk on one line after its number, so that no text of a chunk looks like another chunk. A chunk
+    has no verdict if it is missing in the answer, named twice, or has another word. The other chunks keep theirs. If no
+    chunk of a call has a verdict (a refusal, a truncated answer, no JSON), the judge repeats the call once with the
+    fault. After that, it asks about each of the chunks alone. One text that a model refuses therefore does not cost
+    others their verdicts.
     """
 
     def __init__(
@@ -98,19 +106,21 @@ class Judge:
         self.prompt = load(task, language)
 
     def __call__(self, texts: Sequence[str], *, about: str = "", seed: int | None = 0) -> Verdicts:
-        """Verdicts on texts, shown in an order drawn with ``seed``; None: in theirs.
+        """Return the verdicts on texts.
 
         Args:
-            about: stands before the chunks of each call, on a line of its own.
+            texts: The chunks.
+            about: The text before the chunks of each call, on a line of its own.
+            seed: The seed that the order of the chunks is drawn with, or None to keep their order.
 
         Raises:
-            LLMError: no endpoint, a wrong key, a limit; see :meth:`LLM.ask_many`.
+            LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
         """
         order = range(len(texts)) if seed is None else np.random.default_rng(seed).permutation(len(texts)).tolist()
         return self.of_windows(len(texts), ((about, each) for each in self.windows(texts, order)), texts)
 
     def of_windows(self, count: int, windows: Iterable[tuple[str, list[int]]], texts: Sequence[str]) -> Verdicts:
-        """The same of calls that the caller makes up: of each what stands before its chunks, and their rows."""
+        """Return the verdicts from calls that the caller composes as (text before the chunks, rows of the chunks)."""
         values = np.full(count, ABSTAINED, np.int64)
         faults: Counter[str] = Counter()
         first = self._take(((about, rows, "") for about, rows in windows), texts, values, faults)
@@ -126,11 +136,11 @@ class Judge:
 
     @property
     def facts(self) -> dict[str, object]:
-        """What verdicts depend on besides the text."""
+        """The facts that verdicts depend on in addition to the text."""
         return {**self.llm.facts, "prompt": self.prompt.version, "together": self.together}
 
     def windows(self, texts: Sequence[str], order: Iterable[int]) -> Iterator[list[int]]:
-        """The rows of each call, in order."""
+        """Yield the rows of each call, in order."""
         rows: list[int] = []
         tokens = 0
         for row in order:
@@ -146,9 +156,9 @@ class Judge:
     def _take(
         self, calls: Iterable[tuple[str, list[int], str]], texts: Sequence[str], values: I64, faults: Counter[str]
     ) -> list[_Call]:
-        """Writes verdicts and faults down; the calls without an answer of use, with why.
+        """Record verdicts and faults, and return the calls without a usable answer, with their faults.
 
-        Memory grows with the number of those alone.
+        Memory grows only with the number of these calls.
         """
         waiting: deque[tuple[str, list[int]]] = deque()
         left = []
@@ -185,17 +195,17 @@ class Judge:
 
 
 def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
-    """The verdicts of an answer on ``count`` chunks, numbered from 1.
+    """Return the verdicts of an answer on ``count`` chunks, which are numbered from 1.
 
-    Strict: a number is one as digits and nothing else, a verdict one of the words in any case. JSON may stand in fences
-    or between other words.
+    The function is strict. A number must consist of digits only, and a verdict must be one of the words in any case.
+    The JSON may be in fences or between other words.
 
     Raises:
-        AnswerError: it holds no JSON with a list of verdicts, or none on a chunk that there is.
+        AnswerError: The answer holds no JSON with a list of verdicts, or no verdict on an existing chunk.
 
     Example:
         >>> read('{"verdicts": [{"id": 1, "verdict": "Yes"}, {"id": 2, "verdict": "maybe"}]}', 2, ("no", "yes"))
-        Read(verdicts=[1, -1], faults=Counter({'other word': 1}))
+        VerdictAnswer(verdicts=[1, -1], faults=Counter({'other word': 1}))
     """
     found = json_in(text)
     given = found.get("verdicts") if isinstance(found, dict) else found
@@ -225,7 +235,7 @@ def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
 
 
 def shown(text: str) -> str:
-    """A chunk on one line, with marks for its line breaks; a long one without its middle.
+    """Return a chunk on one line, with marks for its line breaks, and without the middle if it is long.
 
     >>> shown("a\\n\\n[2]  b\\n"), len(shown("x" * 9000))
     ('a ¶ [2] b', 8003)

@@ -1,4 +1,4 @@
-"""Segmentation methods: one file, one small class each. A class checks its options and says what it needs."""
+"""The segmentation methods, each a small class in its own file that checks its options and says what it needs."""
 
 from __future__ import annotations
 
@@ -45,25 +45,34 @@ METHODS: dict[str, type[Method]] = {
 
 
 def option_names(method: str) -> list[str]:
-    """Names of the options that a method takes besides the shared ones."""
+    """Return the names of the options that a method takes in addition to the shared ones."""
     made: Any = METHODS[method]
     return list(_parameters(made))
 
 
 @functools.cache
 def _parameters(made: Any) -> tuple[str, ...]:
-    """Once a method: commands ask for each option which methods have it, and a signature takes .05 ms."""
+    """Return the parameters of a method, cached.
+
+    Commands ask for each option which methods have it, and reading a signature takes 0.05 ms.
+    """
     return tuple(inspect.signature(made).parameters)
 
 
 def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, ...] = ()) -> Method:
-    """The method of that name; ValueError, naming the choices, for an unknown name or option.
+    """Return the method of a name with its options.
 
-    ``common``: names of the options that every method has, which the caller takes care of.
+    Args:
+        name: The name of a method, or a method, which is returned unchanged.
+        options: The method's own options by name.
+        common: Names of the options that every method has, which the caller handles.
+
+    Raises:
+        ValueError: The name or an option is unknown. The message lists the choices.
     """
     if isinstance(name, Method):
         if options:
-            raise ValueError(f"{name!r} is made already; it takes no options here; got {', '.join(options)}")
+            raise ValueError(f"{name!r} is a finished method, which takes no further options; got {', '.join(options)}")
         return name
     if not isinstance(name, str) or name not in METHODS:
         raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
@@ -79,7 +88,10 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
 
 
 def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
-    """The nearest name to one that is unknown, with the methods whose option it is where it is not this one's."""
+    """Return a hint with the known name nearest to an unknown option, or "" if none is near.
+
+    If the name is an option of other methods only, the hint names them.
+    """
     import difflib
 
     owners = {each: [repr(m) for m in METHODS if each in option_names(m)] for m in METHODS for each in option_names(m)}
@@ -90,7 +102,11 @@ def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
         return f"; did you mean {near[0]!r}?"
     *others, last = owners[near[0]]
     of = f"{', '.join(others)} and {last}" if others else last
-    return f"; it is one of {of}" if near[0] == option else f"; did you mean {near[0]!r}, which is one of {of}?"
+    return (
+        f"; it is an option of {of}"
+        if near[0] == option
+        else f"; did you mean {near[0]!r}, which is an option of {of}?"
+    )
 
 
 __all__ = ["METHODS", "Method", "make_method", "option_names"]

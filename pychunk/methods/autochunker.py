@@ -1,4 +1,4 @@
-"""Chunks that a model puts together of numbered units, without those that it names as noise."""
+"""The method ``autochunker``: chunks that an LLM composes of numbered units, without the units that it calls noise."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from .llm_base import LLMMethod
 
 
 class Autochunker(LLMMethod):
-    """Ranges of numbered units that belong together, by a model; units that it names as noise are in no chunk.
+    """A method that lets an LLM group numbered units into chunks and name the noise (AutoChunker, section 3.1).
 
-    AutoChunker, section 3.1: the model sees sentences (or blocks, where documents have them) with numbers and answers
-    with the first and last number of each chunk, so that it can change no text. It is asked about ``window_tokens`` at
-    a time, the last ``overlap_units`` units of them again with the next. An answer that cannot be read is asked for
-    once more with its fault named; then ``fallback`` cuts the window, and ``ChunkBatch.errors`` says so
-    (``strict=True`` raises). What it says nothing of is a chunk of its own. Noise is listed in ``ChunkBatch.removed``.
-    ``llm``: a :class:`pychunk.llm.LLM`; default: by the environment.
+    The LLM sees numbered sentences, or numbered blocks if the documents have them. It answers with the first and the
+    last number of each chunk, so it cannot change any text. One request holds ``window_tokens`` tokens. The next
+    request repeats the last ``overlap_units`` units. If an answer cannot be read, pychunk asks once more and names the
+    error. If the second answer fails too, ``fallback`` cuts the window and ``ChunkBatch.errors`` says so. With
+    ``strict=True`` the method raises instead. A unit that the answer does not mention becomes a chunk of its own.
+    ``ChunkBatch.removed`` lists the noise, which is in no chunk. ``llm`` is a :class:`pychunk.llm.LLM`. The default is
+    the one that the environment describes.
     """
 
     name = "autochunker"

@@ -1,4 +1,4 @@
-"""What every method is, and the checks that their options share."""
+"""The base class of all methods, and the checks that their options share."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ UNITS = ("tokens", "words", "characters")
 
 
 class Method:
-    """Decides where documents are cut.
+    """A rule that decides where documents are cut.
 
-    A native method writes its options into a plan, and the engine cuts in the same call in which it splits, encodes and
-    builds the table (csrc/methods/methods.cc). One in Python overrides :meth:`cuts`, which gets what ``needs`` names.
+    A native method writes its options into a plan. The engine then cuts in the call in which it also splits, encodes
+    and builds the table (csrc/methods/methods.cc). A method in Python overrides :meth:`cuts`, which receives the
+    features that ``needs`` names.
 
     Example:
         >>> from pychunk import Cuts, Features, Method, segment
@@ -39,89 +40,104 @@ class Method:
     """
 
     name: ClassVar[str]
-    #: Whether ``fit(sample)`` can set its threshold.
+    #: True if ``fit(sample)`` can set the method's threshold.
     fitted_threshold: ClassVar[bool] = False
-    #: Features that its cuts are made of, besides sentences: "tokens", "vectors", "pairs", "summaries"; or "cuts".
+    #: The features that the method cuts by, in addition to sentences: "tokens", "vectors", "pairs", "summaries"; or
+    #: "cuts".
     needs: ClassVar[frozenset[str] | set[str]] = frozenset()
-    #: What a chunk's score is the mean of: "sentences", "pairs" or nothing.
+    #: The scores whose mean is a chunk's score: those of "sentences", of "pairs", or none ("").
     scores: ClassVar[str] = ""
-    #: Why it cuts, in the column ``cut``: "score", "sentence", "paragraph", "page", "size" or "given".
+    #: The method's value in the column ``cut``: "score", "sentence", "paragraph", "page", "size" or "given".
     reason: ClassVar[str] = "given"
-    #: Whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
+    #: True if the method has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
     sized: ClassVar[bool] = False
-    #: Whether its chunks are as long as they are: atoms stay whole, and a short chunk joins no other.
+    #: True if short chunks stay as they are: text that belongs together stays whole, and no short chunk joins another.
     keeps_short: ClassVar[bool] = False
-    #: Whether the table says which pages a chunk lies on.
+    #: True if the table has the pages of each chunk.
     pages: ClassVar[bool] = False
-    #: Whether it cuts by headings and keeps atoms itself, and the table holds their tree.
+    #: True if the method cuts by headings and keeps text together itself, and the table holds the tree of headings.
     outline: ClassVar[bool] = False
-    #: Whether it may leave out text, and say what did not go as it should; see :meth:`decided`.
+    #: True if the method may remove text and report problems; see :meth:`decided`.
     removes: ClassVar[bool] = False
 
     @property
     def traits(self) -> Traits:
-        """What the stages around it ask of it."""
+        """The requirements that the other stages of the engine read."""
         return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages, self.outline)
 
     @property
     def auto_max_tokens(self) -> int:
-        """What ``max_tokens="auto"`` means: 512, BERT's longest input, where nothing else bounds a chunk; 0 is none."""
+        """The value of ``max_tokens="auto"``, which is 0 for no limit.
+
+        It is 512, BERT's longest input, for methods in which nothing else limits a chunk.
+        """
         return 0
 
     @property
     def auto_min_tokens(self) -> int:
-        """What ``min_tokens="auto"`` means."""
+        """The value of ``min_tokens="auto"``."""
         return 0
 
     @property
     def auto_atoms(self) -> bool:
-        """What ``atoms="auto"`` means."""
+        """The value of ``atoms="auto"``."""
         return True
 
     @property
     def is_native(self) -> bool:
-        """Whether the engine cuts by it in its own call."""
+        """Return whether the engine cuts by the method in its own call."""
         return type(self).cuts is Method.cuts
 
     @property
     def wants(self) -> frozenset[str]:
-        """Return what must be said of each document, such as "titles"; see ``pychunk/inputs/document_columns.py``."""
+        """The values that the caller must pass for each document, such as "titles".
+
+        See ``pychunk/inputs/document_columns.py``.
+        """
         return frozenset()
 
     @property
     def has_kernel(self) -> bool:
-        """Whether a GPU computes all that it cuts by; else vectors come back and the CPU computes the rest."""
+        """Return whether a GPU computes everything that the method cuts by.
+
+        Otherwise the GPU returns the vectors and the CPU computes the rest.
+        """
         return False
 
     def plan(self, shared: Plan) -> Plan:
-        """The shared plan with the method's name and options filled in."""
+        """Return the shared plan with the method's name and options filled in."""
         return shared.with_(method=self.name, traits=self.traits)
 
     def cuts(self, features: Features) -> Cuts:
-        """First sentences of the chunks of each document, before they are fitted to a budget.
+        """Return the first sentence of each chunk of each document, before chunks are fitted to a budget.
 
-        Of a native method: as the engine decides, from features that are there.
+        For a native method the engine computes them from the features that are given.
         """
         return native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
     def decided(self, features: Features) -> MethodResult:
-        """The cuts, and for a method that ``removes`` what it leaves out."""
+        """Return the cuts and, for a method that ``removes`` text, the removed spans."""
         return MethodResult(self.cuts(features))
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What else than the plan its cuts depend on, for the table's metadata."""
+        """The facts other than the plan that the cuts depend on, for the table's metadata."""
         return {}
 
     @property
     def score_name(self) -> str:
-        """What a score is, in words, for a reader of :meth:`pychunk.Segmenter.scores`."""
+        """The meaning of a score in words, for readers of :meth:`pychunk.Segmenter.scores`."""
         return "score"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
-        """What the method holds against a threshold, and the threshold of each document, float64[k]; NaN: it has none.
+        """Return the values that the method compares with a threshold, and the threshold of each document.
 
-        ``scores`` are one a sentence or a pair of neighbours, as its cuts have them; ``plan`` holds its options.
+        Args:
+            scores: One score for each sentence, or for each pair of neighbours, as the method's cuts hold them.
+            plan: The plan with the method's options.
+
+        Returns:
+            The values, and float64[k] with the thresholds; NaN for a document without one.
         """
         return scores, np.full(scores.documents, np.nan)
 
@@ -130,7 +146,7 @@ class Method:
         return f"{type(self).__name__}({options})"
 
 
-#: Far over any text, and sums of two such numbers are still of 64 bits.
+#: The largest whole number that an option takes: far more than any text has, and the sum of two still fits 64 bits.
 MOST = 2**62
 
 
@@ -170,7 +186,12 @@ def check_number(name: str, value: Any, *, low: float = float("-inf"), high: flo
 
 
 def check_threshold(threshold: Any, ranges: dict[str, tuple[float, float]]) -> tuple[str, float]:
-    """(kind, value) of a number, which is of the kind ``value``, or of a pair; ``ranges`` are those of the kinds."""
+    """Return the kind and the value of a threshold, which is a number (of the kind ``value``) or a pair.
+
+    Args:
+        threshold: The threshold as the caller passed it.
+        ranges: The lowest and the highest value of each kind.
+    """
     if not isinstance(threshold, (tuple, list)):
         low, high = ranges["value"]
         return "value", check_number("threshold", threshold, low=low, high=high)
@@ -182,7 +203,10 @@ def check_threshold(threshold: Any, ranges: dict[str, tuple[float, float]]) -> t
 
 
 def _shown(value: Any) -> str:
-    """As an error shows it: Python refuses to write numbers of over some 4,000 digits."""
+    """Return a value as an error shows it.
+
+    A very large number is shown by its bits, because Python refuses to print numbers of over some 4,000 digits.
+    """
     if isinstance(value, int) and abs(value) >= 2**80:
         return f"a number of {value.bit_length()} bits"
     return repr(value)

@@ -1,4 +1,4 @@
-"""The partition with the highest within-chunk similarity."""
+"""The method ``cluster``: the partition with the highest similarity inside chunks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from .base import UNITS, Method, check_choice
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan
 
-#: What "auto" means, most and least: BERT's longest input and an eighth of it; a token is .7 words, or 4 characters.
+#: The limits that "auto" stands for, longest and shortest. In tokens these are BERT's longest input and an eighth of
+#: it. The others assume 0.7 words, or 4 characters, for a token.
 _LIMITS = {"tokens": (CHUNKS.max_by_meaning, CHUNKS.min_by_meaning), "words": (360, 45), "characters": (2048, 256)}
 
 
 class Cluster(Method):
-    """Optimal partition: the sum over chunks of pairwise similarity less its mean, by dynamic programming.
+    """A method that finds the partition with the highest similarity inside chunks (Chroma's ClusterSemanticChunker).
 
-    Chunks hold up to ``max_tokens``; only pairs of sentences that can share a chunk are scored, so a document of
-    n sentences takes O(n x window). Chroma's ClusterSemanticChunker. ``unit`` is what ``max_tokens``, ``min_tokens``
-    and ``overlap`` count here: tokens, words or characters.
+    It maximizes the sum over all chunks of pairwise similarity minus its mean, by dynamic programming. A chunk holds up
+    to ``max_tokens``. Only pairs of sentences that can share a chunk are scored, so a document of n sentences takes O(n
+    x window). The option ``unit`` (tokens, words or characters) sets what ``max_tokens``, ``min_tokens`` and
+    ``overlap`` count in this method.
     """
 
     name = "cluster"

@@ -1,4 +1,4 @@
-"""What cuts where nobody names a method: the same for `segment`, `ingest` and `index`.
+"""The default method, which is the same for `segment`, `ingest` and `index`.
 
 bench/retrieval/defaults.py chose it.
 """
@@ -16,7 +16,10 @@ OPTIONS: dict[str, Any] = {"size": CHUNKS.size}
 
 
 def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
-    """The default; or the only method that has these options; or for another encoder one that cuts by any vectors.
+    """Return the name of the method to use if the caller names none.
+
+    Without options, an encoder other than the default one selects a method that cuts by any vectors. In all other cases
+    the default method is used, unless only one other method has all these options.
 
     >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"}), method_for({}, "minilm")
     ('topic', 'topic', 'pic', 'pic')

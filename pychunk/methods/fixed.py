@@ -1,4 +1,4 @@
-"""Runs of whole sentences up to a size."""
+"""The method ``fixed``: runs of whole sentences up to a size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Fixed(Method):
-    """Greedy runs of whole sentences up to ``size`` in ``unit``; PIC's baseline is ``size=100, unit="words"``.
+    """Greedy runs of whole sentences up to ``size`` in ``unit``. PIC's baseline is ``size=100, unit="words"``.
 
-    ``overlap`` counts in the same unit: each run begins with as many whole sentences of the one before as fit. A
-    sentence longer than ``size`` is cut at word, then character borders. ``balance=True`` makes chunks as
-    even as can be, and no more of them.
+    The option ``overlap`` counts in the same unit. Each run begins with the last sentences of the run before, as many
+    whole ones as fit. A sentence longer than ``size`` is cut at word boundaries, then at character boundaries.
+    ``balance=True`` makes chunks as even as possible without adding any.
     """
 
     name = "fixed"

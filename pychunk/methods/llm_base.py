@@ -1,4 +1,4 @@
-"""What methods share that ask a model where to cut: units, windows, and what is done without an answer."""
+"""The parts that methods share that ask an LLM where to cut: units, windows, and the fallback without an answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-#: What cuts where the model gave no answer of use: in documents with blocks the first, in others the second.
+#: The methods that cut if the LLM gave no usable answer: the first for documents with blocks, the second for others.
 FALLBACKS = ("structure", "recursive")
-#: Characters a token, where nobody counts them for the model.
+#: The characters of a token, for estimates without the LLM's tokenizer.
 _CHARACTERS = 4
 
 
 class Answer(Protocol):
-    """Of one window: bools a unit, or None where no answer was of use, and then why."""
+    """The answer about one window: booleans for each unit, or None with the reason if no answer was usable."""
 
     @property
     def groups(self) -> Any: ...
@@ -37,7 +37,7 @@ class Answer(Protocol):
 
 
 class GroupingModel(Protocol):
-    """What asks a model about windows, each a list of texts of units."""
+    """A callable that asks an LLM about windows, each a list with the texts of its units."""
 
     def __call__(self, windows: Sequence[Sequence[str]]) -> Sequence[Answer]: ...
     @property
@@ -47,10 +47,15 @@ class GroupingModel(Protocol):
 
 
 class Units:
-    """The units of one document: blocks, or sentences where there are none; without those that the caller removed.
+    """The units of one document: its blocks, or its sentences if it has no blocks.
 
-    ``first`` int64[u + 1]: their first sentences; ``texts``: what is shown of each; ``walls`` bool[u]: a unit that does
-    not follow the one before, as removed text is between them.
+    Units that the caller removed are not among them.
+
+    Attributes:
+        first: int64[u + 1]: the first sentence of each unit.
+        texts: The text of each unit that the LLM sees.
+        walls: bool[u]: True for a unit that does not directly follow the one before, because removed text is between
+            them.
     """
 
     def __init__(self, features: Features, row: int) -> None:
@@ -59,12 +64,12 @@ class Units:
         first = np.arange(self.count, dtype=np.int64)
         if features.blocks is not None and features.blocks.offsets[row] < features.blocks.offsets[row + 1]:
             own = slice(int(features.blocks.offsets[row]), int(features.blocks.offsets[row + 1]))
-            # A block may begin with the indent of an item, which belongs to the sentence before it.
+            # A block may begin with the indentation of a list item, which belongs to the sentence before it.
             begun = np.searchsorted(sentences, features.blocks.start[own], "left")
             ended = np.searchsorted(sentences, features.blocks.end[own], "left")
             first = np.unique(np.concatenate([first[:1], begun[begun < ended]]))
         self.removed = _removed(features, row, sentences)
-        # A unit begins and ends where removed text does.
+        # Removed text begins and ends a unit.
         edges = np.flatnonzero(np.diff(self.removed.astype(np.int8))) + 1
         first = np.union1d(first, edges).astype(np.int64)
         last = np.append(first[1:], self.count)
@@ -80,7 +85,7 @@ class Units:
 
 
 class LLMMethod(Method):
-    """Windows of numbered units to groups, by a model."""
+    """A method that asks an LLM to group numbered units, window by window."""
 
     reason = "given"
     keeps_short = True
@@ -104,14 +109,18 @@ class LLMMethod(Method):
         self._others: dict[str, Method] = {}
 
     def hand(self, ask: GroupingModel, others: dict[str, Method]) -> None:
-        """What asks the model, and the methods that cut where it gives no answer of use, by name."""
+        """Set the callable that asks the LLM, and the fallback methods by name."""
         self._ask, self._others = ask, others
 
     @property
     def asker(self) -> GroupingModel:
-        """What asks the model; ValueError where nobody handed it."""
+        """The callable that asks the LLM.
+
+        Raises:
+            ValueError: No Segmenter has set it.
+        """
         if self._ask is None:
-            raise ValueError(f"method {self.name!r} is handed its model by a Segmenter: use it through one")
+            raise ValueError(f"method {self.name!r} gets its LLM from a Segmenter; pass it to Segmenter or segment()")
         return self._ask
 
     @property
@@ -125,13 +134,13 @@ class LLMMethod(Method):
 
     @property
     def auto_atoms(self) -> bool:
-        return False  # what the model put together stays so
+        return False  # The units that the LLM grouped stay together.
 
     def cuts(self, features: Features) -> Cuts:
         return self.decided(features).cuts
 
     def decided(self, features: Features) -> MethodResult:
-        """Cuts, noise, and windows without an answer of use, of all documents."""
+        """Return the cuts and the noise of all documents, and the windows without a usable answer."""
         units = [Units(features, row) for row in range(features.documents)]
         windows = [self._windows(own) for own in units]
         flat = [(row, a, b) for row, own in enumerate(windows) for a, b in own]
@@ -152,7 +161,10 @@ class LLMMethod(Method):
         return out.decided()
 
     def _windows(self, units: Units) -> list[tuple[int, int]]:
-        """Units [a, b) of each window: as many as ``window_tokens`` hold, and the last ones of it again in the next."""
+        """Return the units [a, b) of each window.
+
+        A window holds as many units as ``window_tokens`` allow. The next window repeats its last ones.
+        """
         spans = []
         begin = 0
         while begin < len(units):
@@ -165,7 +177,10 @@ class LLMMethod(Method):
         return spans
 
     def window_end(self, units: Units, begin: int) -> int:
-        """One past the last unit that ``window_tokens`` tokens hold from ``begin`` on; one unit at least."""
+        """Return the index after the last unit that fits into ``window_tokens`` from ``begin`` on.
+
+        The window holds at least one unit.
+        """
         size, end = 0, begin
         while end < len(units):
             size += len(units.texts[end]) // _CHARACTERS + 4
@@ -176,7 +191,7 @@ class LLMMethod(Method):
 
 
 class GroupingResult:
-    """What is decided, document by document."""
+    """The cuts, noise and notes of the documents, collected one document at a time."""
 
     def __init__(self, method: LLMMethod, features: Features) -> None:
         self.method, self.features = method, features
@@ -186,7 +201,11 @@ class GroupingResult:
         self._cuts: Cuts | None = None
 
     def instead(self, row: int, units: Units, a: int, b: int, where: str, fault: str) -> tuple[Mask, Mask]:
-        """How units [a, b) are cut without the model: by the fallback, and it is noted; ``strict`` raises."""
+        """Cut the units [a, b) by the fallback and note it.
+
+        Raises:
+            ValueError: The method is ``strict``.
+        """
         method = self.method
         name = method.fallback
         if name == "auto":
@@ -206,13 +225,13 @@ class GroupingResult:
         return begins, np.zeros(last - first, bool)
 
     def add(self, units: Units, begins: Mask, noise: Mask) -> None:
-        """A document: of each sentence whether it begins a chunk, and whether it is noise."""
+        """Add a document, with a boolean for each sentence that begins a chunk and one for each that is noise."""
         row = len(self._firsts)
         state = np.where(units.removed, 2, noise.astype(np.int8))
         begins = begins.copy()
         begins[:1] = True
         begins[1:] |= state[1:] != state[:-1]
-        begins[1:] &= ~((state[1:] > 0) & (state[1:] == state[:-1]))  # removed text is in one piece
+        begins[1:] &= ~((state[1:] > 0) & (state[1:] == state[:-1]))  # A removed span stays in one piece.
         self._firsts.append(np.flatnonzero(begins))
         starts = self.features.given("sentences").part(row)
         size = int(self.features.offsets[row + 1] - self.features.offsets[row])
@@ -226,14 +245,14 @@ class GroupingResult:
         )
 
     def decided(self) -> MethodResult:
-        """All documents."""
+        """Return the result for all documents."""
         cuts = Cuts.of(self._firsts)
         removed = RemovedSpans.of(self._removed) if any(self._removed) else None
         return MethodResult(cuts, removed, tuple(self.notes))
 
 
 def _removed(features: Features, row: int, sentences: I64) -> Mask:
-    """Which sentences the caller left out."""
+    """Return a mask of the sentences that the caller removed."""
     out = np.zeros(len(sentences), bool)
     if features.removed is not None:
         for at in range(int(features.removed.offsets[row]), int(features.removed.offsets[row + 1])):
@@ -242,7 +261,7 @@ def _removed(features: Features, row: int, sentences: I64) -> Mask:
 
 
 def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]:
-    """Bools of units [a, b) as bools of the sentences from the first of them to the last."""
+    """Return the booleans of units [a, b) as booleans of their sentences."""
     first, last = int(units.first[a]), int(units.last[b - 1])
     begins, noise = np.zeros(last - first, bool), np.zeros(last - first, bool)
     for unit in range(a, b):
@@ -253,10 +272,11 @@ def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]
 
 
 def _joined(units: Units, parts: Sequence[tuple[int, int, Mask, Mask]]) -> tuple[Mask, Mask]:
-    """Bools of all sentences of a document from those of its windows.
+    """Return booleans for all sentences of a document, joined from those of its windows.
 
-    Where two windows overlap, the first holds up to a unit that both begin a chunk with, the one nearest the middle of
-    the overlap, and the second from there; where they agree on none, the middle itself, with what the first says of it.
+    Where two windows overlap, the first one applies up to a seam and the second from there. The seam is a unit that
+    begins a chunk in both windows, the one nearest to the middle of the overlap. If there is no such unit, the seam is
+    the middle itself, and the first window decides whether a chunk begins there.
     """
     begins, noise = np.zeros(units.count, bool), np.zeros(units.count, bool)
     for place, (a, b, own_begins, own_noise) in enumerate(parts):
@@ -274,7 +294,10 @@ def _joined(units: Units, parts: Sequence[tuple[int, int, Mask, Mask]]) -> tuple
 
 
 def _seam(units: Units, a: int, end: int, before: Mask, after: Mask, first: int) -> tuple[int, bool]:
-    """The sentence from which the next window holds, and whether the first one says if a chunk begins there."""
+    """Return the sentence from which the next window applies.
+
+    The second value is whether the first window decides if a chunk begins there.
+    """
     if a >= end:
         return int(units.first[a]), False
     middle = (a + end) // 2

@@ -1,4 +1,4 @@
-"""Cuts after the units that a model names."""
+"""The method ``llm_semantic``: cuts after the units that an LLM names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from .llm_base import LLMMethod
 
 
 class LlmSemantic(LLMMethod):
-    """Cut after the numbered units at which a model says that the subject changes (LLMSemantic of Chroma's report).
+    """A method that cuts after the units where an LLM sees the subject change (LLMSemantic of Chroma's report).
 
-    Windows, faults and options are those of ``autochunker``; nothing is removed.
+    The units are numbered. Windows, error handling and options are those of ``autochunker``. No text is removed.
     """
 
     name = "llm_semantic"

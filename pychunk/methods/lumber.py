@@ -1,4 +1,4 @@
-"""Cuts where a model says that the content turns, one after the other."""
+"""The method ``lumber``: cuts where an LLM sees the content change, found one after the other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class Lumber(LLMMethod):
-    """Cut at the first unit of each window at which a model says that the content turns (LumberChunker).
+    """A method that cuts each window at the first unit where an LLM sees the content change (LumberChunker).
 
-    The next window begins there, so a document is asked about step by step, and documents of a call at the same time.
-    A window of which it says that the content does not turn is a chunk. Faults are those of ``autochunker``: a window
-    without an answer of use is cut by ``fallback`` once, and the next begins there.
+    The next window begins at this cut. A document is therefore processed step by step, and the documents of a call in
+    parallel. If the LLM says that the content of a window does not change, the window is a chunk. Errors are handled as
+    in ``autochunker``. If a window gets no usable answer, ``fallback`` cuts it once, and the next window begins at that
+    cut.
     """
 
     name = "lumber"
@@ -45,7 +46,8 @@ class Lumber(LLMMethod):
                 if place not in answers:
                     continue
                 if self.asker.dry_run:
-                    at[row] = a + 1  # no answer decides, so every unit may begin a window: an upper bound
+                    # In a dry run no answer decides, so every unit may begin a window: this gives an upper bound.
+                    at[row] = a + 1
                     continue
                 answer = answers[place]
                 if answer.groups is None:
@@ -54,7 +56,7 @@ class Lumber(LLMMethod):
                     found, _ = of_sentences(own, a, b, answer.groups)
                 turns = np.flatnonzero(found)[1:2] + own.first[a]
                 if len(turns):
-                    # a fallback may cut inside a block: the next window begins with the block after it
+                    # A fallback may cut inside a block. The next window then begins with the block after it.
                     begins[row][turns[0]] = True
                     at[row] = max(a + 1, int(np.searchsorted(own.first, turns[0], "left")))
         for own, mask in zip(units, begins, strict=True):

@@ -1,4 +1,4 @@
-"""Cut where a sentence does not follow the one before."""
+"""The method ``nsp``: cuts where a sentence does not follow the one before."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": AN
 
 
 class Nsp(Method):
-    """Cut where ``p_i = P(sentence i + 1 follows sentence i)`` is under a threshold (BERT's next-sentence prediction).
+    """A method that cuts where a sentence probably does not follow the one before (BERT's next-sentence prediction).
 
-    ``p`` comes from a cross-encoder with a next-sentence head: the one that pychunk ships (default), any that
-    ``pychunk export --task pairs`` wrote (``encoder=`` its directory), or a small network on the static vectors
-    (``encoder="static"``). ``threshold`` is a number from 0 to 1, ``("percentile", q)``, ``("std", k)`` or
-    ``("iqr", k)`` of the document's own ``p``; default: the value stored with the model, which was fitted on
-    training articles; 0.5 for an exported head. ``Segmenter.fit(sample)`` sets it to the mean ``p`` of a sample.
+    It cuts where ``p_i = P(sentence i + 1 follows sentence i)`` is below a threshold. One of three models computes
+    ``p``. The default is a cross-encoder with a next-sentence head that pychunk ships. Pass ``encoder=`` and a
+    directory to use any model that ``pychunk export --task pairs`` wrote. Pass ``encoder="static"`` to use a small
+    network on the static vectors. The option ``threshold`` is a number from 0 to 1, or ``("percentile", q)``, ``("std",
+    k)`` or ``("iqr", k)`` of the document's own ``p``. The default is stored with the model, and was fitted on training
+    articles. For an exported head it is 0.5. ``Segmenter.fit(sample)`` sets the threshold to the mean ``p`` of a
+    sample.
     """
 
     name = "nsp"
@@ -47,6 +49,6 @@ class Nsp(Method):
         return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
-        # Without a threshold: NaN, until the model's own takes its place.
+        # NaN stands for no threshold, until the model's own replaces it.
         kind, value = self.threshold or ("value", float("nan"))
         return super().plan(shared).with_(threshold=kind, threshold_value=value)

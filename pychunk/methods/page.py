@@ -1,10 +1,13 @@
-"""One chunk a page."""
+"""The method ``page``: one chunk for each page."""
 
 from .base import Method
 
 
 class Page(Method):
-    """Cut at form feeds, or where ``page_starts=`` says; adds the columns ``page`` and ``page_end``, from 1."""
+    """A method that cuts at form feeds, or at the positions in ``page_starts=``.
+
+    It adds the columns ``page`` and ``page_end``, which count from 1.
+    """
 
     name = "page"
     keeps_short = True

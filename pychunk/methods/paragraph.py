@@ -1,10 +1,10 @@
-"""One chunk a paragraph."""
+"""The method ``paragraph``: one chunk for each paragraph."""
 
 from .base import Method
 
 
 class Paragraph(Method):
-    """Cut at line breaks that are not mere wraps (see ``wrap``)."""
+    """A method that cuts at line breaks that are not mere wraps (see ``wrap``)."""
 
     name = "paragraph"
     keeps_short = True

@@ -1,4 +1,4 @@
-"""Runs of sentences that are near, or far from, the document's summary."""
+"""The method ``pic``: runs of sentences near to the document's summary, or far from it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ if TYPE_CHECKING:
     from .._engine.data.plan import Plan
     from .._engine.data.ragged import Ragged
 
-#: Where the summary comes from; ``given`` is what ``summaries=`` or ``titles=`` stand for.
+#: The sources of the summary; ``given`` stands for the values of ``summaries=`` or ``titles=``.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
 
-#: What the sources that pychunk does not make need.
+#: The arguments that a source needs if pychunk does not compute its summaries.
 _WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"}), "llm": frozenset({"summaries"})}
 
 
 class Pic(Method):
-    """Runs of sentences whose cosine to the summary is at or above, or below, its mean (PIC, section 3.2, eq. 1-4).
+    """A method that makes runs of sentences near to the document's summary, or far from it (PIC, section 3.2, eq. 1-4).
 
-    ``r_i = cos(e_i, e_D)``; a sentence is relevant where ``r_i >= mean(r) + k * std(r)``; maximal runs of equal
-    label are the chunks (``kind``), scored by their mean ``r``. Sources of the summary: ``extractive`` (up to five
-    sentences chosen for being central and unlike each other), ``mean`` of all sentences, ``lead`` (first
-    paragraph), ``title`` (with ``titles=``), ``given`` (with ``summaries=``), ``llm`` (written by the model ``llm``, a
-    :class:`pychunk.llm.LLM`, by default that of the environment; one call a document); ablations: ``sentence`` (one at
-    random) and ``random`` (a random direction, no text: the paper's Random is the summary of another document, which
-    no option can be, as results do not depend on the batch; both seeded by the text). ``summaries_out=True`` returns
-    what documents were held against, in ``ChunkBatch.summaries``.
+    A sentence is relevant if ``r_i = cos(e_i, e_D)``, its cosine to the summary, is at least ``mean(r) + k * std(r)``.
+    Maximal runs of equal label are the chunks. Their label is in ``kind``, and their mean ``r`` in ``score``.
+
+    The option ``summary`` chooses the summary. ``"extractive"`` takes up to five sentences that are central and unlike
+    each other. ``"mean"`` is the mean of all sentences, and ``"lead"`` the first paragraph. ``"title"`` takes the
+    titles in ``titles=``, and ``"given"`` the summaries in ``summaries=``. With ``"llm"``, an LLM writes the summaries,
+    with one call for each document. It is the :class:`pychunk.llm.LLM` in the option ``llm``, by default the one that
+    the environment describes. Two values are for comparisons, and are seeded by the text. ``"sentence"`` takes a
+    sentence at random, and ``"random"`` a random direction, which is no text. The paper's Random is the summary of
+    another document. No option offers that, because results do not depend on the batch.
+
+    ``summaries_out=True`` returns the summaries in ``ChunkBatch.summaries``.
     """
 
     name = "pic"
@@ -53,7 +57,7 @@ class Pic(Method):
         self._write: Any = None
 
     def hand(self, write: Any) -> None:
-        """What writes summaries: (texts) to (summaries, notes)."""
+        """Set the callable that writes summaries: it takes texts, and returns summaries and notes."""
         self._write = write
 
     @property
@@ -62,7 +66,7 @@ class Pic(Method):
 
     @property
     def writes(self) -> Any:
-        """What writes the summaries of texts before they are cut; None where nothing does."""
+        """The callable that writes the summaries of texts before they are cut, or None."""
         return self._write
 
     @property

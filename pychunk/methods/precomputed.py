@@ -1,14 +1,14 @@
-"""Cut where the caller says."""
+"""The method ``given``: cuts that the caller passes."""
 
 from .base import Method
 
 
 class Precomputed(Method):
-    """Chunks begin at the sentences that ``cuts=`` lists for each document: what was decided outside pychunk.
+    """A method that begins chunks at the sentences that ``cuts=`` lists for each document.
 
-    Sentences are those of :func:`pychunk.sentences`, or of ``sentence_spans=``. A budget, overlap and the table come
-    after, as with any method; without ``max_tokens`` there is no limit. ``atoms=`` is off
-    unless it is asked for: no cut is moved.
+    Use it for cuts that were decided outside of pychunk. Sentences are those of :func:`pychunk.sentences`, or of
+    ``sentence_spans=``. Budget, overlap and table come after, as with any method. Without ``max_tokens`` there is no
+    limit. By default ``atoms=`` is off, so no cut is moved.
     """
 
     name = "given"

@@ -1,4 +1,4 @@
-"""Chunks by structure, each found by what a model says that it states."""
+"""The method ``proposition``: chunks by structure, each with the propositions that an LLM extracts from it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 
 class Proposition(Structure):
-    """Chunks of ``structure``, each with what it states as sentences that a model makes to be understood alone.
+    """A method that cuts like ``structure`` and gives each chunk the propositions that an LLM extracts from it.
 
-    The idea is that of propositions in "Dense X Retrieval" (Chen et al.), but not in place of the text: they stand in
-    the column ``context``, by which an index finds a chunk beside its text; ``text`` and spans are the document's. A
-    call shows ``window_tokens`` of numbered chunks, and each proposition names those that it comes from. An answer of
-    no use is asked for once more with its fault named; then the chunks of that call have no context, and
-    ``ChunkBatch.errors`` says so (``strict=True`` raises). ``augment="propositions:llm"`` does the same for the chunks
-    of any method. ``llm``: a :class:`pychunk.llm.LLM`; default: by the environment.
+    A proposition is a sentence with one statement that can be understood alone ("Dense X Retrieval", Chen et al.). Here
+    propositions do not replace the text. They are in the column ``context``, by which an index finds a chunk in
+    addition to its text; ``text`` and spans are the document's. One call shows ``window_tokens`` of numbered chunks,
+    and each proposition names the chunks that it comes from. If an answer is not usable, pychunk asks once more and
+    names the error. If the second answer fails too, the chunks of that call have no context and ``ChunkBatch.errors``
+    says so; with ``strict=True`` the method raises instead. ``augment="propositions:llm"`` does the same for the chunks
+    of any method. ``llm`` is a :class:`pychunk.llm.LLM`; the default is the one that the environment describes.
     """
 
     name = "proposition"

@@ -1,4 +1,4 @@
-"""Fill chunks up to a size, and end them where the text itself pauses longest."""
+"""The method ``recursive``: chunks up to a size that end at the longest pause of the text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class Recursive(Method):
-    """Chunks up to ``size`` that end at the strongest border of their second half: blank line, line, else sentence.
+    """A method that makes chunks up to ``size`` which end at the strongest boundary of their second half.
 
-    A sentence longer than ``size`` is cut at word, then character borders. ``size`` and ``overlap`` count in ``unit``;
-    ``balance=True`` makes the chunks of a section as even as can be, and no more of them. With ``separators`` (literal
-    strings, strongest first) the chunks are those of LangChain's RecursiveCharacterTextSplitter with
-    ``keep_separator=True``.
+    A blank line is stronger than a line break, and a line break is stronger than the end of a sentence. A sentence
+    longer than ``size`` is cut at word boundaries, then at character boundaries. The options ``size`` and ``overlap``
+    count in ``unit``. ``balance=True`` makes the chunks of a section as even as possible without adding any. The option
+    ``separators`` is a list of literal strings with the strongest first. With it the chunks are those of LangChain's
+    RecursiveCharacterTextSplitter with ``keep_separator=True``.
     """
 
     name = "recursive"
@@ -38,18 +39,18 @@ class Recursive(Method):
         if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
             raise ValueError(f"separators must be a list of strings; got {separators!r}")
         if separators is not None and len(separators) == 0:
-            raise ValueError("separators must hold at least one string; leave it out for the built-in ladder")
+            raise ValueError("separators must hold at least one string; omit it to use the built-in ones")
         for separator in separators or ():
             if any("\ud800" <= c <= "\udfff" for c in separator):
                 raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate")
         self.balance = check_flag("balance", balance)
         if self.balance and separators is not None:
-            raise ValueError("balance= is for chunks by structure; got separators=, which merge as LangChain does")
+            raise ValueError("balance= cannot be combined with separators=, which merge chunks as LangChain does")
         self.separators = None if separators is None else tuple(separators)
 
     @property
     def auto_atoms(self) -> bool:
-        return self.separators is None  # pieces of text have no atoms
+        return self.separators is None  # Chunks between separators do not follow sentences.
 
     def plan(self, shared: Plan) -> Plan:
         plan = super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)

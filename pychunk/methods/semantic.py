@@ -1,4 +1,4 @@
-"""Cut where neighbouring sentences are unlike each other."""
+"""The method ``semantic``: cuts where neighbouring sentences are unlike each other."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ RANGES = {"value": (-1.0, 1.0), "percentile": PERCENT, "std": ANY, "iqr": ANY, "
 
 
 class Semantic(Method):
-    """Cut where the adjacent cosine ``a_i = e_i . e_(i+1)`` is under a threshold (Kamradt's semantic chunking).
+    """A method that cuts where the cosine of neighbouring sentences is below a threshold (Kamradt's semantic chunking).
 
-    ``threshold`` is ``("percentile", p)`` of the document's own ``a`` (default, p = 20: PIC's baseline),
-    ``("std", k)`` = mean - k std, ``("iqr", k)`` = mean - k IQR, ``("gradient", p)`` = where the gradient of
-    ``1 - a`` exceeds its percentile p, or a number. ``Segmenter.fit(sample)`` sets it to the mean ``a`` of a
-    sample (the NSP paper's cosine baseline). ``window=w`` compares the sums of w sentences on either side.
+    The cosine is ``a_i = e_i . e_(i+1)``. The option ``threshold`` is a number or a pair. ``("percentile", p)`` is a
+    percentile of the document's own ``a``; the default is p = 20, PIC's baseline. ``("std", k)`` is mean - k standard
+    deviations, and ``("iqr", k)`` is mean - k interquartile ranges. ``("gradient", p)`` cuts where the gradient of ``1
+    - a`` is above its percentile p. ``Segmenter.fit(sample)`` sets the threshold to the mean ``a`` of a sample (the NSP
+    paper's cosine baseline). With ``window=w`` the method compares the sums of w sentences on either side.
     """
 
     name = "semantic"
@@ -55,8 +56,9 @@ class Semantic(Method):
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
         if plan.threshold != "gradient":
             return scores, native.thresholds(plan, scores, threads=1)
-        # Of slopes, which the engine does not return: as pychunk/_engine/reference/search/thresholds.py has them. It
-        # cuts where they are above the threshold, so that here they fall with the cosine.
+        # The engine does not return slopes, so this computes them as pychunk/_engine/reference/search/thresholds.py
+        # does. The engine cuts where a slope is above the threshold. Both are negated here, so that a cut is below the
+        # threshold, as with cosines.
         slopes, found = [], np.full(scores.documents, np.nan)
         for row in range(scores.documents):
             wide = np.rint(scores.part(row).astype(np.float64) * 2.0**32) * 2.0**-32

@@ -1,10 +1,10 @@
-"""One chunk a sentence."""
+"""The method ``sentence``: one chunk for each sentence."""
 
 from .base import Method
 
 
 class Sentence(Method):
-    """One chunk a sentence: the finest baseline of PIC's table 1."""
+    """A method that makes each sentence a chunk: the finest baseline in table 1 of PIC."""
 
     name = "sentence"
     keeps_short = True

@@ -1,4 +1,4 @@
-"""Chunks by headings, of units that belong together."""
+"""The method ``structure``: chunks by headings, made of units that belong together."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .base import UNITS, Method, check_choice, check_flag, check_whole
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan, Traits
 
-#: Without ``size``; of tokens it is ``max_tokens``, whose 200 stand for characters where the tokenizer knows no words.
+#: The sizes that are used if the caller passes none. In tokens it is ``max_tokens``, which is 200 by default, or 800
+#: characters if the tokenizer does not know the words.
 _SIZES = {"tokens": 0, "words": 150, "characters": 800}
-#: What cuts a section that is longer than a chunk, and what that needs.
+#: The ways to cut a section that is longer than a chunk, with the features that each needs.
 WITHIN: dict[str, frozenset[str]] = {
     "size": frozenset(),
     "topic": frozenset({"vectors", "topics"}),
@@ -23,23 +24,29 @@ WITHIN: dict[str, frozenset[str]] = {
 
 
 class Structure(Method):
-    """Sections by headings; in one, units that belong together, packed up to ``size``; the table holds their tree.
+    """A method that cuts at headings and packs the units of a section into chunks of up to ``size``.
 
-    Headings, lists, tables and code come from ``blocks=``; without them lines that look like headings are headings of
-    one level. A unit is a list with the line that introduces it, a question with its answer, a table with its caption,
-    code with the sentence before it, or a sentence, the first of a block with the next where it has at most five words,
-    as a heading that runs into its text; a heading belongs to what it heads. Chunks end at the strongest border of
-    their second half (blank line, line, else sentence), and the last ones are as even as can be (``balance``). A unit
-    that is too long is cut into even parts, at items, rows and lines where that is enough; the columns ``part`` and
-    ``parts`` number them, and ``header`` repeats the first row of a table that was cut. No chunk crosses the start of a
-    page (``page_starts=``) between two blocks, or what ``removed=`` leaves out.
+    The table holds the tree of headings. Headings, lists, tables and code come from ``blocks=``. Without blocks, lines
+    that look like headings are headings, all of one level. A heading belongs to the text that it heads. These units
+    stay together: a list with the line that introduces it, a question with its answer, a table with its caption, code
+    with the sentence before it. Any other sentence is a unit, too. If the first sentence of a block has at most five
+    words, it keeps the next one, as a heading that runs into its text.
 
-    Sections that fit into one chunk share it; its ``path`` are the headings above all of them. One that does not fit,
-    or is not in the section that holds the chunk's first one, begins the next chunk if this one is half full; else both
-    are cut as one. ``within`` says where what is longer than a chunk is cut between units, in place of ``"size"``:
-    ``"topic"`` where the network of method ``topic`` is surest, all cuts together, that the topic changes, with as few
-    chunks under a third of ``size`` as can be; ``"semantic"`` at the lowest adjacent cosine, ``"nsp"`` at the lowest
-    probability that the next sentence follows, and what is left again until it fits.
+    A chunk ends at the strongest boundary of its second half: a blank line, a line break, or the end of a sentence.
+    ``balance=True`` makes the last chunks as even as possible. A unit that is too long is cut into even parts, at
+    items, rows and lines if that is enough. The columns ``part`` and ``parts`` number the parts, and ``header`` repeats
+    the first row of a table that was cut. No chunk crosses the start of a page (``page_starts=``) between two blocks,
+    or a span of ``removed=``.
+
+    Sections that fit into one chunk share it. Its ``path`` holds the headings above all of them. A section may not fit,
+    or may be outside the parent of the chunk's first section. It then begins the next chunk if this chunk is half full.
+    If the chunk is not half full, both are cut as one.
+
+    The option ``within`` chooses where to cut a section that is longer than a chunk, always between units. ``"size"``
+    is described above. ``"topic"`` cuts where the network of the method ``topic`` is surest, over all cuts together,
+    that the topic changes. It makes as few chunks as possible that are shorter than a third of ``size``. ``"semantic"``
+    cuts at the lowest cosine of neighbouring sentences, and ``"nsp"`` at the lowest probability that the next sentence
+    follows. Both repeat this for each part until it fits.
     """
 
     name = "structure"

@@ -1,4 +1,4 @@
-"""Cut where a new topic begins."""
+"""The method ``topic``: cuts where a new topic begins."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class Topic(Method):
-    """Cut where a small network finds that a topic begins, learned from where sections of Wikipedia begin.
+    """A method that cuts where a small network, trained on sections of Wikipedia articles, sees a new topic begin.
 
-    It reads the vectors of the sentences around each gap, their cosines over windows of 1 to 8 sentences, the words
-    that they begin with, words that come back, lengths and paragraphs. Its score is the probability that a sentence
-    goes on with the topic of the one before. ``size`` is the wished mean length of chunks in tokens: the threshold that
-    it stands for was calibrated on articles that nothing was learned from. Of all cuts that keep chunks within
-    ``min_tokens`` and ``max_tokens`` ("auto": 1,024) those are made that are furthest under the threshold, by dynamic
-    programming. ``model`` is a directory that ``training/topic.py`` wrote; default: the one that pychunk
-    ships, for the static encoder.
+    The network reads the vectors of the sentences around each gap, and their cosines over windows of 1 to 8 sentences.
+    It also reads the first words of the sentences, recurring words, lengths and paragraphs. Its score is the
+    probability that a sentence continues the topic of the one before. The option ``size`` is the desired mean length of
+    chunks in tokens. It selects a threshold that was calibrated on articles held out from training. Among all cuts that
+    keep chunks within ``min_tokens`` and ``max_tokens`` ("auto": 1,024), dynamic programming chooses those furthest
+    below the threshold. The option ``model`` is a directory that ``training/topic.py`` wrote. The default is the model
+    that pychunk ships, for the static encoder.
     """
 
     name = "topic"
@@ -49,5 +49,5 @@ class Topic(Method):
         return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
-        # NaN, until the model says which threshold gives that size.
+        # NaN stands for the threshold until the model gives the one for this size.
         return super().plan(shared).with_(size=self.size, threshold="value", threshold_value=float("nan"))

@@ -1,1 +1,1 @@
-"""Parsers of documents with structure: text to blocks. No chunking here."""
+"""The parsers of structured documents, which return text and blocks; nothing here chunks."""

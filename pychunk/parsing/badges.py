@@ -1,4 +1,4 @@
-"""Blocks of Markdown that show no words: badges, comments, tags alone."""
+"""The detection of blocks of Markdown that show no words: badges, comments, and tags alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TARGET = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[(?P<alt>[^\[\]]*)\]{_TARGET}"
-#: What a block may consist of. No two begin alike, and none is tried again at another place, so that time is linear.
+#: The parts of such a block. No two begin alike, and none is tried again at another place, so that the time is linear.
 _PIECE = re.compile(
     rf"""(?P<comment><!--.*?-->)
     |\[\s*{_IMAGE.replace("alt", "linked_alt")}\s*\](?P<link>{_TARGET})
@@ -26,7 +26,7 @@ _PIECE = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<![\w-])(alt|href|src|label|title|description|summary|caption)=(?:"([^"]*)"|'([^']*)')""")
 _SOURCE = re.compile(r"\]\(\s*<?([^\s)>]*)")
-#: Paragraphs of a file that are looked at; and how those begin that may have no words.
+#: The maximum number of paragraphs of a file that are checked, and the beginnings of those that may have no words.
 _MOST = 100_000
 _MARKS = "<[!"
 _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
@@ -35,9 +35,13 @@ _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
 def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
     """Return (start, end, reason, score) of each run of blocks of one document that show no words.
 
-    Reasons: ``badge`` (images that link to another site, images without an alternative text), ``hidden`` (comments of
-    whole sentences), ``markup`` (tags and other comments, at the border of a section: inside one a removed span would
-    part a line from the code that it introduces). An image of the page's own stays if it has an alternative text.
+    The reasons are:
+
+    - ``badge``: images that link to another site, or images without an alternative text. An image of the page's own
+      stays if it has an alternative text.
+    - ``hidden``: comments of whole sentences.
+    - ``markup``: tags and other comments at the beginning or end of a section. Inside a section a removed span would
+      separate a line from the code that it introduces.
 
     Example:
         >>> from pychunk.parsing.markdown import blocks_of
@@ -63,7 +67,7 @@ def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
 
 
 def _candidates(text: str, blocks: Blocks) -> list[int]:
-    """Return the paragraphs that begin with a mark; few of the ten millions that a file may have become objects."""
+    """Return the paragraphs that begin with a mark; only few of a file's up to ten million become Python objects."""
     if not any(mark in text for mark in _MARKS):
         return []
     rows = np.flatnonzero(blocks.kind == PARAGRAPH)
@@ -74,7 +78,7 @@ def _candidates(text: str, blocks: Blocks) -> list[int]:
 
 
 def _reason(source: str) -> str:
-    """Return why a block is removed; "": it has words."""
+    """Return why a block is removed; "" if it has words."""
     at, links, found = 0, 0, "markup"
     only_comments = True
     while at < len(source):
@@ -102,19 +106,18 @@ def _reason(source: str) -> str:
                     return ""
                 found = "badge"
             elif piece["name"][0].isupper() and said.keys() - {"href", "src"}:
-                return ""  # what a component of MDX shows
+                return ""  # a component of MDX shows such an attribute
     return "hidden" if only_comments and _is_prose(source) else found
 
 
 def _is_prose(comments: str) -> bool:
-    """Return whether comments say a sentence, as hidden prose of pages does
-    (:mod:`pychunk.parsing.html.hidden_text`)."""
+    """Return whether comments hold a sentence, like hidden prose of pages (:mod:`pychunk.parsing.html.hidden_text`)."""
     words = comments.removeprefix("<!--").removesuffix("-->").split()
     return len(words) >= PROSE and words[-1][-1] in ENDS
 
 
 def _says(alternative: str, image: str, link: str) -> bool:
-    """Return whether an image says something: a text of its own, and no link from another site's image elsewhere."""
+    """Return whether an image has a text of its own and is not an image of another site that links to another site."""
     if not any(map(str.isalpha, alternative)) or _BADGE.search(image):
         return False
     return not (_is_elsewhere(link) and (_is_elsewhere(image) or not image))
@@ -125,13 +128,13 @@ def _is_elsewhere(target: str) -> bool:
 
 
 def _source(image: str) -> str:
-    """Return the target of an image or link; of a reference "https://", as badges are written."""
+    """Return the target of an image or link; for a reference "https://", as badges are written."""
     found = _SOURCE.search(image)
     return found[1] if found else "https://"
 
 
 def _keep_inside_sections(blocks: Blocks, reasons: dict[int, str]) -> None:
-    """Keep tags alone that stand between blocks of one section, which a removed span would part."""
+    """Keep tags alone that stand between blocks of one section, which a removed span would separate."""
     rows = np.array(list(reasons), np.int64)
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
         first, last = int(run[0]) - 1, int(run[-1]) + 1

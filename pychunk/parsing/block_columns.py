@@ -1,4 +1,4 @@
-"""Blocks, and what is left out, as columns of an Arrow table, and back."""
+"""The conversion of blocks and removed spans to columns of an Arrow table, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .._engine.data.ragged import offsets_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: A row of the column ``blocks``: the blocks of one document; what a format does not know is null.
+#: The type of the column ``blocks``, whose rows are the blocks of one document; a value that a format does not know is
+#: null.
 BLOCKS_TYPE = pa.list_(
     pa.struct(
         [
@@ -30,23 +31,23 @@ BLOCKS_TYPE = pa.list_(
         ]
     )
 )
-#: A row of the column ``removed``: the spans of one document's text that are left out, in characters; ``score`` from 0
-#: to 1 says how sure the parser is.
+#: The type of the column ``removed``, whose rows are the removed spans of one document's text, in characters.
+#: ``score``, from 0 to 1, is the parser's certainty.
 REMOVED_TYPE = pa.list_(
     pa.struct([("start", pa.int64()), ("end", pa.int64()), ("reason", pa.string()), ("score", pa.float32())])
 )
-#: Metadata of a table whose texts are plain prose: its blocks add levels and nesting to what the lines say, and are for
-#: ``structure`` alone, unless they are named.
+#: The metadata of a table whose texts are plain prose. Its blocks add levels and nesting to the lines, and only
+#: ``structure`` uses them, unless they are named.
 PROSE = {b"pychunk.blocks": b"prose"}
 _REMOVED_FIELDS = [field.name for field in REMOVED_TYPE.value_type]
 _NAMES = pa.array(BLOCK_KINDS)
 
 
 def blocks_to_arrow(blocks: Blocks) -> pa.Array:
-    """One row a document, of type :data:`BLOCKS_TYPE`.
+    """Return one row for each document, of type :data:`BLOCKS_TYPE`.
 
-    Null is what ``blocks`` says nothing of: an attribute that is None, a source span below 0, a page below 1, a box
-    that is NaN.
+    A value that ``blocks`` does not have is null: an attribute that is None, a source span below 0, a page below 1, a
+    box that is NaN.
 
     Example:
         >>> column = blocks_to_arrow(Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)], []]))
@@ -78,17 +79,18 @@ def blocks_to_arrow(blocks: Blocks) -> pa.Array:
 
 
 def packed(rows: Sequence[tuple[str, int, int, int]]) -> npt.NDArray[np.int64]:
-    """int64[b, 4] of the blocks of one document, (kind, level, start, end): kinds are places in ``BLOCK_KINDS``.
+    """Return int64[b, 4]: (kind, level, start, end) of the blocks of one document.
 
-    So they take little until :func:`packed_to_arrow` makes one column of many documents: a column for each document
-    would take 100 microseconds, half as long as it takes to clean an article.
+    Kinds are positions in ``BLOCK_KINDS``. In this form blocks take little memory until :func:`packed_to_arrow` makes
+    one column of many documents. A column for each document would take 100 microseconds, half as long as it takes to
+    clean an article.
     """
     values = [(BLOCK_KINDS.index(kind), level, start, end) for kind, level, start, end in rows]
     return np.array(values, np.int64).reshape(-1, 4)
 
 
 def packed_to_arrow(documents: Sequence[npt.NDArray[np.int64] | None]) -> pa.Array:
-    """One row a document, of type :data:`BLOCKS_TYPE`, from what :func:`packed` returned; None is null.
+    """Return one row for each document, of type :data:`BLOCKS_TYPE`, from results of :func:`packed`; None becomes null.
 
     Example:
         >>> packed_to_arrow([packed([("heading", 2, 0, 4)]), None])[0][0]["kind"].as_py()
@@ -107,15 +109,15 @@ def packed_to_arrow(documents: Sequence[npt.NDArray[np.int64] | None]) -> pa.Arr
 
 
 def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
-    """The blocks of a column's rows; a null row has none.
+    """Return the blocks of a column's rows; a null row has none.
 
-    Takes what :func:`blocks_to_arrow` makes and what is like it: chunked or sliced, large lists, kinds in a
-    dictionary, whole numbers of other widths, fields in another order. Optional fields may be missing. Where some
-    blocks have a source span, page or box and others none, these have -1, 0 and NaN.
+    The function takes what :func:`blocks_to_arrow` returns and similar columns: chunked or sliced, large lists, kinds
+    in a dictionary, integers of other widths, fields in another order. Optional fields may be missing. If only some
+    blocks have a source span, page or box, the others get -1, 0 and NaN.
 
     Raises:
-        TypeError: it is no column of blocks.
-        ValueError: an unknown kind; a block without kind, start or end.
+        TypeError: The column is not one of blocks.
+        ValueError: A kind is unknown, or a block lacks its kind, start or end.
 
     Example:
         >>> blocks = Blocks.of([[("heading", 1, 0, 7)], [("table", 0, 2, 30)]])
@@ -172,7 +174,7 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
 
 
 def removed_to_arrow(documents: Sequence[Sequence[tuple[int, int, str, float]]]) -> pa.Array:
-    """One row a document, of type :data:`REMOVED_TYPE`, from (start, end, reason, score) of each span.
+    """Return one row for each document, of type :data:`REMOVED_TYPE`, from (start, end, reason, score) of each span.
 
     Example:
         >>> removed_to_arrow([[(0, 4, "running_head", 1.0)], []])[0][0]["reason"].as_py()

@@ -1,8 +1,9 @@
-"""DoclingDocument JSON to plain text with its blocks: what docling has made of a scan, a PDF or an Office file.
+"""The conversion of DoclingDocument JSON, which docling makes of a scan, a PDF or an Office file, to text with blocks.
 
-The format: docling-core's ``DoclingDocument``, a tree of references (``body``) to ``texts``, ``tables``, ``pictures``
-and ``groups``, each with its place on a page. The text is as that of PDFs (``pychunk.parsing.pdf.pdf_document``): a
-form feed between pages, cells of tables separated by `` | ``, items of lists behind their marks.
+The format is docling-core's ``DoclingDocument``, a tree of references (``body``) to ``texts``, ``tables``, ``pictures``
+and ``groups``, each with its position on a page. The text has the form of that of PDFs
+(``pychunk.parsing.pdf.pdf_document``). It has a form feed between pages, `` | `` between cells of tables, and items of
+lists after their marks.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any, NamedTuple
 
 from .pdf.paged_text import CELLS, RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
 
-#: How a file begins, which has the name of its format first.
+#: The beginning of a file, which names its format first.
 BEGINS = re.compile(rb'\s*\{\s*"schema_name"\s*:\s*"DoclingDocument"')
-#: Pages of a document, and elements of its tree, that are read.
+#: The maximum number of pages of a document, and elements of its tree, that are read.
 MAX_PAGES, MAX_ELEMENTS = 100_000, 5_000_000
-#: Columns of a table that are read.
+#: The maximum number of columns of a table that are read.
 _COLUMNS = 10_000
-#: What labels are as blocks; any other is a paragraph.
+#: The kinds of blocks by labels; any other label is a paragraph.
 _KINDS = {
     "title": "heading",
     "section_header": "heading",
@@ -37,7 +38,7 @@ _MAX_LEVEL = 6
 
 
 class DoclingError(ValueError):
-    """What is no DoclingDocument that can be read; its message is the reason."""
+    """A file that cannot be read as a DoclingDocument; the message is the reason."""
 
 
 class _Element(NamedTuple):
@@ -50,13 +51,14 @@ class _Element(NamedTuple):
 
 
 def parse_docling(data: bytes) -> Paged:
-    """A DoclingDocument as JSON, in UTF-8, as text with structure.
+    """Convert a DoclingDocument, as JSON in UTF-8, to text with structure.
 
-    Elements come in the order of the document's tree, a table's or picture's captions before it. Page headers and
-    footers are left out, at the beginning and end of their page. A document without pages has blocks without.
+    Elements come in the order of the document's tree, with the captions of a table or picture before it. Page headers
+    and footers become removed spans at the beginning and end of their page. A document without pages has blocks without
+    pages.
 
     Raises:
-        DoclingError: no JSON, another format, or no text in it.
+        DoclingError: The file is not JSON, has another format, or has no text.
 
     Example:
         >>> text = {"self_ref": "#/texts/0", "label": "text", "text": "Hello.", "prov": []}
@@ -68,14 +70,14 @@ def parse_docling(data: bytes) -> Paged:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DoclingError(f"no JSON: {error}") from None
+        raise DoclingError(f"not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("schema_name") != "DoclingDocument":
-        raise DoclingError('no DoclingDocument: "schema_name" says something else')
+        raise DoclingError('not a DoclingDocument: "schema_name" is something else')
     tree = _Tree(document)
     elements = [*tree.below(document.get("body"), 0), *tree.below(document.get("furniture"), 0)]
     elements = [element for element in elements if element.text]
     if not any(not element.removed for element in elements):
-        raise DoclingError("no text in it")
+        raise DoclingError("the document has no text")
     writer = PagedWriter()
     pages = tree.pages
     for element in _by_page(elements, pages):
@@ -86,7 +88,7 @@ def parse_docling(data: bytes) -> Paged:
 
 
 def _by_page(elements: list[_Element], pages: int) -> Iterator[_Element]:
-    """Elements with pages that never fall, with the headers of each page before and the footers behind the rest."""
+    """Yield elements with ascending pages; the headers of each page come first, its footers last."""
     if not pages:
         yield from (element._replace(page=1) for element in elements)
         return
@@ -104,7 +106,7 @@ def _by_page(elements: list[_Element], pages: int) -> Iterator[_Element]:
 
 
 class _Tree:
-    """The elements of a document; each is told once, however often it is referred to."""
+    """The tree of a document's elements; each element is returned once, however often it is referred to."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -114,7 +116,7 @@ class _Tree:
         self.title = ""
         texts = document.get("texts")
         titled = isinstance(texts, list) and any(_get(text, "label") == "title" for text in texts)
-        self._shift = 1 if titled else 0  # section headers stand below the title
+        self._shift = 1 if titled else 0  # section headers are below the title
 
     def _pages(self) -> dict[int, float]:
         found: dict[int, float] = {}
@@ -126,7 +128,10 @@ class _Tree:
         return found
 
     def below(self, node: Any, depth: int) -> Iterator[_Element]:
-        """The elements below a node, in order; ``depth`` lists are open around it. No recursion: trees may be deep."""
+        """Yield the elements below a node, in order; ``depth`` lists are open around it.
+
+        The method does not recurse, since trees may be deep.
+        """
         waiting: list[tuple[Any, int]] = [(child, depth) for child in reversed(_children(node, "children"))]
         while waiting:
             item, lists = waiting.pop()
@@ -143,7 +148,7 @@ class _Tree:
             waiting += [(caption, lists) for caption in reversed(_children(found, "captions"))]
 
     def _found(self, reference: Any) -> Any:
-        """What ``{"$ref": "#/texts/3"}`` refers to, the first time."""
+        """Return the object that ``{"$ref": "#/texts/3"}`` refers to, only the first time."""
         path = _get(reference, "$ref")
         if not isinstance(path, str) or path in self._seen or len(self._seen) > MAX_ELEMENTS:
             return None
@@ -156,7 +161,7 @@ class _Tree:
         return found if isinstance(found, dict) else None
 
     def _element(self, found: dict[str, Any], label: Any, lists: int) -> _Element:
-        """An element, or one without text: a group, a picture."""
+        """Return an element; one without text is a group or a picture."""
         kind = _KINDS.get(label, "paragraph") if isinstance(label, str) else "paragraph"
         level = 0
         data = found.get("data")
@@ -179,7 +184,7 @@ class _Tree:
         return _Element(kind, level, text, page, box, removed)
 
     def _place(self, prov: Any) -> tuple[int, tuple[float, float, float, float] | None]:
-        """(page from 1, or 0; box from the page's top left) of where an element begins."""
+        """Return the page from 1, or 0, and the box from the page's top left, of the beginning of an element."""
         first = prov[0] if isinstance(prov, list) and prov else None
         page, said = _get(first, "page_no"), _get(first, "bbox")
         if not isinstance(page, int) or not 0 < page <= MAX_PAGES:
@@ -195,7 +200,7 @@ class _Tree:
 
 
 def _table(data: dict[str, Any]) -> str:
-    """Rows as lines; a cell that spans several places stands in the first of them."""
+    """Return the rows of a table as lines; the text of a cell that spans several places is in the first of them."""
     rows: dict[int, dict[int, str]] = {}
     cells = data.get("table_cells")
     if isinstance(cells, list) and cells:
@@ -214,7 +219,7 @@ def _table(data: dict[str, Any]) -> str:
 
 
 def _clean(text: Any, *, lines: bool = False) -> str:
-    """A text without what would be a page or a block; "" where it is none."""
+    """Return a text without characters that would begin a page or a block; "" if it is not a string."""
     if not isinstance(text, str):
         return ""
     text = text.encode("utf-8", "replace").decode()
@@ -233,5 +238,5 @@ def _get(node: Any, name: str) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that a place on a page can be."""
+    """Return whether a value is a number that can be a position on a page."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9

@@ -1,4 +1,4 @@
-"""Markdown to blocks and titles; the text itself stays as it is."""
+"""The conversion of Markdown to blocks and titles; the text itself is unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._engine.data.blocks import FRONT_MATTER, HEADING, Blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: In YAML and TOML at the beginning of a line, in JSON as a key of the object.
+#: The title in YAML or TOML at the beginning of a line, or in JSON as a key of the object.
 _TITLE = re.compile(
     r"""^(?:title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)"""
     r"""|[ \t{]*"title"[ \t]*:[ \t]*"(?P<said>[^"\r\n]*)"[ \t]*[,}]?)[ \t]*\r?$""",
@@ -24,32 +24,32 @@ _TITLE = re.compile(
 
 
 def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> Blocks:
-    """The blocks of documents in Markdown: CommonMark with tables and front matter.
+    """Return the blocks of documents in Markdown: CommonMark with tables and front matter.
 
-    One native call for all documents, in time proportional to their length whatever they hold. Blocks are leaves, from
-    the first mark of their first line to the end of their last:
+    One native call handles all documents, in time proportional to their length, whatever they hold. Blocks are leaves,
+    from the first mark of their first line to the end of their last:
 
     - ``heading``, level 1 to 6, also ``<h1>`` to ``<h6>``;
-    - ``item``, the first paragraph of a list item (level: how many lists it is in), or an item without text; further
-      paragraphs, code and tables of it are blocks of their own;
-    - ``quote``, a paragraph in a quote (level: how many quotes it is in);
+    - ``item``, the first paragraph of a list item (level: the number of lists around it), or an item without text;
+      further paragraphs, code and tables of the item are blocks of their own;
+    - ``quote``, a paragraph in a quote (level: the number of quotes around it);
     - ``code``: fenced, indented, ``<pre>``, a formula in lines of its own (``$$``, ``\\[``, ``\\begin{align}``),
       imports and exports of MDX;
-    - ``table``, with bars and one or two rows of heads, or ``<table>``;
+    - ``table``, with bars and one or two header rows, or ``<table>``;
     - ``term``, a line before its definitions, which begin with ``:``;
     - ``front_matter``: YAML between ``---``, TOML between ``+++``, JSON between ``;;;`` or in braces;
-    - ``paragraph``, as footnotes and other HTML are.
+    - ``paragraph``, also for footnotes and other HTML.
 
-    A heading in a quote or an item is text of it, as it heads nothing after its end. Thematic breaks and link reference
-    definitions are in no block and so go with the one before. A byte order mark belongs to the first block.
+    A heading in a quote or an item is text of it, since it heads nothing after its end. Thematic breaks and definitions
+    of link references are in no block, and so belong to the block before. A byte order mark belongs to the first block.
 
     Args:
-        texts: strings, or an Arrow array of them, none null.
-        threads: as many as there are CPUs unless told otherwise.
+        texts: Strings, or an Arrow array of them, none null.
+        threads: The number of threads. Default: the number of CPUs.
 
     Raises:
-        ValueError: a text is null or no valid UTF-8.
-        TypeError: it is no string.
+        ValueError: A text is null or not valid UTF-8.
+        TypeError: A text is not a string.
 
     Example:
         >>> from pychunk._engine.data.blocks import BLOCK_KINDS
@@ -63,7 +63,7 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
 
 
 def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
-    """Of each document its first heading of level 1, else the title that its front matter says, else None.
+    """Return the title of each document: its first heading of level 1, else the title in its front matter, else None.
 
     Example:
         >>> text = "---\\ntitle: A\\n---\\nB\\n=\\n"
@@ -80,8 +80,8 @@ def heading_text(source: str, document: str = "") -> str:
     """Return the text of a heading as a block has it: without its marks, and without inline markup.
 
     Args:
-        source: the heading as it is written.
-        document: the text that defines the labels of its links.
+        source: The heading as it is written.
+        document: The text that defines the labels of its links.
 
     Example:
         >>> heading_text("## Two ##"), heading_text("Two\\n---"), heading_text("> # `f(x)` &amp; [more](url)")
@@ -104,7 +104,7 @@ def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
 
 def _strings(texts: Any) -> pa.LargeStringArray:
     if isinstance(texts, str):
-        raise TypeError("texts must be a list of strings, one a document; got one string")
+        raise TypeError("texts must be a list of strings, one for each document; got one string")
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     given = isinstance(texts, pa.Array)
@@ -113,5 +113,5 @@ def _strings(texts: Any) -> pa.LargeStringArray:
         raise ValueError(f"texts must not be null; document {int(np.flatnonzero(array.is_null())[0])} is")
     if given:
         array = array.cast(pa.large_string())
-        array.validate(full=True)  # of UTF-8, too
+        array.validate(full=True)  # this also checks that the text is valid UTF-8
     return array

@@ -1,1 +1,1 @@
-"""What users fit on their own data: ``pychunk train NAME``."""
+"""The models that users fit on their own data, with ``pychunk train NAME``."""

@@ -1,4 +1,4 @@
-"""The model directory that training a transformer leaves."""
+"""The model directory that the training of a transformer writes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ def write_bert(
     head: tuple[Any, Any],
     **facts: Any,
 ) -> model_dir.ModelFacts:
-    """Writes a model directory with 8-bit weights, the embeddings and layers with a scale for each row or column.
+    """Write a model directory with 8-bit weights; embeddings and layers have a scale for each row or column.
 
-    The tokenizer is BERT's, with which the static encoder came; beside the models that are shipped it is theirs.
+    The tokenizer is BERT's, which came with the static encoder. A model in the folder of the shipped models uses their
+    vocabulary file.
 
     Args:
-        weights, config, head: as :func:`pychunk.encoders.files.bert_graph.bert_graph` takes them.
-        facts: of :class:`pychunk.encoders.files.model_dir.ModelFacts`, those that files do not tell.
+        out: The model directory.
+        weights, config, head: See :func:`pychunk.encoders.files.bert_graph.bert_graph`.
+        facts: The facts of :class:`pychunk.encoders.files.model_dir.ModelFacts` that the files do not contain.
+
+    Returns:
+        The facts that were written.
     """
     graph = bert_graph(weights, config, head=head, precision="int8")
     vocabulary = static_encoder.SHIPPED / "vocab.txt"

@@ -1,9 +1,9 @@
-"""Questions of mixed breadth: a third asks for a sentence, a third for a section or several passages, a third for an
-article; and how much of what was asked for is handed over within so many words.
+"""Questions of mixed breadth about articles, and the share of the wanted text that a search returns within some words.
 
-The leads of articles are withheld, whichever question is asked about them: their first sentences are questions. In the
-place of headings stands a mark, as in :mod:`pychunk.training.section_questions`. Every question also comes stripped:
-its content words alone, as many for each kind, so that nothing tells the breadth by the form.
+A third of the questions asks for a sentence, a third for a section or several passages, a third for an article. The
+leads of articles are withheld for all questions, because their first sentences are questions. A mark replaces each
+heading, as in :mod:`pychunk.training.section_questions`. Every question also has a stripped version of its content
+words alone. The stripped versions of all kinds are equally long, so that their form does not reveal the breadth.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Part = Literal["train", "validation", "test"]
 Kind = Literal["sentence", "passages", "section", "document"]
 Rows = list[tuple[str, int, int, int]]
 
-#: Words that are handed over.
+#: The numbers of words that a search may return.
 BUDGETS = (150, 500, 1500)
-#: What each kind of question counts as.
+#: The breadth of each kind of question.
 BREADTH = {"sentence": "narrow", "passages": "middle", "section": "middle", "document": "broad"}
-#: Levels that the documents are searched at.
+#: The levels at which the documents are searched.
 LEVELS = ("sentence", "paragraph", "section", "document")
-#: Shares of articles that nothing is learned from.
+#: The shares of articles that are not learned from.
 VALIDATION, TEST = 0.1, 0.3
-#: Documents of fewer words are no broad answer; a first sentence needs so many content words.
+#: The fewest words of a document that is a broad answer, and the fewest content words of a first sentence.
 LEAST_WORDS, LEAST_ASKED = 300, 4
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -55,18 +55,20 @@ summarise summarize tell than that the their them then there these they this tho
 under until up upon us use used various very was way ways we well were what when where whether which while who
 whom whose why will with within would you your
 """
-#: What makes the form of a question and no part of what it is about.
+#: Words that belong to the form of a question and not to its subject.
 FORM = frozenset(_FORM.split())
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with what answers it.
+    """A question with the spans that answer it.
 
     Attributes:
-        text: as it is asked. stripped: its content words, in lower case, and no more of them than of other kinds.
-        kind: what was made of what: see :data:`BREADTH`.
-        document: row of the documents. spans: characters of it, rising, apart.
+        text: The question as it is asked.
+        stripped: Its content words in lower case, no more of them than other kinds have.
+        kind: The kind of question; see :data:`BREADTH`.
+        document: The row of the document.
+        spans: The characters of the document that answer it, in order and apart from each other.
     """
 
     text: str
@@ -77,7 +79,7 @@ class Question:
 
     @property
     def breadth(self) -> str:
-        """``"narrow"``, ``"middle"`` or ``"broad"``."""
+        """The breadth: ``"narrow"``, ``"middle"`` or ``"broad"``."""
         return BREADTH[self.kind]
 
 
@@ -93,7 +95,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class _Article:
-    """A document before it is chosen; ``asked`` are (kind, text, spans)."""
+    """A candidate document; ``asked`` are (kind, text, spans)."""
 
     name: str
     text: str
@@ -102,7 +104,7 @@ class _Article:
 
 
 def part_of(name: str) -> Part:
-    """Which part of the split an article belongs to, by a hash of its title however it is written.
+    """Return the part of the split that an article belongs to, by a hash of its title in any spelling.
 
     Example:
         >>> part_of("Steam_engine") == part_of("Steam engine")
@@ -114,19 +116,21 @@ def part_of(name: str) -> Part:
 
 
 def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Questions:
-    """At most ``count`` questions about the articles of a part, as many of each breadth; 0: as many as there are.
+    """Load at most ``count`` questions about the articles of a part, equally many of each breadth; 0 loads all.
 
-    Read are ``wiki/articles.parquet``, and where they are ``squad/dev-v2.0.json`` and ``chunking_evaluation``.
+    The function reads ``wiki/articles.parquet``, and ``squad/dev-v2.0.json`` and ``chunking_evaluation`` if they exist.
 
     Raises:
-        FileNotFoundError: there are no articles.
+        FileNotFoundError: There are no articles.
     """
     import pyarrow.parquet as pq
 
     where = Path(folder)
     file = where / "wiki" / "articles.parquet"
     if not file.is_file():
-        raise FileNotFoundError(f"no articles at {file}: pass --data, or set PYCHUNK_DATA: the folder that holds wiki/")
+        raise FileNotFoundError(
+            f"no articles at {file}: pass --data, or set PYCHUNK_DATA, with the folder that contains wiki/"
+        )
     articles: list[_Article] = []
     squad, references = where / "squad" / "dev-v2.0.json", where / "chunking_evaluation"
     if squad.is_file():
@@ -141,7 +145,7 @@ def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Quest
 
 
 def of_articles(titles: Sequence[str], texts: Sequence[str]) -> list[_Article]:
-    """Section and document questions about articles as WikiExtractor writes them; without those that have no sections.
+    """Make section and document questions about articles of WikiExtractor that have sections.
 
     Example:
         >>> body = "She was born in London and wrote about engines. " * 40
@@ -177,8 +181,10 @@ def of_articles(titles: Sequence[str], texts: Sequence[str]) -> list[_Article]:
 
 
 def of_squad(data: datasets.Dataset, part: Part) -> list[_Article]:
-    """Of each question about articles of a part the sentence that holds its answer; without those about first
-    paragraphs, which are leads."""
+    """Make questions about the articles of a part, with the sentences that contain their answers.
+
+    Questions about first paragraphs are left out, because these are leads.
+    """
     found = []
     rows = [row for row, name in enumerate(data.ids) if part_of(name) == part]
     texts = [data.documents[row] for row in rows]
@@ -203,10 +209,10 @@ def of_squad(data: datasets.Dataset, part: Part) -> list[_Article]:
 
 
 def of_references(data: datasets.Dataset, part: Part) -> list[_Article]:
-    """Chroma's questions about documents of a part: one reference is narrow, two to four are several passages.
+    """Make Chroma's questions about documents of a part: one reference is narrow, two to four are several passages.
 
-    A file of several articles, with title lines `` = Title = ``, is as many documents; headings give way to marks of
-    the same length, so that spans stay.
+    A file of several articles, with title lines `` = Title = ``, becomes one document for each article. Marks of the
+    same length replace headings, so that spans stay valid.
     """
     found = []
     for row, (name, text) in enumerate(zip(data.ids, data.documents, strict=True)):
@@ -229,10 +235,10 @@ def of_references(data: datasets.Dataset, part: Part) -> list[_Article]:
 
 
 def mixed(articles: Sequence[_Article], count: int = 0, seed: int = 0) -> Questions:
-    """As many questions of each breadth, ``count`` in all at most, drawn with ``seed``.
+    """Draw equally many questions of each breadth, at most ``count`` in total, with ``seed``.
 
-    Of the middle ones those with several passages come first, as they are few; sections are of the articles that broad
-    questions are about, where these have enough. Documents are the articles that are asked about.
+    Of the middle ones, those with several passages come first, because they are few. Sections come from the articles
+    that broad questions are about, if these have enough. The documents are the articles that questions are about.
     """
     rng = np.random.default_rng(seed)
     every = [(row, *asked) for row, article in enumerate(articles) for asked in article.asked]
@@ -259,7 +265,7 @@ def mixed(articles: Sequence[_Article], count: int = 0, seed: int = 0) -> Questi
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that are no question words and no function words, in lower case, each once.
+    """Return the words of a text that are neither question words nor function words, in lower case, each once.
 
     Example:
         >>> content_words("Who was the first King of the Normans?")
@@ -270,9 +276,10 @@ def content_words(text: str) -> list[str]:
 
 
 def _stripped(questions: list[Question], documents: Sequence[str], rng: np.random.Generator) -> list[Question]:
-    """With content words alone: as many as a section question has that is drawn for each, the rarest, in their order.
+    """Return the questions with their stripped versions.
 
-    Section questions are the shortest; where there are none all words stay.
+    A section question is drawn for each question, and the version keeps as many content words as that has, the rarest
+    in their order. Section questions are the shortest. If there are none, all content words stay.
     """
     words = [content_words(question.text) for question in questions]
     lengths = [len(own) for own, question in zip(words, questions, strict=True) if question.kind == "section"]
@@ -292,7 +299,7 @@ def _drawn(values: list[Any], count: int, rng: np.random.Generator) -> list[Any]
 
 
 def _with_document(article: _Article, first: str) -> _Article:
-    """With the question for the whole, where the lead's first sentence says enough besides the title."""
+    """Add the question for the whole document, if the lead's first sentence says enough apart from the title."""
     title = {word.casefold() for word in _WORD.findall(article.name)}
     asked = " ".join(word for word in first.split() if not set(map(str.casefold, _WORD.findall(word))) & title)
     if len(content_words(asked)) < LEAST_ASKED or len(article.text.split()) < LEAST_WORDS:
@@ -301,12 +308,12 @@ def _with_document(article: _Article, first: str) -> _Article:
 
 
 def first_sentences(texts: Sequence[str]) -> list[str]:
-    """The first sentence of each text; of an empty one nothing."""
+    """Return the first sentence of each text, empty for an empty text."""
     return [text[own[0, 0] : own[0, 1]] if len(own) else "" for text, own in zip(texts, _sentences(texts), strict=True)]
 
 
 def _sentences(texts: Sequence[str]) -> list[I64]:
-    """int64[n, 2]: characters of the sentences of each text."""
+    """Return the characters of the sentences of each text, int64[n, 2]."""
     table = segment(list(texts), "sentence").table
     document = np.asarray(table["document"])
     spans = np.stack([np.asarray(table["start"]), np.asarray(table["end"])], 1).astype(np.int64)
@@ -315,12 +322,12 @@ def _sentences(texts: Sequence[str]) -> list[I64]:
 
 
 def _lines(text: str) -> Rows:
-    """A paragraph a line."""
+    """Return one paragraph for each line."""
     return [("paragraph", 0, match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
 
 
 def _marked(text: str) -> tuple[str, Rows]:
-    """Lines of a text as paragraphs and headings, those `` = = Title = = `` and ``# Title``, as marks."""
+    """Return the text with marks for its headings, `` = = Title = = `` and ``# Title``, and its lines as blocks."""
     rows: Rows = []
     parts, at = [], 0
     for line in text.split("\n"):
@@ -336,14 +343,17 @@ def _marked(text: str) -> tuple[str, Rows]:
 
 
 def _depth(line: str) -> int:
-    """The number of marks before a heading: ``=``, where the line also ends with one, each with a space, or ``#``."""
+    """Return the number of marks before a heading, 0 for other lines.
+
+    The marks are ``#``, or ``=`` with a space each if the line also ends with one.
+    """
     if line.endswith("="):
         return sum(1 for _ in takewhile("=".__eq__, line.split(" ")))
     return len(line) - len(line.lstrip("#"))
 
 
 def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Rising, those that overlap or touch as one."""
+    """Return the spans in order, with overlapping or touching spans joined."""
     found: list[Span] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:
@@ -358,10 +368,10 @@ def _plain(name: str) -> str:
 
 
 class Measure:
-    """Character F1 of ranked spans against what answers a question.
+    """The character F1 of ranked spans compared with the spans that answer a question.
 
     Args:
-        documents: their texts.
+        documents: The texts of the documents.
 
     Example:
         >>> asked = Question("?", "", "sentence", 0, ((0, 9),))
@@ -370,15 +380,15 @@ class Measure:
     """
 
     def __init__(self, documents: Sequence[str]) -> None:
-        #: Of each document int64[words]: where its words end.
+        #: For each document, int64[words]: the ends of its words.
         self.ends = [np.array([match.end() for match in re.finditer(r"\S+", text)], np.int64) for text in documents]
 
     def handed_over(
         self, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
     ) -> list[tuple[int, int, int]]:
-        """The first spans of a ranking that together hold ``words`` words; the last is cut where they end.
+        """Return the first spans of a ranking that together contain ``words`` words; the last span is cut there.
 
-        Spans that overlap one before them are passed over.
+        Spans that overlap an earlier one are skipped.
         """
         found: list[tuple[int, int, int]] = []
         taken: dict[int, list[Span]] = {}
@@ -399,7 +409,7 @@ class Measure:
     def f1(
         self, question: Question, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
     ) -> float:
-        """2 x shared / (handed over + asked for), in characters, of what :meth:`handed_over` gives."""
+        """Return 2 x shared / (returned + wanted) in characters, for the spans that :meth:`handed_over` returns."""
         spans = self.handed_over(document, start, end, words)
         own = [(a, b) for row, a, b in spans if row == question.document]
         shared = sum(max(0, min(b, d) - max(a, c)) for a, b in own for c, d in question.spans)
@@ -408,7 +418,7 @@ class Measure:
 
 
 def ranges(levels: Sequence[str] = LEVELS) -> list[tuple[str, str]]:
-    """Every (finest, coarsest) of levels: single ones first, wider ones after, fine before coarse.
+    """Return every (finest, coarsest) pair of levels: single levels first, then wider ranges, fine before coarse.
 
     Example:
         >>> ranges(["sentence", "document"])
@@ -419,10 +429,12 @@ def ranges(levels: Sequence[str] = LEVELS) -> list[tuple[str, str]]:
 
 
 def pseudo_labels(scores: npt.ArrayLike) -> I64:
-    """int64[questions]: the range whose score is the highest, of equals the first; -1 where nothing was found.
+    """Return the range with the highest score for each question, int64[questions], -1 if nothing was found.
+
+    Of equal scores, the first counts.
 
     Args:
-        scores: [questions, ranges].
+        scores: The score of each question at each range, [questions, ranges].
 
     Example:
         >>> pseudo_labels([[0.1, 0.5, 0.5], [0, 0, 0]]).tolist()

@@ -1,4 +1,4 @@
-"""Questions of mixed breadth searched at every range of levels: an index of their documents, F1 by range and budget."""
+"""Searches for questions of mixed breadth at every range of levels: an index of documents, F1 by range and budget."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Hits of each level: 150 sentences hold more than 3,000 words.
+#: The hits of each level; 150 sentences contain more than 3,000 words.
 HITS = 150
-#: Queries at a time.
+#: The number of queries at a time.
 _BATCH = 256
 
 
 def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS, threads: int | None = None) -> Index:
-    """A new index of the documents at levels, with the settings of the other measurements on English text."""
+    """Make an index of the documents at levels, with the settings of the other measurements on English text."""
     ids = [str(row) for row in range(len(data.documents))]
     found: Any = segment(
         data.documents, levels=list(levels), vectors="chunk", blocks=data.blocks, ids=ids, threads=threads
@@ -43,13 +43,19 @@ def f1_of_ranges(
     mode: str = "hybrid",
     threads: int | None = None,
 ) -> F64:
-    """float64[questions, ranges, budgets]: F1 of each question at each of :func:`ranges` within each of the budgets.
+    """Return F1 of each question at each of :func:`ranges` within each budget, float64[questions, ranges, budgets].
 
-    Each level is searched once: hits of several levels by score, without those that lie in a better one or hold it, are
-    what ``levels=(low, high)`` finds.
+    Each level is searched only once. The hits of several levels, sorted by score and without those nested with a better
+    one, equal the hits of ``levels=(low, high)``.
 
     Args:
-        queries: one a question, in whichever version. mode: as of :meth:`pychunk.Index.search`.
+        index: The index from :func:`index_of`.
+        data: The questions.
+        queries: One version of each question.
+        levels: The levels of the index.
+        measure: The measure of the documents; it is made if missing.
+        mode: The mode as in :meth:`pychunk.Index.search`.
+        threads: The number of threads.
     """
     measure = measure or Measure(data.documents)
     pairs = ranges(levels)
@@ -70,7 +76,7 @@ def f1_of_ranges(
 
 
 def _merged(lists: Sequence[tuple[I64, npt.NDArray[np.float32]]]) -> I64:
-    """Rows of several rankings by falling score, each once."""
+    """Return the rows of several rankings by decreasing score, each once."""
     rows = np.concatenate([own for own, _ in lists])
     scores = np.concatenate([own for _, own in lists])
     rows, scores = rows[rows >= 0], scores[rows >= 0]

@@ -1,7 +1,7 @@
 """Articles to learn from and to measure on, and sentences drawn from them.
 
-The splitter here is deliberately a plain pattern of its own: the learned table then depends on nothing but this file
-and the articles, and does not change when the engine's sentence rules do.
+The sentence splitter here is a simple pattern of its own on purpose. The learned table then depends only on this file
+and the articles, and does not change with the engine's sentence rules.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Literal
 
 Part = Literal["train", "validation", "test"]
 
-#: Shares of articles that nothing is learned from: those that training is stopped and calibrated on, and the test.
+#: The shares of articles for stopping and calibrating a training, and for the test. None of them are learned from.
 VALIDATION, TEST = 0.1, 0.1
 
-# A stop, any closing quotes or brackets, white space before the next sentence; or a line break.
+# A stop with any closing quotes or brackets and white space before the next sentence, or a line break.
 _BREAK = re.compile(r"(?<=[.!?])([\"'”’)\]]*)\s+|\n+")
 
 
 @dataclass(frozen=True)
 class Document:
-    """One article's sentences in reading order, none of them empty."""
+    """The sentences of one article in reading order, none of them empty."""
 
     id: str
     sentences: list[str]
@@ -54,10 +54,10 @@ def default_articles() -> Path:
 
 
 def read_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
-    """Return the values of columns as texts, a missing one as "", in the order of a Parquet file of articles.
+    """Return the values of columns as texts, in the order of a Parquet file of articles; a missing value is "".
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: There is no such file.
     """
     import pyarrow.parquet as pq
 
@@ -69,7 +69,7 @@ def read_rows(file: Path, *columns: str) -> list[tuple[str, ...]]:
 
 
 def part_of(identifier: str) -> Part:
-    """Return the part of the split that an article belongs to, by a hash of its id: the same in every file.
+    """Return the part of the split that an article belongs to, by a hash of its id, the same in every file.
 
     Example:
         >>> part_of("7"), part_of("12"), part_of("4")
@@ -83,7 +83,7 @@ def read_articles(file: Path, part: Part, limit: int = 0) -> list[str]:
     """Return texts of the articles of a part, from a file with columns ``id`` and ``text``; ``limit=0`` is all.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: There is no such file.
     """
     found = [text for identifier, text in read_rows(file, "id", "text") if part_of(identifier) == part]
     return found[:limit] if limit else found
@@ -94,16 +94,16 @@ def _rank(seed: int, identifier: str) -> str:
 
 
 def read_split(articles: Path, seed: int, held_out: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Read ``(id, text)`` pairs from a parquet file with columns ``id`` and ``text`` and split them by whole article.
+    """Read ``(id, text)`` pairs from a Parquet file with columns ``id`` and ``text``, and split them by whole article.
 
-    The order is that of a hash of the seed and the id, so it depends on neither the file's order nor on which other
-    articles are in it. The first ``held_out`` articles are for measuring, the rest for learning.
+    The order is that of a hash of the seed and the id. It depends neither on the file's order nor on the other articles
+    in it. The first ``held_out`` articles are for measuring, the rest for learning.
 
     Returns:
         ``(training, held_out)``, both in hash order.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: There is no such file.
     """
     rows = [(identifier, text) for identifier, text in read_rows(articles, "id", "text")]
     rows.sort(key=lambda row: _rank(seed, row[0]))
@@ -113,8 +113,8 @@ def read_split(articles: Path, seed: int, held_out: int) -> tuple[list[tuple[str
 def sample_runs(rows: list[tuple[str, str]], sentences: int, run: int, seed: int) -> list[Document]:
     """Take runs of up to ``run`` adjacent sentences, one from each article in turn, until ``sentences`` are collected.
 
-    Runs keep neighbours together, which is what the encoder is used on; taking turns spreads them over all articles
-    before any article gives a second one. A sentence that comes twice in one run is kept once. A larger ``sentences``
+    Runs keep neighbours together, because the encoder is used on neighbours. Taking turns spreads the runs over all
+    articles before any article gives a second one. A repeated sentence in a run is kept once. A larger ``sentences``
     only adds documents at the end, so everything cached for a smaller sample stays valid.
     """
     documents: list[Document] = []
@@ -140,7 +140,7 @@ def sample_runs(rows: list[tuple[str, str]], sentences: int, run: int, seed: int
 
 
 def _starts(length: int, run: int, random_: random.Random) -> list[tuple[int, int]]:
-    """Disjoint runs that cover ``length`` sentences: one drawn at random, then those after it, then those before it."""
+    """Return disjoint runs that cover ``length`` sentences: a random one, then those after it, then those before it."""
     if length == 0:
         return []
     first = random_.randint(0, max(0, length - run))
@@ -150,6 +150,6 @@ def _starts(length: int, run: int, random_: random.Random) -> list[tuple[int, in
 
 
 def whole_documents(rows: list[tuple[str, str]]) -> list[Document]:
-    """Every sentence of every article, in order and with repetitions: what the measurements run on."""
+    """Return every sentence of every article, in order and with repetitions, for the measurements."""
     documents = [Document(identifier, split_sentences(text)) for identifier, text in rows]
     return [document for document in documents if document.sentences]

@@ -1,4 +1,4 @@
-"""What the training of a small model leaves in a folder: weights, facts as JSON, maybe a card."""
+"""The files that the training of a small model writes into a folder: weights, facts as JSON, and maybe a card."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .._util.checksums import sha256
 
 
 def write_weights(file: Path, arrays: Mapping[str, Any], *, compressed: bool = False) -> dict[str, Any]:
-    """Writes arrays by name as ``.npz``; the facts by which :func:`pychunk._util.weights.read_weights` finds it."""
+    """Write arrays as ``.npz``, and return the facts with which :func:`pychunk._util.weights.read_weights` finds it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     (np.savez_compressed if compressed else np.savez)(file, **arrays)
     return {"weights": file.name, "weights_sha256": sha256(file), "bytes": file.stat().st_size}
 
 
 def write_facts(file: Path, facts: Mapping[str, Any], card: str | None = None) -> None:
-    """Writes what a model says of itself, and its card into the ``.md`` of the same name."""
+    """Write the facts of a model, and its card into the ``.md`` of the same name."""
     file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     if card is not None:
         file.with_suffix(".md").write_text(card, encoding="utf-8")

@@ -1,16 +1,18 @@
-"""Trains the planner: of a query and a first pass over an index of levels, what each range of levels brings.
+"""Train the planner, which predicts from a query and a first pass over an index how good each range of levels is.
 
-From questions of mixed breadth about articles of Wikipedia and, where they are, of SQuAD and of Chroma's evaluation, as
-they are asked and stripped of their form. Every range of levels is searched, and the network learns the character F1
-within 150, 500 and 1,500 words, and how much of it is owed to narrow questions. Articles of the test are not read.
+It learns from questions of mixed breadth about articles of Wikipedia. Questions of SQuAD and of Chroma's evaluation are
+added if they exist. All questions are used as asked and with content words alone. Every range of levels is searched.
+The network learns the character F1 within 150, 500 and 1,500 words, and the part of it that comes from narrow
+questions. Articles of the test are not read.
 
-How much narrow questions count beside others is found out on the training questions: networks that saw no question
-about the same article say what they expect, and ``caution`` is the least at which narrow questions lose next to nothing
-beside the levels that are best for all of them.
+How much narrow questions count compared with others is determined on the training questions. Networks predict the
+scores of questions about articles that they did not see. ``caution`` is the smallest weight at which narrow questions
+lose next to nothing compared with the levels that are best for all of them.
 
     pychunk train planner --data DIR --out my-planner
 
-and then ``index.search(query, plan=ModelPlanner("my-planner"))`` (:mod:`pychunk.index.planners.model_planner`).
+Use the result with ``index.search(query, plan=ModelPlanner("my-planner"))``
+(:mod:`pychunk.index.planners.model_planner`).
 """
 
 from __future__ import annotations
@@ -41,37 +43,40 @@ logger = logging.getLogger(__name__)
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 WEIGHTS = "planner.npz"
-#: How often a narrow question counts, of which the least is taken that does it no harm.
+#: The weights of narrow questions to try; the smallest that does not harm them is chosen.
 CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 48.0)
-#: Harm that is none: this share of half the 95 % interval of the difference.
+#: The loss that counts as no harm, as a share of half the 95 % interval of the difference.
 HARMLESS = 0.5
 VERSIONS = ("text", "stripped")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How it is trained."""
+    """The settings of the training."""
 
     questions: int = setting(4500, "questions to learn from")
     validation: int = setting(1800, "questions about other articles, to measure on")
-    folds: int = setting(5, "parts of the articles, each left out once to find the caution")
-    networks: int = setting(4, "networks whose mean is taken")
+    folds: int = setting(5, "parts of the articles, each of which is left out once to find the caution")
+    networks: int = setting(4, "networks, whose mean is the model")
     hidden: int = setting(32, "width of the hidden layer of each")
     epochs: int = setting(8, "passes over the questions")
-    batch: int = setting(128, "questions a step")
+    batch: int = setting(128, "questions in a step")
     rate: float = setting(2e-3, "learning rate")
-    dropout: float = setting(0.3, "share of the hidden layer left out in training")
+    dropout: float = setting(0.3, "share of the hidden layer that is dropped in training")
     decay: float = setting(1e-3, "weight decay")
-    seed: int = setting(0, "of questions, weights and order")
+    seed: int = setting(0, "seed of questions, weights and order")
 
 
 @dataclass(frozen=True)
 class Lessons:
-    """n questions in both versions, first all as they are asked.
+    """n questions in both versions, first all of them as asked.
 
     Attributes:
-        seen: features float32[n, inputs]. f1: float64[n, ranges, budgets]. breadth: of each.
-        alone: bool[n], questions of SQuAD and of Chroma's evaluation. document: int64[n], which each is about.
+        seen: The features of each question, float32[n, inputs].
+        f1: The F1 of each question, float64[n, ranges, budgets].
+        breadth: The breadth of each question.
+        alone: Whether each question is one of SQuAD or of Chroma's evaluation, bool[n].
+        document: The document of each question, int64[n].
     """
 
     seen: F32
@@ -82,18 +87,18 @@ class Lessons:
 
     @property
     def narrow(self) -> npt.NDArray[np.bool_]:
-        """bool[n]."""
+        """The narrow questions: true for each of them, bool[n]."""
         found: npt.NDArray[np.bool_] = np.array(self.breadth) == "narrow"
         return found
 
     def of(self, rows: npt.NDArray[np.bool_]) -> Lessons:
-        """Some of the questions."""
+        """Return some of the questions."""
         kinds = [kind for kind, own in zip(self.breadth, rows, strict=True) if own]
         return Lessons(self.seen[rows], self.f1[rows], kinds, self.alone[rows], self.document[rows])
 
 
 def lessons(data: breadth.Questions, threads: int | None = None) -> Lessons:
-    """Searches every range of levels for all questions in both versions."""
+    """Search every range of levels for all questions in both versions."""
     measure = breadth.Measure(data.documents)
     seen, f1 = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +117,7 @@ def lessons(data: breadth.Questions, threads: int | None = None) -> Lessons:
 
 
 def expected_by(weights: dict[str, F32], seen: F32, ranges: int) -> F32:
-    """float32[n, 2, ranges, budgets]: what :meth:`PlanModel.expected` gives, of many questions."""
+    """Return what :meth:`PlanModel.expected` returns, for many questions, float32[n, 2, ranges, budgets]."""
     own = np.clip((seen - weights["mean"]) / weights["scale"], -5, 5).astype(np.float32)
     hidden = np.maximum(own @ weights["hidden"] + weights["hidden_bias"], 0)
     out: F32 = hidden @ weights["out"] + weights["out_bias"]
@@ -120,14 +125,14 @@ def expected_by(weights: dict[str, F32], seen: F32, ranges: int) -> F32:
 
 
 def chosen(expected: F32, caution: float, f1: F64) -> F64:
-    """float64[n]: F1 within 500 words at the ranges that are worth most."""
+    """Return the F1 within 500 words at the ranges with the highest expected value, float64[n]."""
     middle = breadth.BUDGETS.index(500)
     choice = (expected[:, 0, :, middle] + np.float32(caution - 1) * expected[:, 1, :, middle]).argmax(axis=1)
     return np.asarray(f1[np.arange(len(f1)), choice, middle])
 
 
 def cautious(learned: Lessons, settings: Settings) -> tuple[float, list[dict[str, float]]]:
-    """The caution, and what each of :data:`CAUTIONS` brings, of questions about articles that a network did not see."""
+    """Return the caution and the results of each of :data:`CAUTIONS`, for questions about unseen articles."""
     rng = np.random.default_rng(settings.seed)
     fold = rng.permutation(int(learned.document.max()) + 1)[learned.document] % settings.folds
     ranges = learned.f1.shape[1]
@@ -158,7 +163,7 @@ def cautious(learned: Lessons, settings: Settings) -> tuple[float, list[dict[str
 
 
 def fit(learned: Lessons, settings: Settings) -> dict[str, F32]:
-    """Weights: of several networks, whose mean is one with all their units."""
+    """Return the weights of several networks, whose mean is one network with all their units."""
     torch = import_torch()
     mean, scale = learned.seen.mean(axis=0), learned.seen.std(axis=0) + np.float32(1e-3)
     narrow = learned.f1 * learned.narrow[:, None, None]
@@ -202,7 +207,7 @@ def fit(learned: Lessons, settings: Settings) -> dict[str, F32]:
 
 
 def said(weights: dict[str, F32], caution: float, learned: Lessons, others: Lessons) -> dict[str, Any]:
-    """What the facts say of the training."""
+    """Return the facts about the training."""
     middle = breadth.BUDGETS.index(500)
     pairs = breadth.ranges()
     kinds = np.array(learned.breadth)
@@ -232,7 +237,7 @@ def said(weights: dict[str, F32], caution: float, learned: Lessons, others: Less
 
 def train(options: argparse.Namespace) -> None:
     settings = plan_from(Settings, options)
-    import_torch().set_num_threads(1)  # a network this small gains nothing by more
+    import_torch().set_num_threads(1)  # so small a network gains nothing from more threads
     validation = lessons(breadth.load(options.data, "validation", settings.validation, settings.seed), options.threads)
     learned = lessons(breadth.load(options.data, "train", settings.questions, settings.seed), options.threads)
     finish(options, settings, learned, validation)
@@ -259,7 +264,7 @@ def finish(options: argparse.Namespace, settings: Settings, learned: Lessons, va
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("pychunk train planner", __doc__)
     made.add_argument(
         "--data",
@@ -275,5 +280,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model; the process's exit status."""
+    """Train and write the model, and return the process's exit status."""
     return run(train, parser().parse_args(arguments))

@@ -1,8 +1,8 @@
-"""Learns the weights of ``rerank="features"`` from articles alone: nobody said what answers what.
+"""Train the weights of ``rerank="features"`` from articles alone, without labelled answers.
 
-A query is a sentence of an article with words left out, as a question leaves out its answer; what is asked for is the
-chunk that holds the sentence, or, where the sentence was taken out of its paragraph before the articles were indexed,
-the chunks of the rest of that paragraph. Hybrid search finds the candidates. The weights make the chunk asked for
+A query is a sentence of an article with words left out, as a question leaves out its answer. The right chunk is the one
+that contains the sentence. If the sentence was removed from its paragraph before the articles were indexed, the right
+chunks are those of the rest of that paragraph. Hybrid search finds the candidates. The weights make the right chunk
 likely among them (softmax over each query's candidates).
 """
 
@@ -44,26 +44,26 @@ logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
 WEIGHTS = "rank.npz"
-#: Candidates of a query, words of a paragraph and of a sentence that is asked about.
+#: The candidates of a query, the fewest words of a paragraph, and the range of words of a sentence to ask about.
 DEPTH, PARAGRAPH, SENTENCE = 20, 40, (8, 40)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is learned from, and how long."""
+    """The settings of the training."""
 
-    documents: int = setting(800, "articles to learn from, and as many at most to measure on")
-    queries: int = setting(6, "queries of an article, at most")
-    absent: float = setting(0.35, "share of queries whose sentence is taken out of its paragraph")
+    documents: int = setting(800, "articles to learn from, and maximum number of articles to measure on")
+    queries: int = setting(6, "maximum number of queries for each article")
+    absent: float = setting(0.35, "share of queries whose sentence is removed from its paragraph")
     steps: int = setting(400, "steps over all queries")
     rate: float = setting(0.05, "step size")
     decay: float = setting(0.001, "weight of the squares of the weights")
-    seed: int = setting(0, "of all that is drawn")
+    seed: int = setting(0, "seed of all random draws")
 
 
 @dataclass(frozen=True)
 class Query:
-    """A text, and what it asks for: characters of a document, as it is indexed."""
+    """A text, and the characters of an indexed document that it asks for."""
 
     text: str
     document: int
@@ -74,11 +74,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Lessons:
-    """Queries' candidates.
+    """The candidates of queries.
 
     Attributes:
-        inputs: float32[queries, DEPTH, inputs]. there: which are candidates. asked: which were asked for.
-        taken_out: of which queries the sentence is in no chunk.
+        inputs: The inputs of each candidate, float32[queries, DEPTH, inputs].
+        there: Whether each place has a candidate, bool[queries, DEPTH].
+        asked: Whether each candidate is a right one, bool[queries, DEPTH].
+        taken_out: Whether each query's sentence is in no chunk, bool[queries].
     """
 
     inputs: F32
@@ -88,7 +90,7 @@ class Lessons:
 
 
 def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
-    """Documents, some of whose sentences were taken out, and queries about them."""
+    """Return documents, some of them without a sentence, and queries about them."""
     random = np.random.default_rng(plan.seed)
     documents, queries = [], []
     for number, article in enumerate(articles):
@@ -106,7 +108,7 @@ def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
 
 
 def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Generator) -> tuple[str, Query | None]:
-    """A paragraph, which may have lost a sentence, and a query about it."""
+    """Return a paragraph, possibly without a sentence, and a query about that sentence."""
     spans = api.sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
@@ -121,7 +123,10 @@ def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Gene
 
 
 def thinned(sentence: str, taken_out: bool, random: np.random.Generator) -> str:
-    """A sentence with words left out: of one that is still in its chunk more, and one to three words together."""
+    """Return a sentence with words left out.
+
+    If the sentence is still in its chunk, more words are left out, and additionally one to three consecutive ones.
+    """
     words = sentence.split()
     low, high = (0.5, 1.0) if taken_out else (0.25, 0.6)
     if not taken_out:
@@ -132,7 +137,10 @@ def thinned(sentence: str, taken_out: bool, random: np.random.Generator) -> str:
 
 
 def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
-    """Indexes the articles and asks the queries; those whose chunk is not found teach nothing, but count in figures."""
+    """Index the articles and search for the queries.
+
+    Queries whose chunk is not found teach nothing, but count in the figures.
+    """
     documents, queries = drawn(articles, plan)
     texts = [query.text for query in queries]
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
@@ -154,7 +162,7 @@ def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
 
 
 def fit(taught: Lessons, plan: Plan) -> F32:
-    """Weights of the inputs, by Adam over all queries at once; the same for the same lessons."""
+    """Return the weights of the inputs, fitted with Adam over all queries at once, the same for the same lessons."""
     some = taught.asked.any(axis=1)
     there, asked = taught.there[some], taught.asked[some]
     scale = taught.inputs[taught.there].std(axis=0) + 1e-6
@@ -176,7 +184,7 @@ def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def measured(taught: Lessons, weights: F32) -> dict[str, Any]:
-    """Share of queries whose best candidate is one asked for, as found and by the weights, and the paired gain."""
+    """Return the share of queries whose best candidate is right, as found and after reranking, and the paired gain."""
     after = np.where(taught.there, taught.inputs @ weights, -np.inf).argmax(axis=1)
     found: dict[str, Any] = {}
     for name, own in (("in a chunk", ~taught.taken_out), ("taken out", taught.taken_out)):
@@ -215,7 +223,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("pychunk train rank", __doc__)
     add_articles(made)
     add_out(made)
@@ -224,5 +232,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the weights; the process's exit status."""
+    """Train and write the weights, and return the process's exit status."""
     return run(train, parser().parse_args(arguments))

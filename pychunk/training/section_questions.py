@@ -1,7 +1,7 @@
 """Questions about sections of articles: an article's title and a heading ask for the section under that heading.
 
-The heading itself is not in the text that is searched: in its place stands a mark, so that the sections are there to be
-found by what they say.
+The searched text does not contain the heading itself, but a mark in its place. A search must therefore find the section
+by its text.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from .._engine.data.blocks import Blocks
 from ..evaluation.datasets import lines_with_headings
 
-#: Stands for each heading.
+#: The mark that replaces each heading.
 MARK = "§"
-#: Sections of fewer words are no answer.
+#: The fewest words of a section that can answer a question.
 LEAST_WORDS = 40
-#: Headings that many articles have, and that say nothing of a section.
+#: Headings that many articles have, and that do not describe a section.
 COMMON = frozenset({"see also", "references", "external links", "notes", "further reading", "bibliography", "sources"})
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with the section that answers it: characters [start, end) of a document, its heading left out."""
+    """A question with the section that answers it: characters [start, end) of a document, without the heading."""
 
     text: str
     document: int
@@ -42,7 +42,7 @@ class Sections:
 
 
 def section_questions(titles: Sequence[str], texts: Sequence[str], count: int = 0, seed: int = 0) -> Sections:
-    """Questions about articles as WikiExtractor writes them, at most ``count`` of them, drawn with ``seed``; 0: all.
+    """Make questions about articles as WikiExtractor writes them, at most ``count``, drawn with ``seed``; 0 makes all.
 
     Example:
         >>> text = "Ada lived.\\nLife.\\n" + "She was born in London. " * 10
@@ -55,7 +55,7 @@ def section_questions(titles: Sequence[str], texts: Sequence[str], count: int = 
     questions: list[Question] = []
     for number, (title, text) in enumerate(zip(titles, texts, strict=True)):
         at, parts, own = 0, list[str](), list[tuple[str, int, int, int]]()
-        sections: list[tuple[str, int, int]] = []  # heading, first and last character of what is under it
+        sections: list[tuple[str, int, int]] = []  # heading, first and last character of the text under it
         for _, line, heading in lines_with_headings(text):
             shown = MARK if heading else line.strip()
             own.append(("heading" if heading else "paragraph", int(heading), at, at + len(shown)))

@@ -1,10 +1,11 @@
-"""Learn the static encoder: a table of int8 rows, one per WordPiece token, that stands in for MiniLM.
+"""Train the static encoder: a table of int8 rows, one for each WordPiece token, that approximates MiniLM.
 
-A sentence's vector is the unit-length sum of its tokens' rows, so encoding is look-ups and additions. The table is made
-in three steps: the teacher encodes every vocabulary token alone; those vectors are centred, reduced and weighted by
-frequency (plain distillation, the start); then the rows are fitted so that sums over real sentences point where the
-teacher's vectors of those sentences point. Weights are folded into the rows' lengths, and one scale serves all rows
-and cancels in the norm, so the file holds nothing but integers. ``encoder="DIR"`` takes it.
+A sentence's vector is the unit-length sum of its tokens' rows, so encoding takes only look-ups and additions. The table
+is made in three steps. The teacher encodes every vocabulary token alone. These vectors are centred, reduced and
+weighted by frequency, which is plain distillation and the start. Then the rows are fitted, so that sums over real
+sentences have the directions of the teacher's vectors of those sentences. The rows' lengths contain the weights. One
+scale applies to all rows and cancels in the norm, so the file contains nothing but integers. Pass the folder as
+``encoder="DIR"``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 NAME = "pychunk-static-en-256"
-#: Options beside the plan's that the table depends on.
+#: The options, in addition to the plan's, that the table depends on.
 SHOWN = ("sentences", "run", "held_out", "dim", "smooth", "teacher_dtype")
 
 
@@ -56,13 +57,13 @@ class Sample:
     documents: list[npt.NDArray[np.int64]]
 
     def sentences(self) -> int:
-        """Sentences in all documents together, repeated ones counted each time."""
+        """Return the number of sentences in all documents together, with repetitions."""
         return sum(len(rows) for rows in self.documents)
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What fitting and measuring need."""
+    """The data for fitting and measuring."""
 
     vocabulary: list[str]
     token_vectors: npt.NDArray[np.float32]
@@ -82,10 +83,10 @@ def _sample(documents: Sequence[Document], teacher: Teacher, vocabulary: Sequenc
 
 
 def gather(options: argparse.Namespace) -> TrainingData:
-    """Read the articles and compute, or take from the cache, every teacher vector that is needed.
+    """Read the articles, and compute every required teacher vector or take it from the cache.
 
-    What is measured against (held-out sentences) and what rare tokens rest on (the tokens' own vectors) is computed
-    in float32; the vectors to learn from in ``--teacher-dtype``.
+    Held-out sentences, which are for measuring, and the tokens' own vectors, on which rare tokens depend, are computed
+    in float32. The vectors to learn from are computed in ``--teacher-dtype``.
     """
     learn, keep = read_split(options.articles, options.seed, options.held_out)
     precise = Teacher(options.teacher, "float32", options.cache)
@@ -101,7 +102,7 @@ def gather(options: argparse.Namespace) -> TrainingData:
 
 
 def measure(table: npt.NDArray[Any], material: TrainingData) -> Scores:
-    """Scores of ``table`` (float or int8) on the held-out articles."""
+    """Return the scores of ``table`` (float or int8) on the held-out articles."""
     sample = material.held_out
     teacher = unit(sample.vectors)
     reduced = unit(teacher @ material.projection)
@@ -118,7 +119,7 @@ def train(
     """
     sample = material.training
     lengths = np.diff(sample.bags.offsets)
-    # A sentence without known tokens has no vector, hence nothing to learn from.
+    # A sentence without known tokens has no vector, so there is nothing to learn from it.
     documents = [rows[lengths[rows] > 0] for rows in sample.documents]
     documents = [rows for rows in documents if len(rows)]
     counts = sample.bags.take(np.concatenate(documents)).counts(len(material.vocabulary))
@@ -178,14 +179,14 @@ def write(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser(
         "pychunk train static",
         __doc__,
-        "Most of the time goes into the teacher's vectors. They are cached in shards: interrupt at will and run\n"
-        "the same command again. examples:\n"
+        "Most of the time goes into the teacher's vectors, which are cached in shards. You can interrupt the command\n"
+        "at any time and run it again. examples:\n"
         "  pychunk train static --articles FILE --sentences 20000 --epochs 2 --out trial   a trial in minutes\n"
-        "  pychunk train static --articles FILE --out table                                all that they hold\n"
+        "  pychunk train static --articles FILE --out table                                all sentences of the file\n"
         "  pychunk train static --articles FILE --out table --evaluate                     measure a table",
     )
     add = made.add_argument
@@ -195,7 +196,7 @@ def parser() -> argparse.ArgumentParser:
         "--teacher-dtype",
         choices=["bfloat16", "float32"],
         default="bfloat16",
-        help="arithmetic of the vectors to learn from; those measured against are float32 (default: %(default)s)",
+        help="precision of the vectors to learn from; those for measuring are float32 (default: %(default)s)",
     )
     add_out(made)
     add(
@@ -203,14 +204,19 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=cache_home(),
         metavar="DIR",
-        help="where teacher vectors are kept between runs (default: the user's cache)",
+        help="folder of teacher vectors, kept between runs (default: the user's cache)",
     )
-    add("--sentences", type=int, default=1_000_000, help="sentences to learn from, at most (default: %(default)s)")
+    add(
+        "--sentences",
+        type=int,
+        default=1_000_000,
+        help="maximum number of sentences to learn from (default: %(default)s)",
+    )
     add(
         "--run",
         type=int,
         default=64,
-        help="adjacent sentences from one article at a time (default: %(default)s)",
+        help="number of adjacent sentences taken from an article at a time (default: %(default)s)",
     )
     add("--dim", type=int, default=256, help="width of the table (default: %(default)s)")
     add(
@@ -229,7 +235,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the table, or measure the one there is; the process's exit status."""
+    """Train and write the table, or measure the existing one, and return the process's exit status."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     options = parser().parse_args(arguments)
     begun = time.monotonic()
@@ -247,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table, scores = train(material, plan, options.smooth)
         write(options.out, table, material, scores, options)
     except KeyboardInterrupt:
-        logger.info("interrupted; finished teacher vectors are in %s and will be used by the next run", options.cache)
+        logger.info("interrupted; finished teacher vectors are in %s and the next run will use them", options.cache)
         return 130
     logger.info("wrote %s after %.0f s", options.out / "static.npy", time.monotonic() - begun)
     return 0

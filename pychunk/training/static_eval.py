@@ -1,4 +1,4 @@
-"""How closely a static encoder follows its teacher on articles it never saw."""
+"""The agreement of a static encoder with its teacher on articles that it never saw."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _MIN_SENTENCES = 10
 
 @dataclass(frozen=True)
 class Scores:
-    """Agreement of student and teacher on held-out articles; 1 is perfect.
+    """The agreement of student and teacher on held-out articles; 1 is perfect.
 
     Attributes:
-        adjacent: Pearson correlation of the cosines of neighbouring sentences, all pairs of all articles together.
-        adjacent_per_document: the same inside each article with at least 10 sentences, averaged over those articles.
-        to_mean: Pearson correlation of each sentence's cosine to the mean vector of its article, all together.
-        to_mean_per_document: the same inside each such article, averaged.
-        cosine: mean cosine of the student's sentence vector to the teacher's reduced to the student's width.
+        adjacent: The Pearson correlation of the cosines of neighbouring sentences, over all pairs of all articles.
+        adjacent_per_document: The same correlation inside each article with at least 10 sentences, averaged over these.
+        to_mean: The Pearson correlation of each sentence's cosine to the mean vector of its article, over all
+            sentences.
+        to_mean_per_document: The same correlation inside each article with at least 10 sentences, averaged over these.
+        cosine: The mean cosine of the student's sentence vector to the teacher's, reduced to the student's width.
     """
 
     adjacent: float
@@ -35,20 +36,20 @@ class Scores:
     cosine: float
 
     def rounded(self) -> dict[str, float]:
-        """The five figures by name, to four decimals."""
+        """Return the five figures by name, to four decimals."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
 
 def unit(vectors: Floats) -> npt.NDArray[np.float64]:
-    """Rows scaled to length one; a zero row stays zero."""
+    """Scale rows to length one; a zero row stays zero."""
     wide = np.asarray(vectors, dtype=np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     return np.asarray(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0))
 
 
 def sentence_vectors(table: npt.NDArray[Any], bags: Bags) -> npt.NDArray[np.float64]:
-    """Unit vectors ``float64 [n, dim]``: the normalised sum of each sentence's rows, as the engine computes it."""
-    # Integer rows are summed as integers, so the result does not depend on the order of summation.
+    """Return unit vectors ``float64[n, dim]``: the normalised sums of sentences' rows, as the engine computes them."""
+    # Integer rows are summed as integers, so that the result does not depend on the order of summation.
     kind = np.int64 if table.dtype.kind == "i" else np.float64
     sums = np.zeros((len(bags), table.shape[1]), kind)
     for row in range(len(bags)):
@@ -58,19 +59,19 @@ def sentence_vectors(table: npt.NDArray[Any], bags: Bags) -> npt.NDArray[np.floa
 
 
 def adjacent_similarities(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Cosines of the unit vectors of neighbouring sentences of one document: ``n - 1`` of them."""
+    """Return the ``n - 1`` cosines of the unit vectors of neighbouring sentences in one document."""
     return np.asarray((vectors[:-1] * vectors[1:]).sum(axis=1))
 
 
 def mean_similarities(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Cosine of each unit vector of one document to the document's mean vector."""
+    """Return the cosine of each unit vector of one document to the document's mean vector."""
     return np.asarray(vectors @ unit(vectors.mean(axis=0, keepdims=True))[0])
 
 
 def _correlation(
     pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]],
 ) -> tuple[float, float]:
-    """Pearson correlation pooled over all documents, and the mean of the documents' own."""
+    """Return the Pearson correlation pooled over all documents, and the mean of the documents' own."""
     pooled = np.corrcoef(np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]))[0, 1]
     own = [np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) >= _MIN_SENTENCES - 1 and a.std() > 0 and b.std() > 0]
     return float(pooled), float(np.mean(own)) if own else float("nan")
@@ -85,10 +86,10 @@ def score(
     """Compare unit vectors of the student with the teacher's.
 
     Args:
-        student: ``[n, dim]``, one row per distinct sentence.
-        teacher: ``[n, width]``, the full teacher.
-        reduced: ``[n, dim]``, the teacher reduced to the student's width.
-        documents: row numbers of each document's sentences in reading order.
+        student: The student's vectors, ``[n, dim]``, one row for each distinct sentence.
+        teacher: The full teacher's vectors, ``[n, width]``.
+        reduced: The teacher's vectors reduced to the student's width, ``[n, dim]``.
+        documents: The row numbers of each document's sentences in reading order.
     """
     adjacent, to_mean = [], []
     for rows in documents:

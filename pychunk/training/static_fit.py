@@ -1,4 +1,4 @@
-"""Fit a token table so that sums of its rows point where the teacher's sentence vectors point."""
+"""The fit of a token table whose sums of rows have the directions of the teacher's sentence vectors."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Plan:
-    """How the table is fitted; each field's ``metadata["help"]`` says what it is and is shown by ``--help``."""
+    """The settings of the fit; ``--help`` shows each field's ``metadata["help"]``."""
 
     epochs: int = setting(16, "passes over the sentences")
     warm: int = setting(2, "passes of the first fit, from which rare tokens' rows are predicted")
-    batch: int = setting(1024, "sentences in one step")
-    piece: int = setting(16, "adjacent sentences kept together, so that the loss sees a document's inside")
-    rate: float = setting(0.003, "Adam's learning rate at its height; a rare token's row is about 1 long")
+    batch: int = setting(1024, "sentences in a step")
+    piece: int = setting(16, "adjacent sentences in a piece, so that the loss covers similarities inside a document")
+    rate: float = setting(0.003, "Adam's highest learning rate; a rare token's row is about 1 long")
     pull: float = setting(0.7, "pull of every row towards its start, in multiples of the learning rate")
     gram: float = setting(0.2, "weight of the squared error of all similarities in a batch")
-    near: float = setting(0.2, "weight of the squared error of similarities of sentences kept together")
-    centre: float = setting(0.2, "weight of the squared error of similarities to the mean of those sentences")
+    near: float = setting(0.2, "weight of the squared error of similarities of sentences in a piece")
+    centre: float = setting(0.2, "weight of the squared error of similarities to the mean of a piece")
     seed: int = setting(0, "seed of the held-out split, of the sample and of the order of the sentences")
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a table is fitted to.
+    """The data to which a table is fitted.
 
     Attributes:
-        bags: token ids of ``n`` distinct sentences.
-        teacher: unit vectors of the same sentences, ``[n, width]``.
-        reduced: the same reduced to the table's width, unit length, ``[n, dim]``.
-        documents: row numbers of each document's sentences in reading order; every sentence has at least one token.
+        bags: The token ids of ``n`` distinct sentences.
+        teacher: The teacher's unit vectors of these sentences, ``[n, width]``.
+        reduced: The same vectors reduced to the table's width, unit length, ``[n, dim]``.
+        documents: The row numbers of each document's sentences in reading order. Every sentence has at least one token.
     """
 
     bags: Bags
@@ -54,9 +54,9 @@ class Lesson:
 
 
 def fit_projection(vectors: Floats, dim: int) -> F32:
-    """The ``dim`` leading right singular vectors of ``vectors``, uncentred: ``float32 [width, dim]``.
+    """Return the ``dim`` leading right singular vectors of ``vectors``, not centred, ``float32[width, dim]``.
 
-    Cosine is what has to survive, and it is measured from the origin, not from the mean.
+    The projection must preserve cosines, which are measured from the origin and not from the mean.
     """
     gram = np.zeros((vectors.shape[1], vectors.shape[1]))
     for start in range(0, len(vectors), 65536):
@@ -64,13 +64,13 @@ def fit_projection(vectors: Floats, dim: int) -> F32:
         gram += block.T @ block
     values, basis = np.linalg.eigh(gram)
     basis = basis[:, np.argsort(-values)[:dim]]
-    # An eigenvector's sign is free; fix it, so that the table does not depend on the linear algebra library's choice.
+    # An eigenvector may have either sign. A fixed sign makes the table independent of the linear algebra library.
     basis *= np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(dim)])
     return basis.astype(np.float32)
 
 
 def initial_table(token_vectors: F32, projection: F32, counts: npt.NDArray[np.int64], smooth: float) -> F32:
-    """Plain distillation: each token's own teacher vector, centred, weighted by rarity and reduced.
+    """Return the start: each token's own teacher vector, centred, weighted by rarity and reduced (plain distillation).
 
     Source of the weights: Arora, Liang and Ma, "A Simple but Tough-to-Beat Baseline for Sentence Embeddings", 2017.
     """
@@ -78,10 +78,10 @@ def initial_table(token_vectors: F32, projection: F32, counts: npt.NDArray[np.in
 
 
 def _weighted(token_vectors: F32, counts: npt.NDArray[np.int64], smooth: float) -> F32:
-    """Token vectors less their mean, times ``smooth / (smooth + frequency)``; zero rows stay zero.
+    """Return token vectors minus their mean, times ``smooth / (smooth + frequency)``; zero rows stay zero.
 
-    Single tokens share a large common part that sentences do not (their mean vector is 0.48 long, that of sentences
-    0.18). Taking it off lifts plain distillation's correlation on adjacent sentences from 0.64 to 0.79.
+    Single tokens have a large common part that sentences do not have: their mean vector is 0.48 long, that of sentences
+    0.18. Its removal lifts plain distillation's correlation on adjacent sentences from 0.64 to 0.79.
     """
     known = np.abs(token_vectors).sum(axis=1, keepdims=True) > 0
     centred = np.where(known, token_vectors - token_vectors[known[:, 0]].mean(axis=0), 0)
@@ -90,9 +90,10 @@ def _weighted(token_vectors: F32, counts: npt.NDArray[np.int64], smooth: float) 
 
 
 def quantization_step(table: F32, counts: npt.NDArray[np.int64]) -> float:
-    """The one step size for all rows that loses least, each row counted as often as its token occurs.
+    """Return the step size for all rows with the least loss, each row counted as often as its token occurs.
 
-    Values beyond 127 steps are clipped. Few large values in rare rows would otherwise cost every other row precision.
+    Values beyond 127 steps are clipped. Otherwise, a few large values in rare rows would cost every other row
+    precision.
     """
     rows = counts > 0
     values = table[rows]
@@ -108,14 +109,14 @@ def quantization_step(table: F32, counts: npt.NDArray[np.int64]) -> float:
 
 
 def quantize(table: F32, step: float) -> npt.NDArray[np.int8]:
-    """``table`` in whole steps, clipped to -127 .. 127."""
+    """Return ``table`` in whole steps, clipped to -127 .. 127."""
     return np.asarray(np.clip(np.rint(table / step), -127, 127), dtype=np.int8)
 
 
 def _batches(
     documents: Sequence[npt.NDArray[np.int64]], plan: Plan, random: np.random.Generator
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Row numbers of a batch's sentences and the number of the piece each belongs to; one epoch."""
+    """Yield the row numbers of a batch's sentences, and the number of the piece of each, for one epoch."""
     pieces: list[npt.NDArray[np.int64]] = []
     for rows in documents:
         first = int(random.integers(1, plan.piece + 1))
@@ -132,16 +133,16 @@ def _batches(
 
 
 def predicted_rows(token_vectors: F32, fitted: F32, counts: npt.NDArray[np.int64], smooth: float) -> F32:
-    """Rows for all tokens, predicted from the tokens' own teacher vectors by the rows already fitted.
+    """Predict rows for all tokens from the tokens' own teacher vectors and the rows already fitted.
 
-    A ridge regression from the weighted, centred vector of a token to its fitted row is learned on tokens that occur
-    at least 20 times, and applied to every token. It is the better start for rare tokens, whose few sentences tell
-    little, and the only source for those that never occur: alone, without any fitted row, it brings the correlation
-    with the teacher's similarities from 0.79 to 0.83 (adjacent) and from 0.77 to 0.84 (to the mean).
+    A ridge regression learns the map from a token's weighted, centred vector to its fitted row, on tokens that occur at
+    least 20 times. The map is then applied to every token. It is the better start for rare tokens, because their few
+    sentences say little, and the only source for tokens that never occur. Alone, without any fitted row, it raises the
+    correlation with the teacher's similarities from 0.79 to 0.83 (adjacent) and from 0.77 to 0.84 (to the mean).
     """
     source = _weighted(token_vectors, counts, smooth).astype(np.float64)
     often = counts >= 20
-    # Beyond 200 occurrences a row is as good as it gets; more weight would only fit the most frequent words.
+    # Beyond 200 occurrences a row does not get better, and more weight would only fit the most frequent words.
     trust = np.sqrt(np.minimum(counts[often], 200))[:, None]
     x, y = source[often] * trust, fitted[often].astype(np.float64) * trust
     map_ = np.linalg.solve(x.T @ x + 10 * np.eye(x.shape[1]), x.T @ y)
@@ -152,17 +153,17 @@ def fit(start: F32, lesson: Lesson, plan: Plan, epochs: int) -> F32:
     """Fit the table with Adam.
 
     The loss of a batch is one minus the cosine to the teacher's reduced vector, plus squared errors of similarities
-    against the full teacher's: all pairs, pairs inside a piece, and sentences to their piece's mean. The learning rate
-    rises over the first 2 % of the steps and falls to zero along a straight line.
+    compared with the full teacher's. These similarities are of all pairs, of pairs inside a piece, and of sentences to
+    their piece's mean. The learning rate rises over the first 2 % of the steps and then falls linearly to zero.
 
     Args:
-        start: ``float32 [vocabulary, dim]``; rows of tokens that never occur stay as they are.
-        lesson: the sentences and the teacher's vectors of them.
-        plan: see :class:`Plan`.
-        epochs: passes over the sentences, in place of those in ``plan``.
+        start: The start, ``float32[vocabulary, dim]``. Rows of tokens that never occur stay unchanged.
+        lesson: The sentences and the teacher's vectors of them.
+        plan: The settings; see :class:`Plan`.
+        epochs: The number of passes over the sentences, instead of that in ``plan``.
 
     Returns:
-        The fitted table, ``float32 [vocabulary, dim]``.
+        The fitted table, ``float32[vocabulary, dim]``.
     """
     torch = import_torch()
     from tqdm import tqdm
@@ -209,7 +210,7 @@ def fit(start: F32, lesson: Lesson, plan: Plan, epochs: int) -> F32:
 
 
 def _losses(mine: Any, theirs: Any, target: Any, pieces: Any) -> Any:
-    """One minus cosine; squared errors of similarities: all pairs, inside pieces, to the pieces' means."""
+    """Return one minus cosine, and squared errors of similarities of all pairs, inside pieces, and to pieces' means."""
     torch = import_torch()
     count = len(mine)
     error = (mine @ mine.T - theirs @ theirs.T).square()

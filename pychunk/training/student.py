@@ -1,9 +1,9 @@
-"""Distils a cross-encoder that reranks into one of half its layers, on questions that nobody labelled.
+"""Distil a cross-encoder for reranking into one with half its layers, on unlabelled questions.
 
-The student begins as every second layer of its teacher. Both read what hybrid search finds in Wikipedia articles for
-titles, headings, and sentences with words left out, and the student learns the teacher's scores, as differences between
-a query's candidates, and its states between the layers. Whole articles are held out and measured on. Training stops and
-goes on at will: checkpoints lie in --work. The teacher comes by `pychunk model get reranker`.
+The student starts as every second layer of its teacher. Both read the chunks of Wikipedia articles that hybrid search
+finds for titles, headings, and sentences with words left out. The student learns the teacher's scores, as differences
+between a query's candidates, and its states between the layers. Whole articles are held out for measuring. You can
+interrupt the training and resume it from the checkpoints in --work. `pychunk model get reranker` downloads the teacher.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 F64 = npt.NDArray[np.float64]
 
 NAME = "pychunk-student-en"
-#: Articles that are not learned from, and queries of each, on which both models are measured.
+#: The articles that are held out, and the queries for each, with which both models are measured.
 HELD_OUT, EACH = 150, 2
-#: Tokens of a pair, as the teacher reads them; the student learned from shorter ones.
+#: The tokens of a pair, as many as the teacher reads; the student learned from shorter pairs.
 MAX_LENGTH = 512
 
 
@@ -61,7 +61,7 @@ def write(out: Path, student: student_fit.Bert, teacher: PairScorer) -> model_di
 
 
 def checkpoint(student: student_fit.Bert) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Weights by the names of checkpoints, matrices [out, in], and the configuration that :func:`bert_graph` reads."""
+    """Return weights by the names of checkpoints, matrices [out, in], and the configuration for :func:`bert_graph`."""
     weights = {}
     for name, tensor in student.weights.items():
         values = tensor.detach().float().numpy()
@@ -81,9 +81,9 @@ def checkpoint(student: student_fit.Bert) -> tuple[dict[str, Any], dict[str, Any
 
 
 def measured(articles: Sequence[str], models: dict[str, PairScorer], seed: int, threads: int) -> dict[str, Any]:
-    """Hits@1 of sentences asked for in articles, as found and by each model's scores, and the seconds of each.
+    """Return Hits@1 of queries about held-out ``articles``, as found and by each model's scores, and each model's time.
 
-    ``articles`` are those that were held out; queries are drawn as :mod:`rank` draws them.
+    The queries are drawn as in :mod:`rank`.
     """
     documents, queries = rank.drawn(articles, rank.Plan(queries=EACH, seed=seed))
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
@@ -121,7 +121,7 @@ def train(options: argparse.Namespace) -> None:
     plan = plan_from(student_fit.Plan, options)
     stored = read_weights(teacher.path / teacher.facts.model)
     if stored.classes != 1:
-        raise ValueError(f"{teacher.path} has {stored.classes} classes; a student learns one score")
+        raise ValueError(f"{teacher.path} has {stored.classes} classes; a student needs a teacher with one score")
     articles = student_lessons.read(options.articles, "train")[: plan.documents]
     taught = student_lessons.lessons(articles, plan.each, plan.length, plan.seed, teacher)
     logger.info("%d queries about %d articles", len(taught), len(articles))
@@ -145,7 +145,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser("pychunk train student", __doc__)
     add = made.add_argument
     add_articles(made, "id, title and text")
@@ -156,20 +156,22 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=cache_home() / "student",
         metavar="DIR",
-        help="where checkpoints are kept between runs (default: the user's cache)",
+        help="folder of checkpoints, kept between runs (default: the user's cache)",
     )
-    add("--threads", type=int, default=2, help="threads, of which each reads a query at a time (default: %(default)s)")
+    add(
+        "--threads", type=int, default=2, help="threads, each of which reads one query at a time (default: %(default)s)"
+    )
     add_plan(made, student_fit.Plan())
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and write the model; the process's exit status."""
+    """Train and write the model, and return the process's exit status."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     options = parser().parse_args(arguments)
     try:
         train(options)
     except KeyboardInterrupt:
-        logger.info("interrupted; checkpoints are in %s and will be used by the next run", options.work)
+        logger.info("interrupted; checkpoints are in %s and the next run will use them", options.work)
         return 130
     return 0

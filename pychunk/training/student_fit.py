@@ -1,7 +1,7 @@
-"""Teaches a smaller BERT what a larger one computes: its scores, and its states between the layers.
+"""The fit of a small BERT to a larger one's scores and to its states between the layers.
 
-Both read the same pairs in one step, so nothing of the teacher is stored. Rows lie end to end, so nothing is padded:
-matrices are multiplied once for all tokens, attention goes row by row.
+Both read the same pairs in one step, so that nothing of the teacher is stored. Rows are end to end and nothing is
+padded: matrices are multiplied once for all tokens, and attention goes row by row.
 """
 
 from __future__ import annotations
@@ -27,45 +27,48 @@ from .train_options import setting
 logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
-#: Steps over which the rate rises, and the part of all over which it falls back to zero at the end.
+#: The steps over which the rate rises, and the share of all steps over which it falls to zero at the end.
 RISE, FALL = 40, 0.8
-#: The part of the steps over which the states count less and less: half the layers cannot have the same ones (a quarter
-#: of their variance stays apart), but can have the same scores.
+#: The share of the steps over which the weight of the states falls. Half the layers cannot have the same states, as a
+#: quarter of their variance always differs, but they can give the same scores.
 FADE = 0.72
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is learned from, and how long."""
+    """The settings of the training."""
 
     layers: int = setting(6, "layers of the student; they must divide the teacher's")
     documents: int = setting(4000, "articles to learn from")
-    each: int = setting(3, "queries of an article, at most")
+    each: int = setting(3, "maximum number of queries for each article")
     candidates: int = setting(6, "hits of a query in a step: the best one, and others of the first 20")
     queries: int = setting(4, "queries in a step")
     steps: int = setting(1500, "steps")
-    length: int = setting(160, "tokens of a pair, at most")
-    rate: float = setting(4e-4, "AdamW's learning rate at its height")
-    scores: float = setting(0.1, "weight of the scores beside the states")
+    length: int = setting(160, "maximum number of tokens of a pair")
+    rate: float = setting(4e-4, "AdamW's highest learning rate")
+    scores: float = setting(0.1, "weight of the scores compared with the states")
     part: int = setting(20, "steps between two checkpoints")
-    seed: int = setting(0, "of all that is drawn")
+    seed: int = setting(0, "seed of all random draws")
 
     def rate_after(self, step: int) -> float:
-        """Learning rate of a step: a rise, a plateau, and a fall over the last 80 % of the steps."""
+        """Return the learning rate of a step: a rise, a plateau, and a fall over the last 80 % of the steps."""
         return self.rate * min(1.0, (step + 1) / RISE, (1 - step / self.steps) / FALL)
 
     def states_after(self, step: int) -> float:
-        """Weight of the states in a step: one, then falling to zero."""
+        """Return the weight of the states in a step: one, then falling to zero."""
         return min(1.0, (1 - step / self.steps) / FADE)
 
     def same_so_far(self, other: Plan, step: int) -> bool:
-        """Whether both plans train alike up to ``step``: a run may be made longer or shorter until its rate falls."""
+        """Return whether both plans train alike up to ``step``.
+
+        A run may be made longer or shorter until its rate falls.
+        """
         before_fall = self.steps == other.steps or step <= (1 - FALL) * min(self.steps, other.steps)
         return before_fall and replace(self, steps=0) == replace(other, steps=0)
 
 
 class Rows(NamedTuple):
-    """Pairs end to end: int64[tokens] ids, places and kinds, the length of each row, and where each begins."""
+    """Pairs end to end: int64[tokens] of ids, positions and types, the length of each row, and its first token."""
 
     ids: Any
     places: Any
@@ -75,7 +78,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(taught: Lessons, pairs: Sequence[int]) -> Rows:
-    """The rows of these pairs."""
+    """Return the rows of the given pairs."""
     torch = import_torch()
     ids = [taught.ids[pair] for pair in pairs]
     lengths = [len(each) for each in ids]
@@ -89,9 +92,9 @@ def rows_of(taught: Lessons, pairs: Sequence[int]) -> Rows:
 
 
 class Bert:
-    """A BERT with a head whose weights can be learned; products in bfloat16, norms and sums in float32.
+    """A BERT with a head and trainable weights; products use bfloat16, norms and sums float32.
 
-    ``weights`` are float32 tensors by the names of :class:`BertWeights`, matrices as torch keeps them, [out, in].
+    ``weights`` are float32 tensors by the names of :class:`BertWeights`. Matrices are stored as in torch, [out, in].
     """
 
     def __init__(self, stored: BertWeights, layers: Sequence[int] | None = None) -> None:
@@ -110,7 +113,7 @@ class Bert:
             self.weights[own] = torch.from_numpy(np.array(values.T if matrix else values, order="C"))
 
     def halved(self) -> Bert:
-        """The same, its matrices and their biases in bfloat16, as products take them."""
+        """Return the same model with its matrices and their biases in bfloat16, as products take them."""
         copy = Bert.__new__(Bert)
         copy.__dict__.update(self.__dict__)
         floats = {name for name in self.weights if name.startswith("embeddings.") or "LayerNorm" in name}
@@ -121,11 +124,14 @@ class Bert:
         return copy
 
     def learned(self) -> dict[str, Any]:
-        """What is trained: all but the tables, whose gradients would be 47 MB of zeros in each step."""
+        """Return the trained weights: all but the tables, whose gradients would be 47 MB of zeros in each step."""
         return {name: each for name, each in sorted(self.weights.items()) if not name.startswith("embeddings.")}
 
     def run(self, rows: Rows) -> tuple[list[Any], Any]:
-        """States [tokens, dim] after each layer, after the last those of first tokens alone, and scores [rows]."""
+        """Return the states [tokens, dim] after each layer, and scores [rows].
+
+        The last layer has only the states of first tokens.
+        """
         torch = import_torch()
         embed = torch.nn.functional.embedding
         state = embed(rows.ids, self.weights["embeddings.word_embeddings.weight"])
@@ -147,7 +153,7 @@ class Bert:
         for own in torch.split(qkv, rows.lengths):
             query, key, value = own.permute(1, 2, 0, 3).unbind(0)
             query = query[:, :1] if last else query
-            # Not the fused kernel, whose gradient took three times as long on a CPU.
+            # The fused kernel is not used, because its gradient took three times as long on a CPU.
             shares = torch.softmax(query @ key.transpose(1, 2) * (self.dim // self.heads) ** -0.5, dim=-1)
             mixed.append((shares @ value).transpose(0, 1).flatten(1))
         if last:
@@ -174,19 +180,19 @@ def _layer(name: str) -> int | None:
 
 
 def student_of(stored: BertWeights, layers: int) -> Bert:
-    """A student that begins as the last layer of each run of the teacher's layers that one of its own stands for."""
+    """Return a student whose layers start as the last layers of equal runs of the teacher's layers."""
     if stored.layers % layers:
-        raise ValueError(f"a student's layers must divide the teacher's {stored.layers}; got {layers}")
+        raise ValueError(f"--layers must divide the teacher's {stored.layers}; got {layers}")
     run = stored.layers // layers
     return Bert(stored, range(run - 1, stored.layers, run))
 
 
 def losses(student: Bert, teacher: Bert, rows: Rows) -> tuple[Any, Any, float]:
-    """Of the differences of scores of one query's candidates, and of states.
+    """Return the losses of scores and of states over one query's candidates, and whether the first candidates agree.
 
-    The first is the mean square over all pairs of candidates, halved: the variance of what the scores differ by. The
-    second is the mean over layers of the squared distance as a share of the teacher's variance. Last, whether both
-    put the same candidate first.
+    The loss of scores is half the mean square over all pairs of candidates, which is the variance of the differences
+    between the scores. The loss of states is the mean over layers of the squared distance as a share of the teacher's
+    variance. The last value is 1 if both models rank the same candidate first.
     """
     torch = import_torch()
     with torch.no_grad():
@@ -202,7 +208,10 @@ def losses(student: Bert, teacher: Bert, rows: Rows) -> tuple[Any, Any, float]:
 
 
 def slopes(student: Bert, teacher: Bert, rows: Rows, weights: tuple[float, float]) -> tuple[list[Any], F32]:
-    """Gradients of what is learned, by one query's candidates, and :func:`losses`; ``weights`` are of the two."""
+    """Return the gradients of the trained weights for one query's candidates, and its :func:`losses`.
+
+    ``weights`` are the weights of the two losses.
+    """
     torch = import_torch()
     torch.set_num_threads(1)
     of_scores, of_states, same = losses(student, teacher, rows)
@@ -211,10 +220,10 @@ def slopes(student: Bert, teacher: Bert, rows: Rows, weights: tuple[float, float
 
 
 def steps_of(taught: Lessons, plan: Plan) -> list[list[list[int]]]:
-    """Of each step the queries, as numbers of their pairs; the same for the same plan."""
+    """Return the queries of each step as numbers of their pairs, the same for the same plan."""
     able = np.flatnonzero(np.diff(taught.offsets) >= plan.candidates)
     if not len(able):
-        raise ValueError(f"no query found {plan.candidates} chunks: learn from more articles")
+        raise ValueError(f"no query found {plan.candidates} chunks; train on more articles")
     found: list[list[list[int]]] = []
     rounds = 0
     while len(found) < plan.steps:
@@ -232,10 +241,11 @@ def steps_of(taught: Lessons, plan: Plan) -> list[list[list[int]]]:
 def fit(
     student: Bert, teacher: Bert, taught: Lessons, plan: Plan, folder: Path, *, threads: int = 2, report: Any = None
 ) -> Bert:
-    """Train; every ``plan.part`` steps weights and optimizer go to ``folder``, from where the same plan goes on.
+    """Train, and write weights and optimizer to ``folder`` every ``plan.part`` steps, where the same plan resumes.
 
-    A thread reads a query at a time: two threads that share each product wait for one another (they were twice as slow
-    beside other work). Gradients are added in the order of the queries, so that threads change nothing.
+    Each thread reads one query at a time. Two threads that share each product wait for one another, and were twice as
+    slow while other work ran. Gradients are added in the order of the queries, so that the number of threads changes
+    nothing.
     """
     torch = import_torch()
     torch.set_num_threads(1)
@@ -245,12 +255,14 @@ def fit(
     if checkpoint.is_file():
         state = torch.load(checkpoint, weights_only=True)
         if not plan.same_so_far(Plan(**state["plan"]), state["step"]):
-            raise ValueError(f"{checkpoint} belongs to other options: remove it, or run with {state['plan']}")
+            raise ValueError(
+                f"{checkpoint} belongs to a run with other options: remove it, or run with {state['plan']}"
+            )
         for each, stored in zip(learned.values(), state["learned"], strict=True):
             each.copy_(stored)
         optimizer.load_state_dict(state["optimizer"])
         first = state["step"]
-        logger.info("goes on after %d steps", first)
+        logger.info("resumes after %d steps", first)
     teacher, half, running, begun = teacher.halved(), student.halved(), [], time.monotonic()
     own = half.learned()
     for name, each in own.items():
@@ -286,7 +298,7 @@ def fit(
 
 
 def scores(model: Bert, taught: Lessons) -> F32:
-    """Scores float32[pairs] of all pairs."""
+    """Return the scores of all pairs, float32[pairs]."""
     torch = import_torch()
     half = model.halved()
     with torch.no_grad():

@@ -1,8 +1,8 @@
-"""Questions about articles that nobody labelled, and the chunks that hybrid search finds for them.
+"""Unlabelled questions about articles, and the chunks that hybrid search finds for them.
 
-A query is a title, a title with a heading, a sentence with words left out, or a question of a kind: a sentence whose
-name or number gave way to a word that asks for it. The sentence may have been taken out of its paragraph before the
-articles are indexed, so that the best chunk answers in other words, or not at all.
+A query is a title, a title with a heading, a sentence with words left out, or a kind of question. Such a question is a
+sentence in which a question word replaces a name or number. The sentence may be removed from its paragraph before the
+articles are indexed. The best chunk then answers in other words, or not at all.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .rank import PARAGRAPH, SENTENCE, thinned
 
 I32 = npt.NDArray[np.int32]
 
-#: Hits of a query that the candidates are drawn from: as many as are reranked by default.
+#: The number of hits from which candidates are drawn, the number that is reranked by default.
 DEPTH = 20
-#: Of an article's queries, the shares that are a title, a title with a heading, and a thinned sentence.
+#: The shares of an article's queries that are a title, a title with a heading, and a thinned sentence.
 TITLE, HEADING, THINNED = 0.05, 0.15, 0.3
-#: How often a sentence is taken out of its paragraph, and words of a question, at most.
+#: The share of sentences that are removed from their paragraph, and the most words of a question.
 ABSENT, WORDS = 0.35, 14
-#: A name inside a sentence, a year, another number.
+#: A name inside a sentence, a year, or another number.
 _ASKED = re.compile(
     r"(?<=[a-z,] )(?P<name>[A-Z]\w+(?: (?:of |the )?[A-Z]\w+)*)"
     r"|\b(?P<year>1\d{3}|20\d\d)\b|\b(?P<number>\d[\d,.]*\d|\d)\b"
@@ -46,7 +46,7 @@ _WORDS = {
 
 
 class Article(NamedTuple):
-    """Title and text."""
+    """An article's title and text."""
 
     title: str
     text: str
@@ -54,11 +54,12 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True)
 class Lessons:
-    """Queries and candidates as the model reads them.
+    """The queries and candidates as the model reads them.
 
     Attributes:
-        ids: tokens of each pair, with those around texts. first: how many of them are the query's.
-        offsets: int64[queries + 1], the pairs of each query, best hit first.
+        ids: The tokens of each pair, including those around the texts.
+        first: The number of tokens that belong to the query, int64[pairs].
+        offsets: The pairs of each query, int64[queries + 1], best hit first.
     """
 
     ids: list[I32]
@@ -70,17 +71,17 @@ class Lessons:
 
 
 def read(file: Path, part: Part) -> list[Article]:
-    """The articles of a part, in the file's order.
+    """Return the articles of a part, in the order of the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: There is no such file.
     """
     rows = read_rows(file, "id", "title", "text")
     return [Article(title, text) for identifier, title, text in rows if part_of(identifier) == part]
 
 
 def drawn(articles: Sequence[Article], each: int, seed: int) -> tuple[list[str], list[str]]:
-    """Documents, some of whose sentences were taken out, and queries about them, ``each`` of an article at most."""
+    """Return documents, some without a sentence, and at most ``each`` queries about each of the articles."""
     random = np.random.default_rng(seed)
     documents, queries = [], []
     for article in articles:
@@ -100,13 +101,13 @@ def drawn(articles: Sequence[Article], each: int, seed: int) -> tuple[list[str],
 
 
 def heading(text: str, random: np.random.Generator) -> str:
-    """One of an article's headings, without its stop; of an article without any nothing."""
+    """Return one of an article's headings without its stop, empty if it has none."""
     found = [line.rstrip(". ") for _, line, is_heading in lines_with_headings(text) if is_heading]
     return found[int(random.integers(len(found)))] if found else ""
 
 
 def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[str, str]:
-    """A paragraph, which may have lost a sentence, and a query about that sentence; empty where it is too short."""
+    """Return a paragraph, possibly without a sentence, and a query about that sentence, empty if it is too short."""
     spans = api.sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
@@ -118,7 +119,7 @@ def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[st
 
 
 def question(sentence: str, random: np.random.Generator) -> str:
-    """A sentence asked for one of its names or numbers; where it has none, for one of its words.
+    """Turn a sentence into a question for one of its names or numbers, or else for one of its words.
 
     Example:
         >>> question("It was built by Gustave Eiffel.", np.random.default_rng(0))
@@ -137,7 +138,7 @@ def question(sentence: str, random: np.random.Generator) -> str:
 
 
 def lessons(articles: Sequence[Article], each: int, length: int, seed: int, model: PairScorer) -> Lessons:
-    """Indexes the articles, asks the queries and tokenises what is found, cut at ``length`` tokens a pair."""
+    """Index the articles, search for the queries, and tokenize the hits, cut at ``length`` tokens a pair."""
     documents, queries = drawn(articles, each, seed)
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
     with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:

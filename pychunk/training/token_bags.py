@@ -1,4 +1,4 @@
-"""Sentences as bags of token ids: what the static encoder sees of a sentence."""
+"""Sentences as bags of token ids, which is all that the static encoder reads of a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Bags:
-    """Token ids of ``n`` sentences laid end to end: sentence ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
+    """The token ids of ``n`` sentences end to end: sentence ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
@@ -22,29 +22,29 @@ class Bags:
         return len(self.offsets) - 1
 
     def take(self, rows: npt.NDArray[np.int64]) -> Bags:
-        """The bags of the sentences ``rows``, in that order, repetitions allowed."""
+        """Return the bags of the sentences ``rows``, in that order; repetitions are allowed."""
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shift = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Bags(self.ids[np.arange(offsets[-1]) + shift], offsets)
 
     def counts(self, vocabulary: int) -> npt.NDArray[np.int64]:
-        """How often each id occurs: ``int64 [vocabulary]``."""
+        """Return how often each id occurs, ``int64[vocabulary]``."""
         return np.bincount(self.ids, minlength=vocabulary).astype(np.int64)
 
 
 def without_meaning(vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """True for the tokens whose row stays zero: ``[PAD] [UNK] [CLS] [SEP] [MASK]`` and ``[unusedN]``."""
+    """Return true for the tokens whose row stays zero: ``[PAD] [UNK] [CLS] [SEP] [MASK]`` and ``[unusedN]``."""
     return np.array([len(token) > 2 and token[0] == "[" and token[-1] == "]" for token in vocabulary])
 
 
 def tokenize(sentences: Sequence[str], vocabulary: Sequence[str]) -> Bags:
-    """Cut sentences into BERT WordPiece ids: lower case, accents stripped, no special tokens, no length limit.
+    """Split sentences into BERT's WordPiece ids: lower case, no accents, no special tokens, no length limit.
 
-    Ids whose row is zero in the table (unknown words above all) add nothing to a sum and are left out.
+    The function leaves out ids whose row in the table is zero, mostly unknown words, because they add nothing to a sum.
 
     Raises:
-        ImportError: the package ``tokenizers`` is not installed.
+        ImportError: The package ``tokenizers`` is not installed.
     """
     try:
         from tokenizers import Tokenizer, models, normalizers, pre_tokenizers

@@ -17,12 +17,12 @@ logger = logging.getLogger(__name__)
 
 
 def cache_home() -> Path:
-    """Where training keeps what it need not compute again."""
+    """Return the folder in which training caches its results."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pychunk" / "training"
 
 
 def setting(default: Any, text: str) -> Any:
-    """A field of a plan, with the help of its option."""
+    """Return a field of a plan, with the help of its option."""
     return field(default=default, metadata={"help": text})
 
 
@@ -37,18 +37,18 @@ def new_parser(program: str, description: str | None, epilog: str | None = None)
 
 
 def command(program: str, options: argparse.Namespace, names: Iterable[str]) -> str:
-    """The command line that trains the same again: the options ``names``, without the paths of one machine."""
+    """Return the command line that repeats a training: the options ``names``, without the paths of one machine."""
     words = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in names]
     return " ".join([program, *words])
 
 
 def names(plan: Any) -> list[str]:
-    """The options of a plan or of its class."""
+    """Return the names of the options of a plan or of its class."""
     return [each.name for each in fields(plan)]
 
 
 def run(train: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
-    """Trains, showing what is logged; the process's exit status."""
+    """Train, print what is logged, and return the process's exit status."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         train(options)
@@ -59,8 +59,8 @@ def run(train: Callable[[argparse.Namespace], None], options: argparse.Namespace
 
 
 def add_out(made: argparse.ArgumentParser, default: Path | None = None) -> None:
-    """Add ``--out``, which must be given if there is no default."""
-    text = "folder that it goes to" if default is None else "folder that it goes to (default: the package's models)"
+    """Add ``--out``, which is required if there is no default."""
+    text = "output folder" if default is None else "output folder (default: the package's models)"
     made.add_argument("--out", type=Path, default=default, required=default is None, metavar="DIR", help=text)
 
 
@@ -76,14 +76,16 @@ def add_articles(made: argparse.ArgumentParser, columns: str = "id and text") ->
 
 
 def add_held_out(made: argparse.ArgumentParser) -> None:
-    """``--articles``, ``--held-out`` and ``--threads``."""
+    """Add ``--articles``, ``--held-out`` and ``--threads``."""
     add_articles(made)
-    made.add_argument("--held-out", type=int, default=200, help="articles kept for measuring (default: %(default)s)")
+    made.add_argument(
+        "--held-out", type=int, default=200, help="articles held out for measuring (default: %(default)s)"
+    )
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
 
 
 def add_teacher(made: argparse.ArgumentParser, what: str) -> None:
-    """``--teacher``, the model that is learned from."""
+    """Add ``--teacher``, the model to learn from."""
     made.add_argument(
         "--teacher",
         default=default_teacher(),
@@ -93,7 +95,7 @@ def add_teacher(made: argparse.ArgumentParser, what: str) -> None:
 
 
 def add_plan(made: argparse.ArgumentParser, plan: Any) -> None:
-    """An option for each field of a plan, whose ``metadata["help"]`` says what it is."""
+    """Add an option for each field of a plan, with its ``metadata["help"]``."""
     for each in fields(plan):
         value = getattr(plan, each.name)
         made.add_argument(
@@ -105,5 +107,5 @@ def add_plan(made: argparse.ArgumentParser, plan: Any) -> None:
 
 
 def plan_from(kind: type[Any], options: argparse.Namespace) -> Any:
-    """The plan that the options ask for."""
+    """Return the plan that the options describe."""
     return kind(**{each.name: getattr(options, each.name) for each in fields(kind)})

@@ -1,4 +1,4 @@
-"""Documents, the chunks that one or several methods cut them into, score curves and hits: what a page holds."""
+"""The data of a page: documents, their chunks by one or several methods, score curves and hits."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-#: Text of a page at most: what a browser still opens at once.
+#: The most bytes of text on a page, which a browser still opens quickly.
 MOST_BYTES = 16 << 20
 
 
 class Pages:
-    """Gathers documents and their chunks, batch by batch, into a :class:`Page`.
+    """A builder that collects documents and their chunks, batch by batch, for a :class:`Page`.
 
     Args:
-        title: of the page.
-        queries: questions, whose hits by the chunks of each method are ranked; or a dict of questions with hits that
-            ``Index.search`` returned.
-        k: hits of a query.
+        title: The title of the page.
+        queries: Questions, for which hits among the chunks of each method are ranked, or a dict of questions with hits
+            that ``Index.search`` returned.
+        k: The number of hits of a query.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Pages:
         self._bytes = 0
 
     def add(self, batches: Sequence[ChunkBatch], texts: Sequence[str], names: Sequence[str]) -> None:
-        """Documents with their texts and names, and the chunks of them by each method.
+        """Add documents with their texts and names, and their chunks by each method.
 
         Raises:
-            ValueError: chunks of other documents, or more text than a page holds.
+            ValueError: The chunks are those of other documents, or there is more text than a page holds.
         """
         self._bytes += sum(len(text.encode()) for text in texts)
         if self._bytes > MOST_BYTES:
@@ -72,7 +72,7 @@ class Pages:
             kept.append(batch)
 
     def page(self) -> Page:
-        """The page of all that was added."""
+        """Return the page of all that was added."""
         methods = [_method(kept) for kept in self._batches]
         names = _told_apart([each["name"] for each in methods])
         for method, name in zip(methods, names, strict=True):
@@ -89,7 +89,7 @@ class Pages:
         return page(data, _facts(methods, self._batches, how))
 
     def _find(self) -> str:
-        """Puts the hits of all queries into the documents; how they were found, in words."""
+        """Find the hits of all queries, add them to the documents, and return in words how they were found."""
         if not self._queries:
             return ""
         how = ""
@@ -109,12 +109,12 @@ class Pages:
                 layer = self._documents[hit.document]["layers"][m]
                 a, b = self._units[hit.document].of(np.array(hit.sentence or (0, 0), np.int64)).tolist()
                 place = layer["n"].index(hit.chunk) if hit.chunk in layer.get("n", ()) else hit.chunk
-                if "n" not in layer or hit.chunk in layer["n"]:  # else of a chunk that is not shown
+                if "n" not in layer or hit.chunk in layer["n"]:  # Otherwise the chunk is not shown.
                     layer["hits"][q].append([place, _rounded(hit.score), a, b, rank])
 
 
 class Units:
-    """Places in UTF-16, as scripts count them, of places in characters of a text."""
+    """The conversion of positions from characters of a text to UTF-16 units, which scripts count."""
 
     def __init__(self, text: str) -> None:
         points = np.empty(0, np.uint32)
@@ -123,7 +123,7 @@ class Units:
         self._pairs = np.flatnonzero(points > 0xFFFF)
 
     def of(self, characters: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """int64[n]: one more for each character before that takes two units."""
+        """Return positions in UTF-16 units, int64[n]: one more for each earlier character that takes two units."""
         if not len(self._pairs):
             return characters
         found: npt.NDArray[np.int64] = characters + np.searchsorted(self._pairs, characters)
@@ -139,13 +139,13 @@ def view_of(
     k: int = SEARCH.k,
     title: str | None = None,
 ) -> Page:
-    """See :meth:`pychunk.ChunkBatch.view`."""
+    """Return the page of chunks. See :meth:`pychunk.ChunkBatch.view`."""
     others = [against] if isinstance(against, ChunkBatch) else list(against)
     batches = [chunks, *others]
     for other in others:
         if not isinstance(other, ChunkBatch):
             raise TypeError(
-                f"against must be a ChunkBatch or a list of them, the same documents cut otherwise; got {other!r}"
+                f"against must be a ChunkBatch or a list of them, with the same documents cut otherwise; got {other!r}"
             )
         if other.documents != chunks.documents:
             raise ValueError(
@@ -180,12 +180,12 @@ def view_of(
 
 
 def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> list[dict[str, Any]]:
-    """Of each document its chunks, in UTF-16 units as scripts count them, and its score curve."""
+    """Return the chunks of each document, in UTF-16 units, which scripts count, and its score curve."""
     table = batch.table
     names = ("document", "chunk", "start", "end")
     columns = {name: np.asarray(table[name].combine_chunks()) for name in names}
     order = np.lexsort([columns["chunk"], columns["document"]])
-    if (np.diff(order) < 0).any():  # such as chunks[::-1]
+    if (np.diff(order) < 0).any():  # This happens for chunks[::-1], for instance.
         table, columns = table.take(order), {name: column[order] for name, column in columns.items()}
     rows = columns["document"] - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(texts) + 1))
@@ -228,7 +228,7 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
 
 
 def _gone(removed: pa.Table, document: int, places: Units) -> list[list[Any]]:
-    """The spans of a document that were left out, in UTF-16 units, each with its reason."""
+    """Return the removed spans of a document, in UTF-16 units, each with its reason."""
     first, last = np.searchsorted(np.asarray(removed["document"]), [document, document + 1]).tolist()
     own = removed.slice(first, last - first)
     columns = [places.of(np.asarray(own[name])).tolist() for name in ("start", "end")]
@@ -264,7 +264,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
-    """What a page says of a method."""
+    """Return the facts of a method for a page."""
     first = kept[0]
     metadata = first.metadata
     name = str(metadata.get("method", "chunks")).encode("utf-8", "replace").decode()
@@ -277,12 +277,12 @@ def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """Names with numbers where a method is there several times."""
+    """Return names, with numbers if a method occurs several times."""
     return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
 
 
 def _facts(methods: Sequence[Mapping[str, Any]], batches: Sequence[Sequence[ChunkBatch]], how: str) -> str:
-    """HTML of what is known of each method, with a histogram of the sizes of its chunks."""
+    """Return HTML of the facts of each method, with a histogram of the sizes of its chunks."""
     parts = []
     if how:
         parts.append(f'<p class="soft">Ranked by {escape(how)}.</p>')
@@ -304,7 +304,7 @@ def _histogram(method: Mapping[str, Any], kept: Sequence[ChunkBatch]) -> str:
     if not len(values):
         return '<p class="soft">no chunks</p>'
     limit = limits.get(unit)
-    # Up to 30 equal bins over what all but the longest 0.5 % take, and over the limit where that is near.
+    # There are up to 30 equal bins. They cover all but the longest 0.5 % of chunks, and the limit if it is near.
     end = max(1.0, float(np.percentile(values, 99.5)))
     if limit is not None and limit <= 4 * end:
         end = max(end, float(limit))

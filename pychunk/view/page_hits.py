@@ -1,4 +1,4 @@
-"""Hits of queries by the chunks of a page: an index's own, or of one that is made for the page."""
+"""The hits of queries among the chunks of a page, from an index of the caller or one made for the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PageHit(NamedTuple):
-    """A hit: a document of the page, a chunk of it, the score, the best sentence as a span of characters."""
+    """A hit: a document of the page, a chunk of it, the score, and the best sentence as a span of characters."""
 
     document: int
     chunk: int
@@ -23,20 +23,21 @@ class PageHit(NamedTuple):
 
 
 def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> tuple[list[list[PageHit]], str]:
-    """The k best chunks of each query, by a hybrid index in a temporary folder; and how they were ranked, in words.
+    """Return the k best chunks of each query by a temporary hybrid index, and in words how they were ranked.
 
     Raises:
-        ValueError: chunks whose documents are not known, so that no vectors can be made; ImportError: no FAISS.
+        ValueError: The documents of the chunks are unknown, so that no vectors can be made.
+        ImportError: FAISS is not installed.
     """
     from ..index.index import Index
 
     if any(each.origin is None for each in batches):
         raise ValueError(
-            "queries need chunks that hold their documents; give hits of an index: queries={question: hits}"
+            "queries need chunks that hold their documents; pass hits of an index: queries={question: hits}"
         )
     origins = [each.origin for each in batches if each.origin is not None]
     encoder, own = origins[0].table_encoder, any(each.has_vectors for each in origins)
-    mode = "sparse" if own else "hybrid"  # vectors that were given say nothing of queries
+    mode = "sparse" if own else "hybrid"  # Given vectors do not fit queries.
     first, counts = 0, []
     with tempfile.TemporaryDirectory(prefix="pychunk-") as folder:
         made = None
@@ -63,7 +64,7 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
 
 
 def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]]) -> list[list[PageHit]]:
-    """Hits that a search returned, as far as they are chunks of the page: by their ids."""
+    """Return the hits of a search that are chunks of the page, found by their ids."""
     places: dict[str, tuple[int, int]] = {}
     first = 0
     for batch in batches:
@@ -79,7 +80,7 @@ def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]])
 
 
 def _single(hits: Any) -> Iterator[Any]:
-    """Hits one by one, of documents and of lists of lists, too."""
+    """Yield hits one by one, also from documents and nested lists."""
     for each in hits:
         inner = each if isinstance(each, list) else getattr(each, "hits", None)
         if inner is None:

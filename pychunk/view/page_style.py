@@ -1,4 +1,4 @@
-"""The style that every page of pychunk has: colours in light and dark, fonts, headings, drawings."""
+"""The style of every page of pychunk: colours in light and dark, fonts, headings and drawings."""
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1c2024; --soft: #5a636d; --rule: #d9dee3; --mark: #1f5fc4;

@@ -1,10 +1,10 @@
 "use strict";
-// The page that shows chunks. Text of documents is set as text alone: textContent and text nodes, no markup.
+// The page that shows chunks. Text of documents is only set as textContent and text nodes, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const SVG = "http://www.w3.org/2000/svg";
-  const VIRTUAL = 1e6; // UTF-16 units of a document above which only what is near the window is in the page
-  const SHEET = 16000; // of a sheet, which is filled and drawn as one
+  const VIRTUAL = 1e6; // the UTF-16 units of a document above which the page holds only the part near the window
+  const SHEET = 16000; // the UTF-16 units of a sheet, which is filled and drawn at once
   const main = document.querySelector("main"), root = document.body;
   const narrow = matchMedia("screen and (max-width: 999px)");
   const state = { document: 0, method: -1, layer: 0, chunk: -1, query: -1 };
@@ -20,7 +20,7 @@
   const short = (value) => value.toFixed(3).replace(/^-?0\.000$/, "0");
   const counted = (n, what) => n.toLocaleString("en") + " " + what + (n === 1 ? "" : "s");
 
-  // Index of the last entry of rising numbers that is at or below a value; -1: none.
+  // Returns the index of the last of rising numbers that is at or below a value, or -1.
   function last(numbers, value) {
     let low = 0, high = numbers.length;
     while (low < high) {
@@ -30,7 +30,7 @@
     return low - 1;
   }
 
-  // White space is what pychunk takes for it: Python's str.isspace.
+  // White space is defined as in pychunk, by Python's str.isspace.
   const BLANK = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
   function blankUntil(text, from) {
     BLANK.lastIndex = from;
@@ -38,13 +38,13 @@
     return BLANK.lastIndex;
   }
 
-  // What is computed once of a document: where each chunk's own text begins, which borders all methods share.
+  // Computes once for a document where each chunk's own text begins, and which boundaries all methods share.
   function study(doc) {
     if (doc.layers[0].own) return;
     const borders = doc.layers.map((layer) => {
       let reached = 0;
       layer.own = layer.s.map((start, k) => {
-        // What is new after a repeated passage begins behind the white space.
+        // The new text after a repeated passage begins after the white space.
         const own = k === 0 || start >= reached ? start : Math.min(blankUntil(doc.text, reached), Math.max(reached, layer.e[k]));
         reached = Math.max(reached, layer.e[k]);
         return own;
@@ -52,10 +52,10 @@
       return new Set(layer.own.slice(1));
     });
     doc.layers.forEach((layer, m) => {
-      // A chunk that lies within the one before begins nothing.
+      // A chunk inside the one before begins nothing.
       layer.shared = layer.own.map((at, k) =>
         k === 0 || (at !== layer.own[k - 1] && borders.every((each) => each.has(at))));
-      // Where other methods cut and this one does not.
+      // The places where other methods cut and this one does not.
       const others = new Set();
       borders.forEach((each, other) => { if (other !== m) each.forEach((at) => borders[m].has(at) || others.add(at)); });
       layer.others = [...others].sort((a, b) => a - b);
@@ -72,7 +72,8 @@
     });
   }
 
-  // Runs of chunks between borders that all methods share: [[first, end of method 0], [first, end of method 1] ...].
+  // Returns runs of chunks between boundaries that all methods share:
+  // [[first, end of method 0], [first, end of method 1] ...].
   function rowsOf(doc) {
     const starts = doc.layers.map((layer) => layer.shared.reduce((all, is, k) => (is && all.push(k), all), []));
     const count = Math.max(1, ...starts.map((each) => each.length));
@@ -96,7 +97,7 @@
     return gone;
   }
 
-  // Characters that would act on the page's layout, or not be seen; ZWJ, ZWNJ and direction marks belong to scripts.
+  // Characters that would change the page's layout, or be invisible. ZWJ, ZWNJ and direction marks belong to scripts.
   const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
 
   const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
@@ -140,7 +141,7 @@
     }
   }
 
-  // A chunk's number in its document is its place here, unless only some of them are shown.
+  // A chunk's number in its document is its position here, unless only some chunks are shown.
   const numberOf = (d, m, k) => data.documents[d].layers[m].n?.[k] ?? k;
   const placeOf = (d, m, number) => {
     const numbers = data.documents[d].layers[m].n;
@@ -149,7 +150,7 @@
   const hash = (d, m, k) =>
     "#" + (data.documents.length > 1 ? "d" + d : "") + (m > 0 ? "m" + m : "") + "c" + numberOf(d, m, k);
 
-  // Why the text is cut before chunk k: the reason that chunk k - 1 ends, and the scores there.
+  // Returns why the text is cut before chunk k: the reason why chunk k - 1 ends, and the scores there.
   function why(layer, method, k) {
     if (k === 0) return "";
     let said = layer.cut ? data.reasons[layer.cut[k - 1]] ?? "" : "";
@@ -233,7 +234,7 @@
     sheet.filled = sheet.drawn = false;
   }
 
-  // The y of a character in reading order, relative to the top of its mark: lines down, and along each line.
+  // Returns the y of a character in reading order, relative to the top of its mark: lines down, and along each line.
   function measurer(mark, from) {
     const nodes = [], starts = [], walker = document.createTreeWalker(mark, NodeFilter.SHOW_TEXT);
     let at = from;
@@ -274,7 +275,7 @@
     for (let i = first; i <= stop; i++) {
       const end = i + 1 < at.length ? Math.min(at[i + 1], to) : to;
       const bottom = Math.max(reached, y(end) ?? reached);
-      // The score of a pair stands where its second sentence begins, unless the text is cut inside of the first.
+      // The score of a pair is drawn where its second sentence begins, unless the text is cut inside the first.
       if (v[i] !== null && !(pairs && (at[i + 1] ?? Infinity) > after)) {
         const middle = pairs ? bottom : (reached + bottom) / 2;
         path += (path ? "L" : "M") + x(v[i]) + " " + (pairs ? bottom : reached).toFixed(1);
@@ -304,13 +305,13 @@
       if (box.closest(".long") && !paper.matches) single.observe(box); else drawCurve(box, doc);
   }
 
-  // Of a row of very many chunks those out of sight have no layout to draw by.
+  // In a row of very many chunks, those out of sight have no layout to draw by.
   const paper = matchMedia("print");
   const single = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries)
       if (isIntersecting) {
         single.unobserve(target);
-        // In the frame after the next it has its layout.
+        // It has its layout in the frame after the next.
         const drawn = () => { if (target.isConnected) drawCurve(target, data.documents[state.document]); };
         requestAnimationFrame(() => requestAnimationFrame(drawn));
       }
@@ -375,7 +376,8 @@
     });
     const boxes = sheets.map((sheet) => {
       known.set(sheet.box, sheet);
-      // Of text in its column: 7 px a character, 22 a line; 40 more a chunk are in `size` as characters.
+      // The estimate for text in its column is 7 px a character and 22 a line.
+      // The 40 more for a chunk are in `size` as characters.
       const across = Math.min(870, main.clientWidth / (state.method < 0 ? doc.layers.length : 1)) - 90;
       const tall = Math.max(60, Math.round(sheet.size * 7 / Math.max(150, across) * 22));
       sheet.box.style.containIntrinsicSize = "auto " + tall + "px";
@@ -414,13 +416,13 @@
     fill(sheet);
     const found = markChosen(main);
     if (found && how) bring(found, how);
-    try { history.replaceState(null, "", hash(state.document, m, k)); } catch { /* a frame without an address */ }
+    try { history.replaceState(null, "", hash(state.document, m, k)); } catch { /* a frame may have no address */ }
     tell();
   }
 
-  // Again in the next frames: what comes into view on the way takes its real height only then.
+  // Repeated in the next frames, because parts that come into view on the way get their real height only then.
   function bring(box, how, times = 3) {
-    // A chunk that is taller than the window is shown from its head.
+    // A chunk that is taller than the window is shown from its top.
     const tall = box.getBoundingClientRect().height > innerHeight - 100;
     box.scrollIntoView({ block: tall ? "start" : how });
     if (times > 0) requestAnimationFrame(() => {
@@ -496,7 +498,7 @@
     scrollTo(0, 0);
   }
 
-  // What is above the text.
+  // The part above the text.
   byId("title").textContent = data.title;
   document.title = data.title;
   const bar = byId("bar");
@@ -562,7 +564,7 @@
     else return;
     event.preventDefault();
   });
-  // On paper everything is there; curves are drawn once the layout is that of the paper.
+  // On paper everything is shown. Curves are drawn once the page has the layout of the paper.
   addEventListener("beforeprint", () => {
     side.open = true;
     for (const sheet of sheets) { fill(sheet); sheet.near = true; }

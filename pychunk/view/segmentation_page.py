@@ -1,4 +1,4 @@
-"""One page of HTML that needs no other file and no network: its script and style by hash, documents as data."""
+"""A page of HTML that needs no other file and no network, with its script and style by hash, and documents as data."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from . import page_style
 if TYPE_CHECKING:
     pass
 
-#: What stands for itself nowhere in the data: markup, and characters that editors, browsers or HTML itself change.
+#: The characters that are escaped in the data: markup, and characters that editors, browsers or HTML itself change.
 _UNSAFE = re.compile(
     "[<>&\x7f-\x9f\xad\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
 )
 
 
 def page(data: dict[str, Any], facts: str) -> Page:
-    """The page over its data, plain JSON types, and ``facts``: HTML that pychunk made, of numbers and escaped names."""
+    """Return the page of its data, in plain JSON types, and ``facts``.
+
+    ``facts`` is HTML that pychunk made from numbers and escaped names.
+    """
     script, sheet = script_text(), style_text()
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
@@ -53,27 +56,27 @@ _KEYS = (
     '<p class="key"><i class="bar0"></i><span>relevant</span></p>'
     '<p class="key"><i class="bar1"></i><span>irrelevant</span></p>'
     '<p class="key"><i class="over"></i><span>repeated at the start of the next chunk</span></p>'
-    '<p class="key"><span>≠ ▾</span><span>a border that not all methods have; where another one cuts</span></p>'
-    "<p>In the right margin is the score curve, aligned to the sentences; the dashed line is the threshold, and hollow "
-    "points lie below it.</p>"
+    '<p class="key"><span>≠ ▾</span><span>a boundary that not all methods have; where another method cuts</span></p>'
+    "<p>The right margin shows the score curve, aligned with the sentences. The dashed line is the threshold. Points "
+    "below it are hollow.</p>"
     "<p><kbd>j</kbd> <kbd>k</kbd> next and previous chunk, <kbd>[</kbd> <kbd>]</kbd> document</p></div>"
 )
 
 
 @cache
 def script_text() -> str:
-    """The page's script."""
+    """Return the script of the page."""
     return files(__package__).joinpath("segmentation_page.js").read_text("utf-8")
 
 
 @cache
 def style_text() -> str:
-    """The page's style sheet: that of all pages, then its own."""
+    """Return the style sheet of the page: that of all pages, then its own."""
     return page_style.STYLE + files(__package__).joinpath("segmentation_page.css").read_text("utf-8")
 
 
 def as_data(data: Any) -> str:
-    r"""JSON that stays itself inside of a script element, whatever strings it holds.
+    r"""Return JSON that is safe inside a script element, whatever strings it holds.
 
     >>> as_data({"text": "</script>\0"})
     '{"text":"\\u003c/script\\u003e\\u0000"}'

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: From the lowest to the highest; and where a terminal's encoding has no such characters.
+#: The characters from the lowest to the highest, and those for terminals whose character encoding lacks them.
 BLOCKS, DIGITS = "▁▂▃▄▅▆▇█", "01234567"
 
 
 def spark(values: Sequence[float | None], low: float, high: float, encoding: str | None = "utf-8") -> str:
-    """One character a value, by its height between ``low`` and ``high``; a space where there is none.
+    """Return one character for each value, by its height between ``low`` and ``high``, or a space for None.
 
     >>> spark([0.0, 0.5, 1.0, None], 0.0, 1.0)
     '▁▅█ '

@@ -1,4 +1,4 @@
-"""SVG drawings that several pages share; their colours and fonts come from the page's style sheet."""
+"""SVG drawings that several pages share. Their colours and fonts come from the page's style sheet."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def histogram(
     unit: str = "words",
     limit: float | None = None,
 ) -> str:
-    """Chunk lengths in a unit on an axis from 0 to ``end``, with a mark at the mean; longer ones are not drawn.
+    """Return a histogram of chunk lengths on an axis from 0 to ``end``, with a mark at the mean.
 
-    ``limit``: of a chunk, drawn as a dashed line where it is on the axis.
+    Longer chunks are not drawn. ``limit`` is the limit of a chunk, which is a dashed line if it is on the axis.
     """
     width, height, bottom, margin = 240, 96, 22, 8
     widths = [b - a for a, b in pairwise(edges)]
-    # Chunks per word of length: bins of unequal width stay comparable.
+    # The heights are chunks per word of length, so that bins of unequal width are comparable.
     heights = [count / size for count, size in zip(counts, widths, strict=True)]
     tallest = max(heights, default=0) or 1
 
@@ -57,7 +57,10 @@ def histogram(
 
 
 def ticks(low: float, high: float, count: int = 6) -> list[float]:
-    """About ``count`` round numbers in equal steps, the first at or below ``low``, the last at or above ``high``."""
+    """Return about ``count`` round numbers in equal steps.
+
+    The first is at or below ``low``, the last at or above ``high``.
+    """
     raw = ((high - low) or abs(high) or 1.0) / count
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
@@ -66,6 +69,6 @@ def ticks(low: float, high: float, count: int = 6) -> list[float]:
 
 
 def svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
-    """A drawing of a width and height, which says what it shows."""
+    """Return a drawing of a width and height, with a label that describes it."""
     drawn = "".join(parts)
     return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">{drawn}</svg>'

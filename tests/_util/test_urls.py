@@ -185,7 +185,7 @@ def test_passwords_with_marks_are_hidden_whole() -> None:
 def test_parameters_to_hide_are_names() -> None:
     assert parameters("Visitor-ID") == parameters(["visitor_id", "visitorid"]) == {"visitorid"}
     for name in ("token=planted", "a&planted", "", "_"):
-        with pytest.raises(ValueError, match="named without its value") as raised:
+        with pytest.raises(ValueError, match="must be named without its value") as raised:
             parameters([name])
         assert "planted" not in str(raised.value)
     assert Url.of("http://h/?GR%C3%96SSE=1", parameters("größe")) == "http://h/"
@@ -332,7 +332,7 @@ def test_an_index_remembers_the_parameters_that_were_hidden(host: str, tmp_path:
         assert PLANTED not in everything_in(tmp_path) + done.output.encode()
     assert "0 documents added, 3 kept" in done.output
     done = invoke(["index", visited(host, "ok.txt"), *to, "--hide-parameter", "page"])
-    assert "added before page was hidden keep their names: --prune drops them" in done.output
+    assert "added before page was hidden keep their names; remove them with --prune" in done.output
     assert "1 document added" in done.output
     done = invoke(["index", visited(host, "ok.txt"), *to, "--prune"])
     assert "1 kept, 0 replaced, 3 removed" in done.output

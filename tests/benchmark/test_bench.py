@@ -80,7 +80,7 @@ def test_another_cut_gives_another_hash(texts: dict[str, list[str]]) -> None:
     "spans", [[], [(0, 0, 5)], [(0, 2, 10)], [(0, 0, 5), (0, 4, 10)], [(0, 0, 4), (0, 6, 10)], [(0, 6, 10), (0, 0, 5)]]
 )
 def test_what_does_not_tile_is_refused(spans: list[tuple[int, int, int]]) -> None:
-    with pytest.raises(ValueError, match="document 0 is not tiled"):
+    with pytest.raises(ValueError, match="document 0 has a gap or an overlap"):
         workloads.check_tiling(np.array(spans, dtype=np.int64).reshape(-1, 3), ["abcde fghi"])
     workloads.check_tiling(np.array([(0, 0, 5), (0, 6, 10)]), ["abcde fghi"])
 

@@ -78,7 +78,7 @@ def test_a_wrong_answer_names_the_workload(monkeypatch: pytest.MonkeyPatch) -> N
         (["--only", "fast"], "--only must name workloads (sentence,"),
         (["--max-regression", "much"], "--max-regression must be a percentage"),
         (["--max-regression", "-5%"], "--max-regression must be a percentage"),
-        (["--compare", "a.json", "--against", "python"], "give one of them"),
+        (["--compare", "a.json", "--against", "python"], "--compare cannot be combined with --against"),
         (["--compare", "absent.json"], "No such file"),
         (["--against", "absent"], "no Python interpreter at 'absent'"),
     ],

@@ -35,7 +35,7 @@ def test_a_saved_run_comes_back(tmp_path: Path) -> None:
         (lambda found: json.dumps({**found, "format": 2}), "has format 2, but this pychunk reads 1"),
         (lambda found: json.dumps({"format": 1}), "is damaged"),
         (lambda found: json.dumps({**found, "workloads": {"pic": {}}}), "is damaged"),
-        (lambda found: json.dumps(found).replace("[1.0, ", "[", 1), "one number a round"),
+        (lambda found: json.dumps(found).replace("[1.0, ", "[", 1), "one number for each round"),
         (lambda found: json.dumps(found).replace("1.0", "0.0"), "times must be positive"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_copy_runs_in_place_of_this_package(copied: tuple[Path, str]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda path: path.unlink(), "is not there"),
+        (lambda path: path.unlink(), "is missing"),
         (lambda path: path.write_bytes(path.read_bytes() + b"x"), "is not the copy that was saved"),
     ],
 )
@@ -92,7 +92,7 @@ def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> N
     result = invoke(["bench", "--only", "latency", "--rounds", "2", "--compare", str(path)])
     assert result.exit_code == 1, result.output
     assert "the base gives other chunks" in result.stdout
-    assert "figures of another time" not in result.stderr
+    assert "older figures" not in result.stderr
 
 
 @pytest.mark.parametrize("when", ["imported", pytest.param("run", marks=pytest.mark.slow)])
@@ -112,7 +112,7 @@ def test_a_copy_that_cannot_run_leaves_the_figures(
     assert "improved" in result.stdout
     told = " ".join(result.stderr.split())
     assert "built for another Python" in told
-    assert "; so this compares with figures of another time" in told
+    assert "; therefore this compares with older figures" in told
 
 
 def test_every_base_has_a_copy_of_its_own() -> None:

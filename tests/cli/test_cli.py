@@ -128,4 +128,4 @@ def test_a_listing_without_chunks_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     done = invoke(["segment", str(tmp_path / "empty.txt")])
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "nothing to show: no document has text" in done.stderr
+    assert "nothing to show, because no document has text" in done.stderr

@@ -49,7 +49,7 @@ def test_a_method_with_its_options_in_a_word(text: str, name: str, options: dict
         ("pic:", "must be NAME or NAME:OPTION=VALUE"),
         ("pic:k", "must be NAME or NAME:OPTION=VALUE"),
         ("pic:=3", "must be NAME or NAME:OPTION=VALUE"),
-        ("recursive:size=80:unit=words", "options are parted by commas, as in recursive:size=80,unit=words"),
+        ("recursive:size=80:unit=words", "separate options by commas, as in recursive:size=80,unit=words"),
         ("recursive:separators=[1", "is not JSON"),
     ],
 )
@@ -70,7 +70,7 @@ def test_flags_are_short_for_options_and_said_once() -> None:
         "threshold": ("percentile", 20.0),
         "max_tokens": None,
     }
-    with pytest.raises(ValueError, match="size is said twice: in -m fixed:size=3, and by --size"):
+    with pytest.raises(ValueError, match="size is given twice: in -m fixed:size=3, and by --size"):
         SegmentOptions("fixed:size=3", {"size": "4"}).options()
     with pytest.raises(ValueError, match="takes its cuts from Python"):
         SegmentOptions("given").options()

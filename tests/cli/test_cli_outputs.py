@@ -52,7 +52,7 @@ def test_an_output_that_is_an_input_is_refused(tmp_path: Path, name: str, overwr
         status, told = done.returncode, done.stderr
     else:
         status, _, told, _ = invoke(arguments)
-    assert (status, "which would be lost: name another output" in told) == (2, True), told
+    assert (status, "which would be lost; name another output" in told) == (2, True), told
     assert source.read_bytes() == before
     assert output.is_symlink() == (name == "link")
 
@@ -66,7 +66,7 @@ def test_what_is_there_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
         arguments = ["segment", str(tmp_path / "in.txt"), "-o", str(output)]
         done = invoke(arguments)
         assert done.exit_code == 2
-        assert "is there already: name another output, or replace it with --overwrite" in done.output
+        assert "exists already; name another output, or replace it with --overwrite" in done.output
         assert target.read_text() == "mine\n"
         assert invoke([*arguments, "--overwrite"]).exit_code == 0
         assert [row["text"] for row in rows_of(target)] == ["Cats purr."]
@@ -74,7 +74,7 @@ def test_what_is_there_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.jsonl", "target.jsonl"]
     (tmp_path / "nowhere.jsonl").symlink_to(tmp_path / "absent.jsonl")
-    for name, message in (("nowhere.jsonl", "link to nothing"), ("folder.jsonl", "is a folder")):
+    for name, message in (("nowhere.jsonl", "is a broken link"), ("folder.jsonl", "is a folder")):
         (tmp_path / "folder.jsonl").mkdir(exist_ok=True)
         done = invoke(["segment", str(tmp_path / "in.txt"), "-o", str(tmp_path / name), "--overwrite"])
         assert done.exit_code == 2

@@ -25,8 +25,8 @@ def test_what_cannot_be_read_is_named_by_file_and_line_or_left_out(tmp_path: Pat
     assert (status, f"{path}, line 2: expected a key" in said) == (2, True)
     status, said = run(tmp_path, str(path), "--on-error", "skip")
     assert status == 0
-    assert [int(line) for line in re.findall(rf"left out {path}, line (\d+): ", said)] == [2, 3, 4, 5, 6]
-    assert "5 left out" in said
+    assert [int(line) for line in re.findall(rf"skipped {path}, line (\d+): ", said)] == [2, 3, 4, 5, 6]
+    assert "5 skipped" in said
     assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["One.", "Two."]
 
 
@@ -35,9 +35,9 @@ def test_a_row_that_is_no_text_is_named_with_the_remedy(tmp_path: Path) -> None:
     pq.write_table(table, path := tmp_path / "in.parquet")
     status, said = run(tmp_path, str(path), "--column", "text")
     assert status == 2
-    assert f"{path}, row 2: invalid UTF-8 at byte 2; mend it, or pass --on-error skip" in said
+    assert f"{path}, row 2: invalid UTF-8 at byte 2; fix it, or pass --on-error skip" in said
     status, said = run(tmp_path, str(path), "--column", "text", "--on-error", "skip")
-    assert (status, f"left out {path}, row 2: invalid UTF-8 at byte 2" in said) == (0, True)
+    assert (status, f"skipped {path}, row 2: invalid UTF-8 at byte 2" in said) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_text_in_another_encoding_is_told_of_the_option(tmp_path: Path) -> Non
     path = tmp_path / "a.txt"
     path.write_bytes("Café.".encode("latin-1"))
     status, said = run(tmp_path, str(path))
-    advice = "it may be cp1252, which is a guess: pass --encoding cp1252; mend it, or pass --on-error skip"
+    advice = "it may be cp1252, which is a guess: pass --encoding cp1252; fix it, or pass --on-error skip"
     assert (status, advice in " ".join(said.split())) == (2, True)
     status, said = run(tmp_path, str(path), "--encoding", "cp1252")
     assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["Café."]
@@ -122,7 +122,7 @@ def test_a_folder_is_read_file_by_file_whatever_their_kinds(tmp_path: Path) -> N
     (folder / "d.png").write_bytes(b"\x89PNG")
     status, said = run(tmp_path, str(folder))
     assert status == 0, said
-    assert f"not read, of no known kind or another: {folder / 'd.png'}" in said
+    assert f"not read, because of an unknown or different kind: {folder / 'd.png'}" in said
     assert [(row["id"], row["text"]) for row in rows_of(tmp_path / "out.jsonl")] == [
         ("007", "Two."), ("1", "Three."), (str(folder / "a.md"), "One.")
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from pychunk.cli.shared.errors import in_flags
         (["in.parquet"], "the string columns are: id, text"),
         (["in.parquet", "--column", "text", "-o", "x.pdf"], "unknown kind of output"),
         (["in.parquet", "--column", "text", "-m", "semantic", "--threshold", "a:b"], "threshold must be a number"),
-        (["in.parquet", "--column", "text", "-m", "fixed:size=3", "--size", "4"], "size is said twice"),
+        (["in.parquet", "--column", "text", "-m", "fixed:size=3", "--size", "4"], "size is given twice"),
         (["in.parquet", "--column", "text", "-m", "given"], "method given takes its cuts from Python"),
         (["in.parquet", "--column", "text", "--titles", "no"], "column 'no' is not there"),
         (["in.parquet", "--column", "text", "-m", "pic:summary=title"], "method 'pic' needs --titles"),

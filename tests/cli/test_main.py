@@ -147,9 +147,9 @@ def test_every_flag_that_a_text_names_exists() -> None:
 @pytest.mark.parametrize(
     ("command", "usage", "headings"),
     [
-        ("segment", "segment [OPTIONS] INPUT...", ["Options", "How to cut", "Vectors", "Text beside", "What is read"]),
+        ("segment", "segment [OPTIONS] INPUT...", ["Options", "Chunking", "Encoder", "Context", "Input"]),
         ("search", "search [OPTIONS] INDEX QUERY...", ["Arguments", "Options"]),
-        ("eval", "eval [OPTIONS] DATASET", ["Options", "What a model says of chunks", "A model behind an endpoint"]),
+        ("eval", "eval [OPTIONS] DATASET", ["Options", "LLM judge", "LLM endpoint"]),
         ("methods", "methods [OPTIONS] [METHOD...]", ["Arguments", "Options"]),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_token_with_two_ids_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("a\nb\n", "lacks its unknown token"), ("[UNK]\na\na\n", "stands twice")]
+    ("content", "message"), [("a\nb\n", "lacks its unknown token"), ("[UNK]\na\na\n", "occurs twice")]
 )
 def test_bad_vocabularies_are_named(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "vocab.txt").write_text(content)

@@ -33,7 +33,7 @@ def test_list_says_what_is_there_and_how_to_get_the_rest(cache: Path, tiny_encod
 def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
     out = invoke(["model", "get", "minilm", "--from", str(minilm_source)])
     assert out.exit_code == 0, out.output
-    assert "at hand" in invoke(["model", "list"]).output
+    assert "installed" in invoke(["model", "list"]).output
     (tmp_path / "notes.txt").write_text("Cats purr. Dogs bark. The sun is a star.")
     out = invoke(["segment", str(tmp_path / "notes.txt"), "--encoder", "minilm", "--max-tokens", "none"])
     assert out.exit_code == 0, out.output

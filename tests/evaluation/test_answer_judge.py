@@ -41,7 +41,7 @@ def test_what_is_asked_and_what_is_beside_it() -> None:
     assert (found.abstained, found.share().mean) == (0, 0.6)
     # of the three that were asked; the two others would agree with any measure
     assert found.agreement([True, False, False, False, True]).same == (2, 3)
-    assert [row["judge"] for row in rows] == ["answers, beside exact match", "answers, beside F1 >= 0.5"]
+    assert [row["judge"] for row in rows] == ["answers, compared with exact match", "answers, compared with F1 >= 0.5"]
     assert [row["counted"] for row in rows] == [0.2, 0.6]
     assert [row["kappa"]["mean"] for row in rows] == [0, 1]
     assert {(row["name"], row["asked"], row["abstained"]) for row in rows} == {("row", 3, 0)}
@@ -102,7 +102,7 @@ def test_what_is_refused() -> None:
         judge_answers(llm, QUESTIONS, ANSWERS[:4], GOLD)
     with pytest.raises(ValueError, match="4 questions and 5 answers"):
         judge_answers(llm, QUESTIONS[:4], ANSWERS, GOLD)
-    with pytest.raises(ValueError, match="documents must be one a question"):
+    with pytest.raises(ValueError, match="documents must have one entry for each question"):
         judge_answers(llm, QUESTIONS, ANSWERS, GOLD, [0])
     assert judge_answers(llm, [], [], []).verdicts.tolist() == []
     assert llm.account.total.calls == 0
@@ -143,16 +143,16 @@ def test_eval_judges_its_answers(questions: Path, tmp_path: Path) -> None:
         assert (server.counts["kind answer"], server.counts["kind judge_answers"]) == (6, 1)
     found = json.loads(out.read_text())
     assert [(row["name"], row["judge"], row["asked"]) for row in found["judged"]] == [
-        ("sentence, sparse", "answers, beside exact match", 6),
-        ("sentence, sparse", "answers, beside F1 >= 0.5", 6),
+        ("sentence, sparse", "answers, compared with exact match", 6),
+        ("sentence, sparse", "answers, compared with F1 >= 0.5", 6),
     ]
     assert [row["share"]["mean"] for row in found["judged"]] == pytest.approx([5 / 6] * 2)
     assert [row["counted"] for row in found["judged"]] == pytest.approx([0, 5 / 6])
     assert found["judged"][1]["kappa"]["mean"] == 1
-    assert "answers, beside F1 >= 0.5" in done.stdout
+    assert "answers, compared with F1 >= 0.5" in done.stdout
     done = invoke(["eval", str(questions), "-m", "sentence", "--judge", "answers"])
     assert done.exit_code == 2
-    assert "--judge answers is of the answers that --answer has a model give" in done.stderr
+    assert "--judge answers needs the answers of an LLM; add --answer" in done.stderr
 
 
 def test_options_are_counted_not_judged() -> None:
@@ -163,7 +163,7 @@ def test_options_are_counted_not_judged() -> None:
     data = Dataset("leaflets", "answers", ["a"], ["b"], [Question("Which?", 0, ("a",), options=("a", "b"))])
     llm = LLM("http://127.0.0.1:1/v1", "test", cache=False, dry_run=True)
     AnswerSetup(llm).check(data)
-    with pytest.raises(ValueError, match="which option was chosen is counted, not judged: leaflets"):
+    with pytest.raises(ValueError, match="multiple-choice answers are counted and need no judge, but leaflets"):
         AnswerSetup(llm, judged=True).check(data)
 
 

@@ -107,7 +107,7 @@ def test_kappa_where_there_is_none() -> None:
     alone = cohen_kappa([1, 0, 1], [1, 0, 0], documents=[7, 7, 7]).kappa
     assert alone.mean == pytest.approx(0.4)
     assert np.isnan([alone.low, alone.high]).all(), "one document says nothing of others"
-    with pytest.raises(ValueError, match="same chunks"):
+    with pytest.raises(ValueError, match="one document for each chunk"):
         cohen_kappa([1], [1, 0])
 
 
@@ -206,7 +206,7 @@ def test_an_answer_of_no_use_is_asked_for_again(fault: str) -> None:
 def test_every_fault_of_a_server(fault: str, always: bool) -> None:
     """One that passes costs calls alone; of answers one that stays leaves abstentions, of calls it ends the run."""
     if always and fault in CONNECTION:
-        gone = pytest.raises(LLMError, match="calls failed one after the other; start the run again")
+        gone = pytest.raises(LLMError, match="calls failed in a row; start the run again")
         with Server(f"{fault},always") as server, client(server, **limits_of(fault)) as llm, gone:
             judge(llm, "task", TEXTS[:7])
         return
@@ -353,7 +353,7 @@ def test_bad_arguments() -> None:
     llm = LLM("http://nowhere/v1", "test", cache=False)
     with pytest.raises(ValueError, match="no judge 'style'; there are noise, completeness, context_switch, task"):
         judge(llm, "style", ["a"])
-    with pytest.raises(ValueError, match="documents must be one a chunk"):
+    with pytest.raises(ValueError, match="documents must have one entry for each chunk"):
         judge(llm, "noise", ["a"], [0, 1])
     with pytest.raises(ValueError, match="together must be a whole number of at least 1"):
         judge(llm, "noise", ["a"], together=0)

@@ -127,7 +127,7 @@ def test_leaflets_that_do_not_fit_are_named(tmp_path: Path) -> None:
         datasets.load(leaflets(tmp_path, text, Doc_ID="other.pdf"))
     with pytest.raises(ValueError, match=r"from 1 on .*; got \[2\]"):
         datasets.load(leaflets(tmp_path, "One.\n===== Page 2 =====\n"))
-    with pytest.raises(ValueError, match=r"after its last page mark, yet 'One\.\\n' before"):
+    with pytest.raises(ValueError, match=r"after its last page mark, but also 'One\.\\n' before"):
         datasets.load(leaflets(tmp_path, text + "Three."))
     assert datasets.load(leaflets(tmp_path, text, Correct_Answer="")).questions[0].answers == ()
 
@@ -311,9 +311,9 @@ def test_wikipedia_data(data: Path) -> None:
     [
         (
             '"Never again,a\nWhat?,"b"\nWhy?,c\n',
-            r"questions.csv, line 2: ',' expected after '\"': write quotes inside of",
+            r"questions.csv, line 2: ',' expected after '\"': inside a quoted field",
         ),
-        ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: write quotes"),
+        ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: inside a quoted field"),
         ("What?,a,b\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
         ("What?\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
     ],

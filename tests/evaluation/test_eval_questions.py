@@ -209,7 +209,9 @@ def test_places_of_answers_are_held_to() -> None:
     ]
     data = datasets.questions_from([("q", each) for each in given], "q", (["a"], [text]))
     assert [each.spans for each in data.questions] == [((last, last + 5),)] * 4 + [()] * 2
-    assert data.notes == ["1 question has its answer, of 6, elsewhere than answer_start says: looked for by characters"]
+    assert data.notes == [
+        "1 question has its answer, of 6, at another place than answer_start says; their text was searched for instead"
+    ]
     encoder = Encoder("static")
     chunked = by_method("sentence", {"atoms": False}, data, encoder)
     rows = np.array([[0]] * 6)  # the first sentence alone
@@ -242,7 +244,7 @@ def test_methods_and_encoders_of_ones_own_are_rows_of_the_command(mine: Path) ->
     [
         ("nowhere_at_all:Every", "no module 'nowhere_at_all'"),
         ("mine_of_eval:Each", "mine_of_eval has no 'Each'"),
-        ("mine_of_eval:number", "must be a pychunk.Method, a class of them, or a function"),
+        ("mine_of_eval:number", "must be a pychunk.Method, a class of methods, or a function"),
         ("mine_of_eval:halves:size=3", "is a function, which takes no options"),
     ],
 )
@@ -296,13 +298,13 @@ def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
 
 
 def test_vectors_and_chunks_that_are_none_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"must give finite numbers \[1, d\] of 1 texts; got shape \(1,\)"):
+    with pytest.raises(ValueError, match=r"must return finite numbers \[1, d\] for 1 texts; got shape \(1,\)"):
         custom.Model(lambda texts: [1.0] * len(texts), "flat")
-    with pytest.raises(ValueError, match="must have encode"):
+    with pytest.raises(ValueError, match="must be an object with encode"):
         custom.Model(3, "three")
     with pytest.raises(ValueError, match="is not in a text of 3 characters"):
         custom.pieces([(0, 9)], "abc", "cut")
-    with pytest.raises(ValueError, match="must give texts of chunks"):
+    with pytest.raises(ValueError, match="must return the texts of chunks"):
         custom.pieces([1, 2], "abc", "cut")
     with pytest.raises(ValueError, match="cut: chunk 0 is not in the text"):
         evaluate(DOCUMENTS, QUESTIONS, {"cut": lambda text: ["elsewhere"]})

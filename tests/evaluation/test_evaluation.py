@@ -156,7 +156,7 @@ def test_strategies_combine_and_find_what_a_search_finds(tmp_path: Path, encoder
     )
     assert [str(each) for each in ways[:3]] == ["sparse", "sparse, rerank=m", "sparse, document_weight=0.5"]
     assert (ways[-1].mode, ways[-1].recipe, ways[-1].depth) == ("hybrid", True, 7)
-    with pytest.raises(ValueError, match="a strategy is one of hybrid, dense, sparse, recipe, recipe"):
+    with pytest.raises(ValueError, match="strategy must be one of hybrid, dense, sparse, recipe, recipe"):
         retrieval_setups.named("best")
     data = answered()
     chunked = systems.by_method("sentence", {}, data, encoder)

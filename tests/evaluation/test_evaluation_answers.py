@@ -46,7 +46,7 @@ def test_exact_match_and_f1_by_hand() -> None:
     for measure in (exact_match, token_f1):
         with pytest.raises(ValueError, match="1 answers and 2 lists"):
             measure(["x"], [["x"], ["y"]])
-        with pytest.raises(ValueError, match="of question 0 got 'x'"):
+        with pytest.raises(ValueError, match="question 0 has 'x'"):
             measure(["x"], ["x"])
 
 

@@ -101,7 +101,7 @@ def test_what_is_no_hierarchy(encoder: Encoder) -> None:
         hierarchies.by_levels({"levels": NAMED, "plan": "document+sentence"}, data, encoder)
     with pytest.raises(ValueError, match="unknown level 'chapter'"):
         hierarchies.by_levels({"levels": "sentence+chapter"}, data, encoder)
-    with pytest.raises(ValueError, match="has the borders of all its levels"):
+    with pytest.raises(ValueError, match="has the boundaries of all its levels"):
         hierarchies.by_levels({}, replace(data, kind="boundaries"), encoder)
 
 
@@ -116,7 +116,7 @@ def test_the_command_prints_them_within_its_width(tmp_path: Path, monkeypatch: p
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "hierarchy:levels=sentence+paragraph+document,plan=rules, hybrid" in done.stdout
-    assert "Of the best five hits the % at each level" in done.stdout
+    assert "For each level: % of the best five hits" in done.stdout
     assert "ms a plan" in done.stdout
     assert "<h3>Levels</h3>" in page.read_text(encoding="utf-8")
     refused = invoke(["eval", str(file), "-m", "hierarchy:plan=best"])

@@ -115,7 +115,7 @@ def test_a_peer_that_is_not_installed_or_fails_is_absent(monkeypatch: pytest.Mon
 
 def test_what_a_chunker_needs_is_checked() -> None:
     semantic = next(peer for peer in peers.PEERS if peer.needs_encode)
-    with pytest.raises(ValueError, match="give encode="):
+    with pytest.raises(ValueError, match="needs encode="):
         semantic.chunker(100)
     with pytest.raises(ValueError, match="words must be above 0, got 0"):
         semantic.chunker(0, encode)

@@ -24,7 +24,7 @@ def test_a_reference_is_complete_where_the_sentence_before_it_is_in_its_chunk() 
     # The document's first sentence refers to nothing that any chunk could hold; a sentence in no chunk is not counted.
     assert intrinsic.reference_completeness([True, True], [0, 0]) == (1, 1)
     assert intrinsic.reference_completeness([False, True], [0, -1]) == (0, 0)
-    with pytest.raises(ValueError, match="same sentences"):
+    with pytest.raises(ValueError, match="one entry for each sentence"):
         intrinsic.reference_completeness([True], [0, 1])
 
 

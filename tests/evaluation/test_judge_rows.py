@@ -159,8 +159,8 @@ def test_eval_says_what_is_wrong_with_judges(questions: Path) -> None:
     done = run(str(questions), "--judge", "noise,style")
     assert done.exit_code == 2
     assert (
-        "--judge must be of noise, completeness, context-switch, task, retrieval, answers, with commas; got 'style'"
-        in done.stderr
+        "--judge must be one or more of noise, completeness, context-switch, task, retrieval, answers, with commas; "
+        "got 'style'" in done.stderr
     )
     done = run(str(questions), "--judge", "noise")
     assert done.exit_code == 2

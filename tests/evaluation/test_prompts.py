@@ -107,12 +107,10 @@ def test_default_prompts_and_what_is_refused(source: Path, tiny_reranker: Path, 
     made = export.export(folder, tmp_path / "none")
     assert (made.query_prompt, made.passage_prompt) == ("", "")
     settings.write_text(json.dumps({"prompts": {"query": 7}}))
-    with pytest.raises(ValueError, match="prompts must be texts by name"):
+    with pytest.raises(ValueError, match="prompts must map names to texts"):
         export.export(folder, tmp_path / "no")
     export.export(source, tmp_path / "long", passage_prompt="cat " * 600)
     with pytest.raises(ValueError, match="takes 602 of the 512 tokens that the model reads"):
         registry.vector_encoder(tmp_path / "long")
-    with pytest.raises(
-        ValueError, match="query_prompt goes before texts of a model for vectors; this is one for relev"
-    ):
+    with pytest.raises(ValueError, match="query_prompt is for models of task vectors; this one is for relev"):
         export.export(tiny_reranker.parent / "hf", tmp_path / "no", query_prompt="query: ")

@@ -134,7 +134,7 @@ def test_two_headings_of_one_level_are_two_contexts() -> None:
     assert quality_counts.equal_headings([0, 0, 1, 2, 2], [1, 2, 2, 3, 3], 4).tolist() == [False, False, True, False]
     assert quality_counts.equal_headings([-1, -1], [2, 2], 1).tolist() == [False]
     assert quality_counts.equal_headings([], [], 2).tolist() == [False, False]
-    with pytest.raises(ValueError, match="same headings"):
+    with pytest.raises(ValueError, match="one entry for each heading"):
         quality_counts.equal_headings([0], [1, 2], 1)
     # One chunk has a sharp turn, another two headings, the third neither.
     vectors = turning(5, 60, 5, 5, 5)

@@ -241,7 +241,11 @@ def test_modules_that_are_named_in_strings_are_there() -> None:
         if "LazyModule(" not in file.read_text() and "by_name(" not in file.read_text():
             continue
         for node in ast.walk(tree(file)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("LazyModule", "by_name"):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("LazyModule", "by_name")
+            ):
                 name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
                 assert name is None or name.removeprefix("pychunk.") in NAMES, f"{name_of(file)} names {name}"
 

@@ -147,7 +147,7 @@ def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> Non
     with Index.create(tmp_path / "x") as index:
         for ids, told, message in (
             (["a", "c"], documents, "there are chunks of document 'c', which is not among documents="),
-            (None, documents, "they have none: segment with ids="),
+            (None, documents, "the chunks have none: segment with ids="),
             (["a", "b"], documents.choose(np.array([0, 1, 0])), "documents= has the id 'a' twice"),
         ):
             with pytest.raises(ValueError, match=message):

@@ -37,7 +37,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
             nulls = pa.array([None, *table[name].to_pylist()[1:]])
             with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; 1"):
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
-        with pytest.raises(ValueError, match=r"do not go with those in the index.*cast"):
+        with pytest.raises(ValueError, match=r"do not fit those in the index.*cast"):
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
         with pytest.raises(ValueError, match="metadata 'text': the chunks have a column of that name"):
             index.add(table, metadata={"text": ["a", "b", "c"]})
@@ -82,7 +82,7 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         ({"where": "chunk = 1 2"}, "expected 'and', 'or' or the end at character 10, before '2' of 'chunk = 1 2'"),
         ({"where": "colour = red"}, "where names the column 'colour'; the index has document, id"),
         ({"where": "chunk = first"}, "where: the column 'chunk' is int64, and got 'first'"),
-        ({"where": "(" * 99 + "chunk = 1"}, "more than 50 brackets and negations within one another"),
+        ({"where": "(" * 99 + "chunk = 1"}, "more than 50 nested brackets and negations"),
         ({"where": "chunk = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 130,000"),
         ({"min_score": float("nan")}, "min_score must be a finite number; got nan"),
         ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
@@ -177,7 +177,7 @@ def test_queries_that_are_no_texts_are_named(queries: Any, message: str, saved_i
 def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         chunks = chunks_of(PETS, ids=["a", "b", "c"])
-        with pytest.raises(ValueError, match="one value for each of the 3 documents that the chunks are of; got 5"):
+        with pytest.raises(ValueError, match="one value for each of the 3 documents of the chunks; got 5"):
             index.add(chunks, metadata={"year": [1, 2, 3, 4, 5]})
         index.add(chunks, metadata={"year": [1, 2, 3]})
         assert index.get("b")["year"].to_pylist() == [2, 2]
@@ -197,7 +197,7 @@ def test_stop_words_and_accuracy_are_checked_where_they_come_in(tmp_path: Path, 
 def test_tables_and_metadata_that_cannot_be_added_are_told_by_what_they_lack(tmp_path: Path) -> None:
     chunks = chunks_of(["Cats purr.", "Dogs bark."], ids=["a", "b"])
     with Index.create(tmp_path / "x") as index:
-        with pytest.raises(ValueError, match="do not say which encoder made their vectors, as pandas"):
+        with pytest.raises(ValueError, match="do not say which encoder made their vectors, because pandas"):
             index.add(chunks.table.replace_schema_metadata(None))
         with pytest.raises(
             TypeError, match=r"metadata must be a mapping of names to columns.*got a list with {'y': 1}"

@@ -100,7 +100,7 @@ def test_a_file_has_one_id_with_or_without_a_dot_before_it(tmp_path: Path, monke
             assert index.ids() == ["a.md", "b.md"]
     monkeypatch.chdir(tmp_path)
     shown = " ".join(invoke(["index", str(tmp_path / "notes"), "-o", "it.idx"]).stderr.split())
-    assert f"{tmp_path}/notes/a.md is in the index as notes/a.md, too, and 1 document more: if that is" in shown
+    assert f"{tmp_path}/notes/a.md is in the index as notes/a.md, too, and 1 document more; if that is" in shown
     assert "is in the index as" not in invoke(["index", str(tmp_path / "notes"), "-o", "it.idx"]).stderr
 
 
@@ -173,7 +173,7 @@ def test_what_means_nothing_is_named_before_anything_is_done(options: str, said:
     output = refused("index", tmp_path / "absent.txt", "-o", tmp_path / "new.idx", *options.split())
     assert said in output
     assert not (tmp_path / "new.idx").exists()
-    with pytest.raises(ValueError, match="stemmer='english' changes nothing with terms=None: leave out one of them"):
+    with pytest.raises(ValueError, match="stemmer='english' changes nothing with terms=None: remove one of them"):
         pychunk.Index.create(tmp_path / "new.idx", terms=None, stemmer="english")
 
 
@@ -218,7 +218,7 @@ def test_a_warning_is_one_line(tmp_path: Path) -> None:
 def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     for option in ("--terms words", "--prune", "--keep title", "--size 5", "--ids id", "--limit 3"):
-        said = f"--verify adds nothing, and {option.split()[0]} changes nothing beside it: leave out one of them"
+        said = f"--verify cannot be combined with {option.split()[0]}, which applies only to adding"
         assert said in refused("index", "--verify", tmp_path / "it.idx", *option.split())
 
 
@@ -237,7 +237,7 @@ def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
     file.write_text('{"id": "a", "text": "Cats purr."}\n{"id": "b"\n{"id": "c", "text": "Stars burn."}\n')
     call = ["index", file, "--column", "text", "-o", tmp_path / "it.idx"]
     assert "line 2: " in refused(*call)
-    assert "left out" in invoke([str(each) for each in [*call, "--on-error", "skip"]]).stderr
+    assert "skipped" in invoke([str(each) for each in [*call, "--on-error", "skip"]]).stderr
     found = json.loads(run("search", tmp_path / "it.idx", "What do cats do?", "--json"))["hits"]
     assert {hit["id"] for hit in found} == {"a", "c"}
 
@@ -278,7 +278,7 @@ def test_verify_names_the_file_that_is_damaged(tmp_path: Path, documents: Path) 
             assert "a.idx is whole" in output
         file.write_bytes(whole)
     assert "--verify adds nothing" in refused("index", "--verify", tmp_path / "a.idx", "-o", tmp_path / "b.idx")
-    assert "name the index's folder, new or not: -o INDEX" in refused("index", documents)
+    assert "name the folder of the index, new or existing: -o INDEX" in refused("index", documents)
 
 
 def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(
@@ -303,12 +303,12 @@ def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(
 
 def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, documents: Path) -> None:
     new = ("index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--terms", "none")
-    said = "an index with --terms none has no words: leave out one of them"
-    assert f"--augment finds chunks by the words of a context, and {said}" in refused(*new, "--augment", "head")
+    said = "an index with --terms none has none; leave out one of them"
+    assert f"--augment needs terms, and {said}" in refused(*new, "--augment", "head")
     assert not (tmp_path / "it.idx").exists()
     run(*new)
     assert said in refused(*new[:-2], "--augment", "head")
-    assert f"--method proposition finds chunks by the words of a context, and {said}" in refused(
+    assert f"--method proposition needs terms, and {said}" in refused(
         *new, "-m", "proposition", "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "test"
     )
 
@@ -320,5 +320,5 @@ def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert invoke(["segment", str(path), "-m", "page"]).stderr == ""
     told = invoke(["index", str(path), "-m", "page", "-o", str(tmp_path / "it.idx")]).stderr
     assert "warning: " in told
-    assert "Pass --encoder a model of this language, or leave such text to BM25, by which an index finds it" in told
+    assert "Pass a model of this language as --encoder, or leave such text to BM25, by which an index finds it" in told
     assert "cut by" not in told

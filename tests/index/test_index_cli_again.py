@@ -100,7 +100,7 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
     assert "0 documents added, 1 kept, 0 replaced" in again
     (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats hiss.,1985,en\n")
     said = index("a.csv", "b.csv", "c.txt", "d.jsonl")
-    assert f"{tmp_path / 'b.csv'} has no column year, as the index has: null for its documents" in said
+    assert f"{tmp_path / 'b.csv'} lacks the index's columns year; its documents get null there" in said
     assert "c.txt has no column" not in said
     assert metadata() == {
         "a": {"year": "1985", "lang": "en"},
@@ -110,7 +110,7 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
     }
     said = index("a.csv", keep="--keep lang")
     assert "kept, as in" not in said
-    assert "not kept of what is cut now: year, which the index has" in said
+    assert "not kept in this run, although the index has them: year" in said
     assert metadata()["a"] == {"year": None, "lang": "en"}
     assert "not kept" not in index("a.csv", keep="--keep lang --keep year")
 
@@ -130,14 +130,14 @@ def test_ids_are_those_of_the_column_that_was_named_before(tmp_path: Path) -> No
     assert index("a.csv", rows(cats="Cats purr.", dogs="Dogs bark."), "--ids", "slug")[1] == ["cats", "dogs"]
     said, ids = index("a.csv", rows(cats="Cats purr.", dogs="Dogs sleep."))
     assert ids == ["cats", "dogs"]
-    assert "ids are those of column slug, as in the index (--ids names another)" in said
+    assert "ids come from column slug, as in the index (--ids names another)" in said
     assert "0 documents added, 1 kept, 1 replaced" in said
     said, ids = index("b.csv", "id,text\nowls,Owls hunt.\n")
     assert ids == ["cats", "dogs", "owls"]
-    assert "ids are those" not in said
+    assert "ids come from" not in said
     said, ids = index("c.txt", "Fish swim.")
     assert ids == sorted(["cats", "dogs", "owls", str(tmp_path / "c.txt")])
-    assert "ids are those" not in said
+    assert "ids come from" not in said
     said, ids = index("a.jsonl", json.dumps({"id": "7", "slug": "emus", "text": "Emus run."}) + "\n", "--ids", "id")
     assert "7" in ids
     assert "8" in index("a.jsonl", json.dumps({"id": "8", "slug": "emus", "text": "Emus run."}) + "\n")[1]
@@ -250,15 +250,15 @@ def test_what_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
     (folder / "lines.jsonl").write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "\\ud800"}\n')
     (folder / "rivers.md").unlink()
     done = invoke([str(each) for each in call])
-    assert "nothing was dropped: 1 document could not be read, and may be in the index" in done.stderr
+    assert "nothing was removed, because 1 document could not be read and may be in the index" in done.stderr
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert len(index.ids()) == 3
     (folder / "lines.jsonl").unlink()
     done = invoke([str(each) for each in call])  # cats.md is one document, of that name
-    assert "1 document that could not be read: what is in the index of old stays" in done.stderr
+    assert "1 document could not be read: the index keeps the old version" in done.stderr
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == [str(folder / "cats.md")]
-    assert "--prune drops what is in none of the inputs, of which --limit reads a part" in refused(*call, "--limit", 1)
+    assert "--prune cannot be combined with --limit" in refused(*call, "--limit", 1)
     (folder / "cats.md").unlink()
     assert "no such file, or a folder without files" in refused(*call)
     (folder / "owls.md").write_text("Owls hunt.")
@@ -276,7 +276,7 @@ def test_a_file_name_that_is_not_utf_8(tmp_path: Path) -> None:
     call = ["index", str(folder), "-o", str(tmp_path / "it.idx"), "--prune"]
     done = invoke(call)
     assert done.exit_code == 2
-    assert "caf\\xe9.md, whole file: the file's name is not UTF-8: rename it; mend it, or" in done.stderr
+    assert "caf\\xe9.md, whole file: the file's name is not UTF-8: rename it; fix it, or" in done.stderr
     for _ in range(2):
         done = invoke([*call, "--on-error", "skip"])
         assert done.exit_code == 0, done.output
@@ -296,7 +296,7 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
             assert index.ids() == ["cats"]
     pq.write_table(pq.read_table(chunks).drop_columns(["id"]), chunks)
     output = refused("index", chunks, "-o", tmp_path / "none.idx", "--prune")
-    assert "--prune tells documents by their ids, and these chunks have none: segment with --ids" in output
+    assert "--prune needs document ids, and these chunks have none; segment with --ids" in output
     run("index", chunks, "-o", tmp_path / "mixed.idx")
     (tmp_path / "note.md").write_text("A note.")
     for name in ("note.md", "other.md"):
@@ -304,9 +304,7 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
         done = invoke(["index", str(tmp_path / name), "-o", str(tmp_path / "mixed.idx"), "--prune"])
         (tmp_path / name).rename(tmp_path / "note.md")
         said = " ".join(done.stderr.split())
-        assert (
-            "2 chunks of documents without ids stay: --prune tells documents by their ids. In Python index.rem" in said
-        )
+        assert "2 chunks of documents without ids stay, because --prune needs ids; remove them in Python with" in said
         assert f"1 document added, 0 kept, 0 replaced, {int(name == 'other.md')} removed" in said
 
 

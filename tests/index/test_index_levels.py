@@ -71,19 +71,19 @@ def test_what_the_command_refuses(tmp_path: Path, documents: Path) -> None:
     assert "unknown level ''" in refused("index", documents, "-o", index, "--levels", "")
     assert "from fine to coarse" in refused("index", documents, "-o", index, "--levels", "document,section")
     told = refused("index", documents, "-o", index, "--levels", "document", "--vectors", "sentence")
-    assert "--levels needs an index of chunk vectors" in told
+    assert "--levels needs an index with chunk vectors" in told
     run("index", documents, "-o", index)
     told = refused("index", documents, "-o", index, "--levels", "document")
-    assert "this one is of sentence vectors: name a new folder" in told
+    assert "this one has sentence vectors: name a new folder" in told
     assert "--vectors is" not in told  # which nobody said
     for flags in (["--levels", "document"], ["--plan", "rules"]):
-        assert "make one by pychunk index --levels" in refused("search", index, "cats", *flags)
+        assert "make one with pychunk index --levels" in refused("search", index, "cats", *flags)
     told = refused("index", documents, "-o", tmp_path / "c.idx", "--levels", "document,section")
     assert "got document, section" in told
     told = refused("index", documents, "-o", tmp_path / "c.idx", "--levels", "document", "-m", "semantic")
     assert "--method changes nothing with --levels document" in told
     told = refused("index", documents, "-o", tmp_path / "a.idx", "--levels", "document", "--augment", "head")
-    assert "--levels goes without --augment" in told
+    assert "--levels cannot be combined with --augment" in told
     pychunk.segment("One.").write(tmp_path / "chunks.parquet")
     told = refused("index", tmp_path / "chunks.parquet", "-o", tmp_path / "b.idx", "--levels", "document")
     assert "--levels cuts documents" in told
@@ -103,7 +103,7 @@ def test_scores_across_levels_are_explained_once(tmp_path: Path, documents: Path
     told = refused(*both, "--expand", "1", "--parents")
     assert "--parents are those of a tree: pass --expand subtree or --expand section, too" in told
     told = refused(*both, "--rerank", "features")
-    assert "this index of levels has none: leave out --rerank, or take a cross-encoder, such as --rerank rera" in told
+    assert "this index of levels has none: leave out --rerank, or use a cross-encoder, such as --rerank rera" in told
 
 
 def test_an_index_of_levels_without_nodes_says_so(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_an_index_of_levels_without_nodes_says_so(tmp_path: Path) -> None:
     index = tmp_path / "levels.idx"
     told = run("index", tmp_path / "blank.txt", "-o", index, "--levels", "sentence,document")
     assert "no document has text" in told
-    assert re.search(r"0 chunks in [\d.]+ (bytes|kB), of levels sentence,document", run("index", "--verify", index))
+    assert re.search(r"0 chunks in [\d.]+ (bytes|kB), levels sentence,document", run("index", "--verify", index))
     for flags in (["--levels", "sentence,document"], ["--plan", "learned"], []):
         told = run("search", index, "cats", *flags)
-        assert "holds no chunks: add documents" in told
+        assert "holds no chunks; add documents" in told
         assert "nothing found" not in told
 
 
@@ -126,7 +126,7 @@ def test_levels_are_remembered(tmp_path: Path, documents: Path) -> None:
     assert "--method changes nothing" in refused(*build, "-m", "semantic")
     told = run(*build, "--levels", "sentence,group", "-m", "sentence")
     assert "2 replaced" in told
-    assert "documents that are not read now keep their levels, sentence,paragraph,document" in told
+    assert "documents that are not in this run keep their levels, sentence,paragraph,document" in told
     assert "2 kept" in run(*build, "-m", "sentence")
 
 
@@ -142,9 +142,9 @@ def test_pages_of_html_have_levels_once_nothing_is_left_out_of_them(tmp_path: Pa
 def test_options_of_cutting_are_refused_with_chunks(tmp_path: Path) -> None:
     pychunk.segment("One.").write(tmp_path / "chunks.parquet")
     told = refused("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "-m", "semantic")
-    assert "--method says how to cut documents" in told
+    assert "--method applies to documents" in told
     run("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "--threads", 1)
-    assert "is an index: name it before the questions" in refused("search", "cats", tmp_path / "a.idx")
+    assert "is an index; name it before the queries" in refused("search", "cats", tmp_path / "a.idx")
 
 
 def test_a_segmenter_of_nodes() -> None:
@@ -190,14 +190,14 @@ def test_vectors_of_levels_by_the_compressor(tmp_path: Path, documents: Path) ->
         with pytest.raises(ValueError, match="segment with the same pooling="):
             again.add(found.chunks())
     says = refused(*build, "--pooling", "tokens")
-    assert "not by tokens, as --pooling tokens says: leave it out" in says
+    assert "not by tokens as with --pooling tokens: leave it out" in says
     run(*build)  # as before, without being told again
     assert "2 kept" in run(*build, "--pooling", "compressor")
 
 
 def test_poolings_that_are_refused(tmp_path: Path, documents: Path) -> None:
     build = ("index", documents, "--id-column", "id", "-o", tmp_path / "levels.idx")
-    assert "--pooling says how vectors of levels are made: add --levels" in refused(*build, "--pooling", "tokens")
+    assert "--pooling changes nothing without --levels; add --levels" in refused(*build, "--pooling", "tokens")
     levels = ("--levels", "sentence,document")
     assert "pooling must be 'tokens', 'compressor' or the folder" in refused(*build, *levels, "--pooling", "mean")
     assert not (tmp_path / "levels.idx").exists()

@@ -213,7 +213,7 @@ def test_given_vectors_need_query_vectors(tmp_path: Path) -> None:
     assert index.search("bark", mode="sparse")[0][0].text == "Dogs bark."
     with pytest.raises(ValueError, match=r"without an encoder \(encoder=None\): pass query_vectors="):
         index.search("Do dogs bark?")
-    with pytest.raises(ValueError, match="query_vectors without texts serve mode='dense' alone"):
+    with pytest.raises(ValueError, match="query_vectors without texts work with mode='dense' alone"):
         index.search(query_vectors=[0, 1, 0])
 
 

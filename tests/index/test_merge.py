@@ -177,7 +177,7 @@ def test_the_command_reads_tables_of_paragraphs(tmp_path: Path) -> None:
     pq.write_table(changed, tmp_path / "rows.parquet")
     assert "0 documents added, 2 kept, 1 replaced" in run(*call, "--on-duplicate", "merge", "--prune")
     pq.write_table(table.take(pa.array([0, 3, 1])), tmp_path / "rows.parquet")
-    assert "documents 0 and 2 have the same id 'cats', and others are between them" in run(
+    assert "documents 0 and 2 have the same id 'cats', with others between them" in run(
         *call, "--on-duplicate", "merge", status=2
     )
 
@@ -195,7 +195,7 @@ def test_the_command_merges_files_of_chunks(tmp_path: Path) -> None:
 
 def test_columns_that_count_characters_are_not_merged(tmp_path: Path) -> None:
     table = pa.table({"id": ["a", "a"], "text": ["One.\fTwo.", "Three."], "pages": [[0, 5], None]})
-    with pytest.raises(ValueError, match=r"id 'a' are to be one document, and their column 'pages' counts"):
+    with pytest.raises(ValueError, match=r"id 'a', because their column 'pages' holds positions"):
         list(joined([Batch(table, 0, "x", 1)], ["pages"]))
 
 
@@ -203,7 +203,7 @@ def test_nodes_of_levels_are_none_of_rows(tmp_path: Path) -> None:
     levels, texts = ["sentence", "document"], ["Cats purr.", "Dogs bark."]
     rows = pychunk.segment(texts, levels=levels, vectors="chunk", ids=["a", "a"])
     with Index.create(tmp_path / "x", vectors="chunk") as index:
-        with pytest.raises(ValueError, match=r"nodes of levels, each row's own.*before segment\(levels=...\)"):
+        with pytest.raises(ValueError, match=r"nodes of levels.*nodes of its own.*before segment\(levels=...\)"):
             index.add(rows.chunks(), on_duplicate="merge")
         one = pychunk.segment(texts[:1], levels=levels, vectors="chunk", ids=["a"])
         assert index.add(one.chunks(), on_duplicate="merge").added == 1

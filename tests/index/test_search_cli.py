@@ -30,8 +30,8 @@ def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
 
 def test_searching_nothing_says_how_to_make_an_index(tmp_path: Path) -> None:
     shown = refused("search", tmp_path, "question")
-    assert "holds no index (manifest.json is missing): make an index by pychunk index" in shown
-    assert "--depth says how many hits --rerank orders anew" in refused("search", tmp_path, "question", "--depth", "9")
+    assert "holds no index (manifest.json is missing): make an index with pychunk index" in shown
+    assert "--depth changes nothing without --rerank" in refused("search", tmp_path, "question", "--depth", "9")
 
 
 def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents:
 
 def test_an_empty_question_is_refused(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    assert "a question is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
+    assert "a query is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
 
 
 def test_every_damaged_index_is_told(tmp_path: Path, documents: Path) -> None:
@@ -109,5 +109,5 @@ def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
 def test_rewriting_by_options_says_where_it_is_taken(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     told = refused("search", tmp_path / "it.idx", "cats", "--rewrite", "options")
-    assert "--rewrite must be feedback, hyde, multi; got 'options', which Index.search takes in Python" in told
+    assert "--rewrite must be feedback, hyde, multi; got 'options', which only Index.search takes, in Python" in told
     assert refused("search", tmp_path / "it.idx", "cats", "--rewrite", "x").endswith("got 'x'\n")

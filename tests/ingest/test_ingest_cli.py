@@ -40,7 +40,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     if child.returncode == 0:
         pytest.skip("the run ended before the signal came")
     assert child.returncode == 130, errors
-    assert "--resume goes on" in errors
+    assert "--resume continues" in errors
     done = subprocess.run([*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -92,7 +92,7 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
         (["in.parquet", "--namespace", "x"], "--namespace must be a number or all"),
         (["in.parquet", "--kind", "x"], "unknown kind 'x'"),
         (["in.parquet", "--column", "body"], "column 'body' is not there"),
-        (["."], "lies in ., where its shards would be read"),
+        (["."], "is inside ., where its shards would be read"),
     ],
 )
 def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:

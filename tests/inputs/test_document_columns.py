@@ -99,7 +99,7 @@ def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
 def test_what_is_of_no_use_is_refused() -> None:
     with pytest.raises(ValueError, match=r"titles= is for method 'pic' with summary='title'; got Fixed\("):
         pychunk.segment("One. Two.", "fixed", size=3, unit="words", titles=["a"])
-    with pytest.raises(TypeError, match="unknown argument title=: did you mean titles="):
+    with pytest.raises(TypeError, match=r"unknown argument title= \(did you mean titles="):
         Segmenter("pic", summary="title")("One. Two.", title=["a"])
     with pytest.raises(ValueError, match="page_starts='pages' is not a column; the columns are text"):
         pychunk.segment(pa.table({"text": TEXTS}), page_starts="pages")

@@ -106,7 +106,11 @@ def test_rows_that_are_no_text_are_named() -> None:
 @pytest.mark.parametrize(
     ("documents", "kind", "message"),
     [
-        ({"a": ["x"], "b": ["y", "z"]}, ValueError, "of one length, one value a document; got 1 of 'a' and 2 of 'b'"),
+        (
+            {"a": ["x"], "b": ["y", "z"]},
+            ValueError,
+            "of one length, with one value for each document; got 1 of 'a' and 2 of 'b'",
+        ),
         (
             {"a.txt": "One.", "b.txt": "Two."},
             TypeError,

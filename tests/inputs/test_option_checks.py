@@ -64,8 +64,8 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
         ("pic", "max_token", "did you mean 'max_tokens'?"),
         ("pic", "overlapp", "did you mean 'overlap'?"),
         ("fixed", "sise", "did you mean 'size'?"),
-        ("pic", "size", "it is one of 'fixed', 'recursive', 'structure' and 'topic'"),
-        ("sentence", "tresholds", "did you mean 'threshold', which is one of 'semantic' and 'nsp'?"),
+        ("pic", "size", "it is an option of 'fixed', 'recursive', 'structure' and 'topic'"),
+        ("sentence", "tresholds", "did you mean 'threshold', which is an option of 'semantic' and 'nsp'?"),
         ("pic", "zzz", "min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error, augment"),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
         ({"ids": ["a"]}, "ids must be the name of a column; got list"),
         ({"titles": ["a"], "summary": "title"}, "titles must be the name of a column; got list"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"summaries_out": True}, "a distributed frame holds chunks alone"),
+        ({"summaries_out": True}, "a distributed frame holds only chunks"),
         ({"size": 3}, "'pic' has no option 'size'"),
         ({"keep": ["nothing"]}, "keep='nothing' is not a column; the columns are text, key, start"),
         ({"keep": ["start"]}, "none of the chunks' own; got start"),

@@ -101,7 +101,7 @@ def test_a_langchain_store_filters_and_gives_documents_by_id(store: Any, documen
         assert {each.id for each in found.similarity_search("a star", k=9, filter=condition)} == {"c"}
     retriever = found.as_retriever(search_kwargs={"k": 9, "filter": {"year": {"gt": 2001}}})
     assert {each.id for each in retriever.invoke("cats")} == {"s"}
-    with pytest.raises(ValueError, match="filter= and where= both say"):
+    with pytest.raises(ValueError, match="filter= and where= both choose"):
         found.similarity_search("a star", filter="year = 1", where="year = 2")
     both = found.get_by_ids(["s", "nobody", "c"])
     assert [each.id for each in both] == ["s"] * len(documents.get("s")) + ["c"] * len(documents.get("c"))

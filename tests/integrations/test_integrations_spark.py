@@ -136,7 +136,7 @@ def test_rows_that_are_not_text(spark: SparkSession) -> None:
     found = run("row")
     assert [row["id"] for row in found] == ["a", "a", "b", "c"]
     assert [row["error"] for row in found] == [None, None, "the text is null", None]
-    with pytest.raises(Exception, match="id 'b': the text is null; mend it or pass on_error='skip' or 'row'"):
+    with pytest.raises(Exception, match="id 'b': the text is null; fix it or pass on_error='skip' or 'row'"):
         run("raise")
 
 

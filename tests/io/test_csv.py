@@ -62,7 +62,7 @@ def test_a_broken_row_is_a_letter_with_its_line(tmp_path: Path) -> None:
     assert [(letter.position, letter.reason) for letter in letters] == [
         ("line 5", "the row has 1 fields, the first row 2"),
         ("line 7", "the row has 3 fields, the first row 2"),
-        ("line 11", "a field begins with a quote that is not closed; where quotes mean nothing, pass quotes=False"),
+        ("line 11", "a field begins with a quote that is not closed; if quotes mean nothing, pass quotes=False"),
         ("line 9", "invalid UTF-8 at byte 0"),
     ]
 
@@ -82,7 +82,7 @@ def test_columns_that_are_not_there_or_twice(tmp_path: Path) -> None:
     path = write(tmp_path / "in.csv", "id,text,text,n,n\n1,a,b,2,3\n")
     with pytest.raises(ValueError, match="column 'body' is not there; the columns are id, text, n"):
         read(path, column="body")
-    assert "column 'text' is there 2 times: rename all but one" in read(path, column="text")[1][0].reason
+    assert "column 'text' occurs 2 times: rename all but one" in read(path, column="text")[1][0].reason
     path = write(tmp_path / "in.csv", "id,text,n,n\n1,a,2,3\n")
     assert [row["text"] for row in read(path, column="text")[0]] == ["a"]
     path = write(tmp_path / "in.csv", "id,text\n1,\n2,b\n")
@@ -112,7 +112,7 @@ def broken(name: str, **lines: str) -> bytes:
         ({"row5": "5\t\"Never again", "row3000": '3000\t"Never"'}, {7: "in line 3,002 is followed by"}),
         ({"row5": '5\t"a" b', "row7": '7\t"c"d', "row9": '9\t3.5" disks', "r": ""}, {7: "it is", 9: "it is"}),
         ({"row2000": '2000\t"Open'}, {2002: "is not closed"}),
-        ({"row3999": '3999\t"Open'}, {4001: "a quote is not closed: the row and what follows it, 1 lines"}),
+        ({"row3999": '3999\t"Open'}, {4001: "a quote is not closed: the row and the rest of the file, 1 lines"}),
     ],
 )  # fmt: skip
 def test_a_stray_quote_costs_its_row_alone(
@@ -125,7 +125,7 @@ def test_a_stray_quote_costs_its_row_alone(
     assert [letter.position for letter in letters] == [f"line {line}" for line in told]
     for letter, part in zip(letters, told.values(), strict=True):
         assert part in letter.reason
-        assert letter.reason.endswith("where quotes mean nothing, pass quotes=False")
+        assert letter.reason.endswith("if quotes mean nothing, pass quotes=False")
     with pytest.raises(ValueError, match=f"{name}, line {next(iter(told))}: a .* quote"):
         list(open_source(path))
 
@@ -162,8 +162,8 @@ def test_fields_of_several_lines_are_not_told(tmp_path: Path, text: str) -> None
 def test_a_field_that_is_cut_off_is_no_row_for_each_line(tmp_path: Path) -> None:
     found, letters = read(write(tmp_path / "in.csv", 'id,text\n1,a\n2,"A long text,\nwhich goes on\n\nand on, and on'))
     assert [row["id"] for row in found] == ["1"]
-    assert [(letter.position, letter.reason[:66]) for letter in letters] == [
-        ("line 3", "a quote is not closed: the row and what follows it, 3 lines, are n")
+    assert [(letter.position, letter.reason[:71]) for letter in letters] == [
+        ("line 3", "a quote is not closed: the row and the rest of the file, 3 lines, are n")
     ]
 
 
@@ -179,7 +179,7 @@ def test_quotes_may_mean_nothing(tmp_path: Path) -> None:
         assert result.stdout.count("\n") == 4000
     result = invoke(["segment", str(path), "-o", "-"])
     assert result.exit_code == 2
-    assert "pass --no-quotes; mend it" in " ".join(result.stderr.split())
+    assert "pass --no-quotes; fix it" in " ".join(result.stderr.split())
     plain = write(tmp_path / "in.txt", "A text.")
     found = " ".join(invoke(["segment", str(plain), "--no-quotes"]).stderr.split())
     assert "--no-quotes changes nothing for text" in found
@@ -287,7 +287,7 @@ def test_every_command_reads_csv_and_segment_writes_it(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
     assert [(row["id"], row["text"]) for row in rows] == [("007", "Cats purr."), ("007", "Dogs bark.")]
     chunks = pychunk.segment("Cats purr.", vectors="chunk")
-    with pytest.raises(ValueError, match="a CSV file cannot hold the column 'vector', which has lists in it: write"):
+    with pytest.raises(ValueError, match="a CSV file cannot hold the column 'vector', which contains lists: write"):
         chunks.write(tmp_path / "vectors.csv")
     assert not (tmp_path / "vectors.csv").exists()
     chunks.write(tmp_path / "vectors.feather")

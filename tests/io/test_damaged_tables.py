@@ -80,7 +80,7 @@ def test_what_follows_the_end_of_a_stream_is_told(tmp_path: Path) -> None:
     path.write_bytes(data * 2)
     found, (letter,) = read(path, column="text")
     assert (len(found), letter.position) == (N, f"after row {N}")
-    assert letter.reason.startswith("more follows the stream's end, and is not read")
+    assert letter.reason.startswith("bytes after the stream's end are not read")
     damaged = bytearray(data)  # the third batch says that it is the end
     damaged[places[2] + 4 : places[2] + 8] = bytes(4)
     path.write_bytes(damaged)
@@ -261,9 +261,7 @@ def test_a_column_that_is_there_twice_is_named(
         assert ([row["text"] for row in found], letters) == (["a", "b"], [])
     else:
         assert found == []
-        assert [f"column '{told}' is there 2 times: rename all but one" in letter.reason for letter in letters] == [
-            True
-        ]
+        assert [f"column '{told}' occurs 2 times: rename all but one" in letter.reason for letter in letters] == [True]
 
 
 def test_values_that_python_cannot_hold_are_letters(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_pages_of_too_much_work_are_letters_that_name_the_limit(monkeypatch: pyt
 
     monkeypatch.setattr(html_guard, "NODES", 1000)
     assert letter("<p>x" * 2000).startswith(
-        "too many nodes: 2,000 elements, attributes and comments in 8,000 bytes, of at most 1,000"
+        "too many nodes: 2,000 elements, attributes and comments in 8,000 bytes; at most 1,000 are allowed"
     )
     monkeypatch.setattr(html_guard, "NODES", 10_000)
     monkeypatch.setattr(html_guard, "FLATTENED", 1000)

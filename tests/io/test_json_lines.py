@@ -240,7 +240,7 @@ def test_letters_say_which_line_and_why(tmp_path: Path) -> None:
         ("line 5", "column 'text' must be text, got int"),
         ("line 6", "lone surrogate in column 'id'"),
         ("line 7", "it nests deeper than 512 levels, at byte 520 of the line"),
-        ("line 8", "a key that is read is there twice"),
+        ("line 8", "a key that is read occurs twice"),
         ("line 9", "column 'text' is null"),
         ("line 10", "the line ends inside its object, at byte 12 of the line"),
     ]

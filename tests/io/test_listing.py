@@ -63,7 +63,7 @@ def ids(path: Path, dead_letters: DeadLetters | None = None, **options: object) 
 
 
 REASONS = {
-    "b.xml": "XML, but no MediaWiki dump",
+    "b.xml": "XML, but not a MediaWiki dump",
     "c.rtf": "an RTF document",
     "d.ipynb": "a Jupyter notebook",
     "e.ipynb": "a Jupyter notebook",
@@ -92,7 +92,7 @@ def test_of_each_file_that_is_not_read_it_is_said_what_it_is(folder: Path) -> No
 
 
 def test_python_readers_warn_of_them(folder: Path) -> None:
-    with pytest.warns(UserWarning, match=r"b\.xml, .*c\.rtf, .*d\.ipynb and 8 more; Source\.unread\(\) says"):
+    with pytest.warns(UserWarning, match=r"b\.xml, .*c\.rtf, .*d\.ipynb and 8 more; Source\.unread\(\) gives"):
         open_source(folder)
 
 
@@ -116,7 +116,7 @@ def test_ingest_counts_names_and_with_strict_tells_them(folder: Path, tmp_path: 
 def test_no_file_ends_the_other_commands(folder: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     for command, output in (("segment", "out.jsonl"), ("index", "out.idx")):
         status, said = run(command, folder, *options, "-o", tmp_path / output)
-        assert (status, f"left out {folder / 'h.json'}" in said) == (0, True), said
+        assert (status, f"skipped {folder / 'h.json'}" in said) == (0, True), said
         assert "10 more" not in said
         assert "and 8 more (--kind text reads text of any name)" in said
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
@@ -177,7 +177,7 @@ def test_with_a_kind_text_of_any_name_is_read(folder: Path, tmp_path: Path, comm
     assert sorted(told) == ["c.rtf", "m.png", "page.html", "table.csv"]
     assert (
         told["table.csv"]
-        == "not read: its name is that of kind csv, and another was asked for: pass kind='csv' to read it"
+        == "not read: its name is that of kind csv, but another kind was requested: pass kind='csv' to read it"
     )
 
 
@@ -196,7 +196,7 @@ def test_with_other_kinds_first_bytes_decide(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("b.xml", "XML, but no MediaWiki dump: pass --kind text"),
+        ("b.xml", "XML, but not a MediaWiki dump: pass --kind text"),
         ("c.rtf", "an RTF document, not plain text"),
         ("d.ipynb", "a Jupyter notebook"),
         ("e.ipynb", "a Jupyter notebook"),
@@ -223,7 +223,7 @@ def test_compressed_xml_that_is_no_dump_does_not_end_a_folder(tmp_path: Path) ->
     assert (source.kinds, names(source.ignored)) == (["text"], ["b.xml.gz"])
     letters: list[DeadLetter] = []
     list(open_source(tmp_path / "b.xml.gz", dead_letters=letters.append))
-    assert [letter.reason[:26] for letter in letters] == ["XML, but no MediaWiki dump"]
+    assert [letter.reason[:29] for letter in letters] == ["XML, but not a MediaWiki dump"]
 
 
 def test_a_page_that_is_called_xml_is_one(tmp_path: Path) -> None:
@@ -251,8 +251,10 @@ def test_a_paged_document_of_heads_and_page_numbers_alone_has_no_text() -> None:
         blocks = Blocks(np.zeros(2, np.int64), none.astype(np.int8), none.astype(np.int16), none, none)
         return why_empty(Paged(text, blocks, np.zeros(1, np.int64), "", removed, []))
 
-    assert why("Head\f2\n", (0, 4), (5, 6)) == "no text is left: 2 lines were taken for heads, feet and page numbers"
-    assert why("2", (0, 1)) == "no text is left: 1 line was taken for heads, feet and page numbers"
+    assert (
+        why("Head\f2\n", (0, 4), (5, 6)) == "no text is left: 2 lines were taken for headers, footers and page numbers"
+    )
+    assert why("2", (0, 1)) == "no text is left: 1 line was taken for headers, footers and page numbers"
     assert why("Head\nText", (0, 4)) == why("Text") == ""
 
 

@@ -69,7 +69,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "cut.txt.gz": (gzip.compress(PROSE.encode() * 99)[:-20], "cannot be read further"),
 }
 UNREAD: dict[str, tuple[bytes, str]] = {
-    "book.xml": (b'<?xml version="1.0"?><book><para>Text.</para></book>', "XML, but no MediaWiki dump"),
+    "book.xml": (b'<?xml version="1.0"?><book><para>Text.</para></book>', "XML, but not a MediaWiki dump"),
     "word.rtf": (rb"{\rtf1\ansi Text.}", "an RTF document"),
     "note.ipynb": (b'{\n "cells": [],\n "nbformat": 4\n}', "a Jupyter notebook"),
     "settings.json": (b'{\n "a": 1\n}', "JSON that is neither an array of objects"),
@@ -145,7 +145,7 @@ def test_other_commands_leave_out_what_is_broken_and_name_it(
     done = run(tmp_path, *arguments, "--on-error", "skip")
     assert done.returncode == 0, done.stderr
     for name, (_, reason) in BROKEN.items():
-        assert f"left out in/{name}" in done.stderr
+        assert f"skipped in/{name}" in done.stderr
         assert reason.partition(": pass")[0] in done.stderr
     assert "pass --encoding utf-16" in done.stderr
     assert f"and {len(UNREAD) - 3} more" in done.stderr

@@ -82,7 +82,7 @@ def test_the_border_is_checked() -> None:
         (parts, np.ones((4, 32), np.float32), tokens, [0, 4], "vectors must have 16 dimensions, got 32"),
         (parts, rows, tokens[:3], [0, 4], "one number for each of 4"),
         (parts, rows, -tokens, [0, 4], "must not be negative"),
-        (parts, rows, tokens, [0, 2, 4], "a node must lie in one document"),
+        (parts, rows, tokens, [0, 2, 4], "a node must be inside one document"),
     ):
         with pytest.raises(ValueError, match=message):
             native.compressed_vectors(given_parts, given_rows, given_tokens, np.array(offsets), whole, threads=1)
@@ -236,7 +236,7 @@ def test_training_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(some.targets[:2], pychunk.embed(["Engines.", "Programs."]))
     assert some.last[:2].tolist() == [(some.last[-1] // 9), (some.last[-1] // 9) * 8]
     pq.write_table(pa.table({"id": ["x"], "summary": ["None."]}), given)
-    with pytest.raises(ValueError, match="holds a summary of none of 9 articles"):
+    with pytest.raises(ValueError, match="contains a summary of none of 9 articles"):
         compressor_spans.lessons(articles, str(given))
 
     calls: list[int] = []

@@ -224,8 +224,8 @@ def test_levels_that_coincide_are_one_node() -> None:
         (["section", "section"], "each once.*got section, section"),
         ([256, 128], "from fine to coarse"),
         (["page", "section"], "from fine to coarse"),
-        (["paragraph", "page"], "level 'page' stands beside sentence, group, document alone; got paragraph"),
-        (["paragraph", 128], "windows of tokens stand beside sentence, document alone; got paragraph"),
+        (["paragraph", "page"], "level 'page' can be combined only with sentence, group, document; got paragraph"),
+        (["paragraph", 128], "windows of tokens can be combined only with sentence, document; got paragraph"),
         ([], "at least one of sentence"),
         ("section", "must be a list of sentence"),
     ],
@@ -236,21 +236,21 @@ def test_levels_that_are_refused(levels: object, says: str) -> None:
 
 
 def test_what_levels_cannot_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="no removed="):
+    with pytest.raises(ValueError, match="cannot be combined with removed="):
         pychunk.segment("One. Two.", levels=["document"], removed=[(0, 4)])
     text = "# A\n\n[![build](https://a.example/b.svg)](https://ci.example)\n\nText."
     badge = [(5, 60, "badge", 1.0)]
     assert text[5:60].startswith("[![")
     made = pychunk.segment(text, levels=["document"], removed=[badge])  # has no words: it stays
     assert text in made.chunks().texts
-    with pytest.raises(ValueError, match="no removed="):
+    with pytest.raises(ValueError, match="cannot be combined with removed="):
         pychunk.segment(text, levels=["document"], removed=[[(5, 60, "hidden", 1.0)]])
     with pytest.raises(ValueError, match="no overlap"):
         pychunk.segment("One. Two.", "fixed", size=20, overlap=5, levels=["group"])
     with pytest.raises(ValueError, match="keep="):
         pychunk.segment(pa.table({"text": ["One."], "a": [1]}), levels=["document"], column="text", keep=["a"])
     found = pychunk.segment("One.", levels=["section"])
-    with pytest.raises(ValueError, match="no level 'page' here; there are sentence, section"):
+    with pytest.raises(ValueError, match="no level 'page' here; the levels are sentence, section"):
         found.first("page")
     with pytest.raises(ValueError, match="has no vectors"):
         found.vectors("section")

@@ -52,5 +52,5 @@ def test_a_table_that_is_no_hierarchy_is_refused() -> None:
     found = pychunk.segment([TEXT_OF_LEVELS], levels=["paragraph"])
     with pytest.raises(ValueError, match="to_arrow"):
         Hierarchy.from_arrow(pychunk.segment(["One."]).table)
-    with pytest.raises(ValueError, match="neither left out nor twice"):
+    with pytest.raises(ValueError, match="rows are missing or occur twice"):
         Hierarchy.from_arrow(found.to_arrow().slice(1))

@@ -43,9 +43,9 @@ def test_spans_are_checked_at_the_border() -> None:
     vectors, weights = np.ones((3, 2), np.float32), np.ones(3, np.int64)
     offsets = np.array([0, 3])
     for first, last in (([0], [4]), ([1, 0], [2, 1]), ([0, 1], [2, 3]), ([1], [1])):
-        with pytest.raises(ValueError, match="spans must rise within 3 sentences"):
+        with pytest.raises(ValueError, match="spans must increase within 3 sentences"):
             _native.span_vectors(vectors, weights, offsets, [(np.array(first), np.array(last))], threads=1)
-    with pytest.raises(ValueError, match="weights must hold one of each of 3"):
+    with pytest.raises(ValueError, match="weights must hold one value for each of 3"):
         _native.span_vectors(vectors, weights[:2], offsets, [], threads=1)
     with pytest.raises(ValueError, match="doc_offsets must run from 0 to 3"):
         _native.token_windows(weights, np.array([0, 2]), [4])
@@ -96,7 +96,7 @@ def test_what_trees_refuse() -> None:
     with pytest.raises(ValueError, match="no level 'page'"):
         agglomerated(found, base="page")
     offsets, ones = np.array([0, 2]), np.ones(2, np.int64)
-    with pytest.raises(ValueError, match="a node must begin where a document does"):
+    with pytest.raises(ValueError, match="a node must begin at the start of every document"):
         _native.agglomerate(np.ones((2, 1), np.float32), ones, np.array([0, 1, 2]), offsets, 2, threads=1)
 
 

@@ -106,7 +106,7 @@ def test_a_function_gets_documents_and_gives_a_string_for_each_or_for_each_chunk
         (lambda _: 1 / 0, "stage '.*lambda.*' failed for 3 documents, 0 to 3: ZeroDivisionError: division by zero"),
         (lambda _: None, "must return a list with a string for each of 3 documents, 0 to 3; got None"),
         (lambda _: "abc", "must return a list with a string for each of 3 documents, 0 to 3; got 'abc'"),
-        (lambda _: ["a"], r"returned 1 values for 3 documents, 0 to 3: one for each"),
+        (lambda _: ["a"], r"returned 1 values for 3 documents, 0 to 3; expected one for each"),
         (lambda _: ["a", None, "b"], r"returned None for document 1 \('b'\)"),
         (lambda _: ["a", "b", ["c"]], r"returned 1 strings for the 2 chunks of document 3 \('d'\)"),
         (lambda _: ["a", "b", ["c", None]], r"returned None for chunk 1 of document 3 \('d'\)"),
@@ -156,7 +156,7 @@ def test_what_is_no_way_or_makes_no_sense_is_refused() -> None:
         pychunk.augment(plain, 3)  # type: ignore[arg-type]  # what it must refuse
     with pytest.raises(ValueError, match="head has no option 'size'"):
         pychunk.Segmenter(augment="head:size=3")
-    with pytest.raises(ValueError, match="column 'context' already"):
+    with pytest.raises(ValueError, match="already have a column 'context'"):
         pychunk.augment(pychunk.augment(plain))
     with pytest.raises(ValueError, match=r"'x' must have a value for each of the 3 documents.*got 2"):
         pychunk.augment(plain, "column:x", columns={"x": "ab"})

@@ -188,12 +188,12 @@ def test_what_cannot_be_asked(index: Any, tmp_path: Path, monkeypatch: pytest.Mo
         for questions, options, match in (
             (["", "x"], None, "question 0 must be a text"),
             ([3], None, "question 0 must be a text"),
-            (QUESTIONS, [OPTIONS[0]], "one list a question: there are 2, and 1"),
+            (QUESTIONS, [OPTIONS[0]], "one list for each question: there are 2 questions, and 1"),
             (QUESTIONS, ["ab", "cd"], "options of question 0 must be 2 to 26"),
             (QUESTIONS, [OPTIONS[0], ["one"]], "options of question 1"),
             (QUESTIONS, [OPTIONS[0], ["one", " "]], "options of question 1"),
             (QUESTIONS, [OPTIONS[0], list(map(str, range(27)))], "options of question 1"),
-            (list(zip(QUESTIONS, OPTIONS)), OPTIONS, "options are said twice"),
+            (list(zip(QUESTIONS, OPTIONS)), OPTIONS, "options are given twice"),
         ):
             with pytest.raises(ValueError, match=match):
                 answer(index, questions, options, llm=llm)

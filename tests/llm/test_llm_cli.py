@@ -108,7 +108,7 @@ def test_max_cost_ends_the_command_and_the_next_run_goes_on(tmp_path: Path) -> N
 def test_flags_without_a_method_that_asks(tmp_path: Path) -> None:
     done = invoke(["segment", str(tmp_path / "a.txt"), "--dry-run"])
     assert done.exit_code == 2
-    assert "--dry-run is for methods that ask a model: autochunker, llm_semantic, lumber" in done.stderr
+    assert "--dry-run needs an option that asks an LLM: methods autochunker, llm_semantic, lumber" in done.stderr
     done = invoke(["segment", str(tmp_path / "a.txt"), "-m", "lumber", "--llm-price", "1"])
     assert "--llm-price must be two numbers" in done.stderr
     done = invoke(["segment", str(tmp_path / "a.txt"), "-m", "lumber", "--max-cost", "1"])

@@ -95,7 +95,7 @@ def test_rows_and_answers_of_questions(squad: Path, tmp_path: Path) -> None:
         assert server.counts["kind chunk_context"] == 12, "two chunks of six documents, once"
         assert server.counts["kind hyde"] == 6
         said = " ".join(done.stdout.split())  # lines are as wide as the terminal
-        assert "1 question was searched as it is, as no answer rewrote it" in said
+        assert "1 question was searched unchanged, because the model gave no usable rewriting of it" in said
         assert "1 answer lacks text or sources; question 5: the sources do not say" in said
         assert " calls" in done.stderr
         rows = measures(out)

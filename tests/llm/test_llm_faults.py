@@ -135,7 +135,7 @@ def test_what_is_garbled_to_the_end_falls_back_and_is_counted(name: str, fault: 
         assert server.counts["calls"] == 2 * calls
         total = llm.account.total
         assert (total.asked, total.fell_back) == (calls, calls)
-        assert f"{calls} of {calls} without an answer of use (100 %)" in llm.account.line()
+        assert f"{calls} of {calls} without a usable answer (100 %)" in llm.account.line()
         if name == "listwise":
             assert found == [[5, 4, 3, 2, 1]] * 2
         else:
@@ -176,7 +176,7 @@ def test_a_context_that_is_too_short() -> None:
         chunks = pychunk.segment(TEXTS, "autochunker", llm=llm)
         assert ["lower window_tokens" in error.reason for error in chunks.errors] == [True, True]
         assert server.counts["calls"] == 2, "a longer question is not asked"
-        with pytest.raises(LLMError, match=r"holds not one unit .* PYCHUNK_LLM_MODEL"):
+        with pytest.raises(LLMError, match=r"too short for a single unit .* PYCHUNK_LLM_MODEL"):
             pychunk.segment("One sentence alone.", "autochunker", llm=llm)
 
 

@@ -183,7 +183,7 @@ def test_only_its_owner_reads_the_cache(tmp_path: Path, caplog: pytest.LogCaptur
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert f"others could read {path}" in caplog.text
+    assert f"other users could read {path}" in caplog.text
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -236,8 +236,8 @@ def test_replies_in_gzip_are_read_and_others_say_so() -> None:
         endpoint(lambda *_: (200, {"Content-Encoding": "gzip"}, good[:-8])) as (url, _),
         LLM(url, "m", cache=False, retries=0) as llm,
     ):
-        assert "it ends too soon" in llm.ask("?").error
-    for encoding, told in (("br", "packed as 'br'"), ("gzip", "cannot be unpacked")):
+        assert "it ends too early" in llm.ask("?").error
+    for encoding, told in (("br", "compressed as 'br'"), ("gzip", "cannot be decompressed")):
         with (
             endpoint(lambda *_, named=encoding: (200, {"Content-Encoding": named}, b"xyz")) as (url, _),
             LLM(url, "m", cache=False, retries=0) as llm,

@@ -207,7 +207,7 @@ def test_windows_without_an_answer_are_dead_letters_of_documents_that_are_whole(
     with Server("refusal,always") as server:
         done = invoke(["ingest", str(source), "-o", str(out), "-m", "autochunker", *flags(server)])
         assert done.exit_code == 0, done.output
-        assert "10 of 10 without an answer of use (100 %)" in done.stderr
+        assert "10 of 10 without a usable answer (100 %)" in done.stderr
         told = [json.loads(line) for line in (out / dead_letters.NAME).read_text().splitlines()]
         assert [each["position"] for each in told] == [f"document {row}" for row in range(10)]
         assert "window 1 of 1 is cut by recursive: the model refused" in told[0]["reason"]
@@ -241,7 +241,7 @@ def test_an_index_by_a_model(tmp_path: Path) -> None:
     assert "--dry-run" in done.stderr
     assert done.exit_code == 2
     done = invoke(["index", str(source), "-o", str(index), "--ids", "id", "--max-cost", "2"])
-    assert "--max-cost is for methods that ask a model" in done.stderr
+    assert "--max-cost needs an option that asks an LLM" in done.stderr
 
 
 def test_an_evaluation_with_a_model(tmp_path: Path) -> None:

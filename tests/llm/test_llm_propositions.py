@@ -251,7 +251,7 @@ def test_no_endpoint_and_wrong_options() -> None:
         chunks = pychunk.segment(PAGE, "proposition", max_tokens=13, llm=llm)
         assert "lower window_tokens" in chunks.errors[0].reason
         assert server.counts["calls"] == 1, "a longer question is not asked"
-        with pytest.raises(LLMError, match="holds not one unit"):
+        with pytest.raises(LLMError, match="too short for a single unit"):
             pychunk.segment("Alone.", "proposition", max_tokens=13, llm=llm)
 
 

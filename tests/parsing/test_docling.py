@@ -120,12 +120,12 @@ def test_tables_by_their_grid_and_documents_without_pages() -> None:
 
 def test_what_is_no_document_says_why() -> None:
     for data, reason in (
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b"\xff\xfe\xfd", "no JSON"),
-        (b'{"schema_name": "Other"}', "no DoclingDocument"),
-        (b'{"schema_name": "DoclingDocument"}', "no text in it"),
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"\xff\xfe\xfd", "not JSON"),
+        (b'{"schema_name": "Other"}', "not a DoclingDocument"),
+        (b'{"schema_name": "DoclingDocument"}', "the document has no text"),
     ):
         with pytest.raises(DoclingError, match=reason):
             parse_docling(data)
@@ -174,7 +174,9 @@ def test_the_kind_is_known_by_content(tmp_path: Path) -> None:
     assert [Path(each).name for each in batches[0].table["id"].to_pylist()] == ["a.json", "b.json.gz"]
     assert batches[0].table["title"].to_pylist() == ["About foxes"] * 2
     assert batches[0].table["blocks"][0].as_py()[9]["kind"] == "table"
-    assert [(Path(letter.source).name, letter.reason) for letter in letters] == [("d.docling.json", "no text in it")]
+    assert [(Path(letter.source).name, letter.reason) for letter in letters] == [
+        ("d.docling.json", "the document has no text")
+    ]
     assert [Path(each).name for each in source.ignored] == ["c.json"]
     assert open_source(tmp_path / "a.json").kind == "docling"
     assert open_source(tmp_path / "c.json").kind == "jsonl"

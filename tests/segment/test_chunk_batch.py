@@ -45,9 +45,9 @@ def test_a_place_is_a_chunk(chunks: ChunkBatch) -> None:
     assert list(reversed(chunks)) == listed[::-1]
     assert listed[1] in chunks
     for i in (len(chunks), -len(chunks) - 1, 10**30):
-        with pytest.raises(IndexError, match=rf"chunk {i} of a ChunkBatch of {len(chunks)}"):
+        with pytest.raises(IndexError, match=rf"chunk {i} is out of range for a ChunkBatch of {len(chunks)}"):
             chunks[i]
-    with pytest.raises(IndexError, match="chunk 0 of a ChunkBatch of 0"):
+    with pytest.raises(IndexError, match="chunk 0 is out of range for a ChunkBatch of 0"):
         pychunk.segment([])[0]
     for wrong in ("text", 1.0, None, [1]):
         with pytest.raises(TypeError, match=r"whole numbers and slices, got \w+; its columns are in \.table"):

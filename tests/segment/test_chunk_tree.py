@@ -111,9 +111,9 @@ def test_the_listing_is_a_tree_and_says_what_was_left_out(tmp_path: Path) -> Non
     assert "Guide › Details\n  document guide, chunk 5" in shown
     assert "\n    document guide, chunk 6" in shown
     assert "\n      The sun burns hydrogen" in shown
-    assert "document guide, left out: menu 2 spans, 10 characters (4%)" in shown
+    assert "document guide, removed: menu 2 spans, 10 characters (4%)" in shown
     assert "document none, left out" not in shown
-    assert "left out: menu 2 spans" in invoke(["segment", str(path), "-m", "recursive", *columns]).output
+    assert "removed: menu 2 spans" in invoke(["segment", str(path), "-m", "recursive", *columns]).output
     out = tmp_path / "out.csv"
     invoke(["segment", str(path), "-m", "structure:size=9,unit=words", *columns, "-o", str(out)])
     assert ",Guide > Details > Other," in out.read_text().replace('"', "")

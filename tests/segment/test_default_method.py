@@ -174,7 +174,7 @@ def test_the_document_of_another_script_is_named(
         ),
         (
             {"method": "page", "vectors": "sentence"},
-            ["other scripts have vectors", "encoder= a model of this language, or"],
+            ["other scripts have vectors", "a model of this language as encoder=, or"],
         ),
         ({"method": "page"}, []),
     ],

@@ -216,10 +216,10 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
     for found, error in (
         ([[0]], "must return Cuts"),
         (Cuts.of([[0], [0]]), "one list for each of 1 documents; got 2"),
-        (Cuts.of([[1]]), "must begin with 0, rise, and be less than its 2 sentences"),
-        (Cuts.of([[0, 2]]), "must begin with 0, rise"),
-        (Cuts.of([[]]), "must begin with 0, rise"),
-        (Cuts.of([[0]], score=[[1.0]]), "one a sentence"),
+        (Cuts.of([[1]]), "must begin with 0, increase, and be less than its 2 sentences"),
+        (Cuts.of([[0, 2]]), "must begin with 0, increase"),
+        (Cuts.of([[]]), "must begin with 0, increase"),
+        (Cuts.of([[0]], score=[[1.0]]), "one per sentence"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):
             pychunk.segment("One here. Two there.", Wrong(found))
@@ -233,7 +233,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
         (None, "method 'given' needs cuts="),
         ([[0]], "one list for each of 2 documents; got 1"),
         ([[0], [1]], "cuts of document 1 must begin with 0"),
-        ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, rise"),
+        ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
         ([[0, 9], [0]], "less than its 2 sentences"),
         ([[0.5], [0]], "must be a list of whole numbers"),
         ([[-1], [0]], "must be numbers of its sentences"),

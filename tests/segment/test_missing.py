@@ -34,7 +34,7 @@ def frames() -> list[tuple[Any, dict[str, Any]]]:
 def test_a_missing_title_is_an_error_or_leaves_its_document_out(case: int) -> None:
     batch, said = frames()[case]
     name = "titles" if case == 0 else "titles='headline'"
-    with pytest.raises(ValueError, match=f"{name} is null for document 1: mend it or pass on_error='skip'"):
+    with pytest.raises(ValueError, match=f"{name} is null for document 1: fix it or pass on_error='skip'"):
         pychunk.segment(batch, "pic", summary="title", **said)
     found = pychunk.segment(batch, "pic", summary="title", on_error="skip", summaries_out=True, **said)
     assert found.errors == [(1, f"{name} is null"), (3, f"{name} is null")]
@@ -84,7 +84,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     flags = ["--column", "text", "--titles", "headline", "-o", str(tmp_path / "o.parquet")]
     done = invoke(["segment", path, *flags])
     assert done.exit_code == 2
-    assert f"{path}, row 2: column 'headline' is null; mend it, or pass --on-error skip" in done.output
+    assert f"{path}, row 2: column 'headline' is null; fix it, or pass --on-error skip" in done.output
     done = invoke(["segment", path, str(tmp_path / "a.txt"), *flags, "--on-error", "skip"])
     assert done.exit_code == 0, done.output
     assert "a.txt: text has no column 'headline', which every document needs" in done.output

@@ -78,7 +78,7 @@ def test_scores_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("method", ["fixed", "cluster", "recursive", "sentence"])
 def test_methods_without_scores_say_so(method: str) -> None:
-    with pytest.raises(ValueError, match=f"'{method}' cuts by no scores"):
+    with pytest.raises(ValueError, match=f"'{method}' has no scores"):
         Segmenter(method).scores("One. Two.")
 
 

@@ -108,7 +108,7 @@ def test_no_documents() -> None:
 
 
 def test_methods_without_a_summary_refuse() -> None:
-    with pytest.raises(ValueError, match=r"method 'semantic' has no option 'summaries_out'.*it is one of 'pic'"):
+    with pytest.raises(ValueError, match=r"method 'semantic' has no option 'summaries_out'.*it is an option of 'pic'"):
         Segmenter("semantic", summaries_out=True)
     with pytest.raises(ValueError, match="summaries_out must be True or False; got 1"):
         Segmenter("pic", summaries_out=1)

@@ -1,4 +1,4 @@
-"""STITCH: what a plan is worth, how long a hint is, what is learned from rollouts, what a killed training resumes."""
+"""STITCH: the reward of a plan, the length of hints, learning from rollouts, and resuming a run that was killed."""
 
 import json
 import signal
@@ -244,7 +244,7 @@ def test_questions_of_a_file(tmp_path: Path) -> None:
     [
         ({"answers": ...}, "line 2 has no answers"),
         ({"answers": []}, "line 2 has no answers"),
-        ({"answers": [["section", "sentence"]]}, "line 2: a plan is"),
+        ({"answers": [["section", "sentence"]]}, "line 2: a plan must be"),
         ({"document": 3}, "line 2 has no text in 'document'"),
         ({"traces": [3]}, "line 2: traces"),
     ],
@@ -272,9 +272,9 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path: Path, monkeypatch:
     [
         ("steps: 3", "names no model"),
         ("model: a\nstep: 3", "no setting 'step'; there are steps,"),
-        ("model: a\nsteps: many", "steps is of type int, not 'many'"),
-        ("model: a\nrate: fast", "rate is of type float, not 'fast'"),
-        ("model: [", "no YAML"),
+        ("model: a\nsteps: many", "steps must be of type int; got 'many'"),
+        ("model: a\nrate: fast", "rate must be of type float; got 'fast'"),
+        ("model: [", "is not YAML"),
     ],
 )
 def test_settings_that_cannot_be_read(text: str, told: str, tmp_path: Path) -> None:

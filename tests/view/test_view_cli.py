@@ -60,7 +60,7 @@ def test_columns_that_methods_want(tmp_path: Path, articles: Path) -> None:
 def test_what_the_command_refuses(tmp_path: Path, articles: Path) -> None:
     (tmp_path / "there.html").write_text("")
     for arguments, told in (
-        (["-o", str(tmp_path / "there.html")], "is there already"),
+        (["-o", str(tmp_path / "there.html")], "exists already"),
         (["-o", str(articles), "--overwrite"], "is the input"),
         (["-o", "x.html", *["--against", "pic"] * 4], "four methods"),
         (["-o", "-", "--open"], "--open needs a file"),
@@ -88,7 +88,10 @@ def test_the_listing_shows_scores(tmp_path: Path) -> None:
     assert len(curve) in (len(scores), len(scores) + 1)
     assert curve[scores.index(max(scores))] == "█"
     assert curve[scores.index(min(scores))] == "▁"
-    for arguments, told in ((["-m", "fixed"], "cuts by no scores"), (["-o", "x.jsonl"], "leave out -o")):
+    for arguments, told in (
+        (["-m", "fixed"], "has no scores"),
+        (["-o", "x.jsonl"], "--scores cannot be combined with -o"),
+    ):
         result = invoke(["segment", str(tmp_path / "a.txt"), "--scores", *arguments])
         assert result.exit_code == 2
         assert told in " ".join(result.stderr.split())

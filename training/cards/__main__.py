@@ -1,4 +1,4 @@
-"""Writes the cards of the shipped models again, each from the facts that its training wrote; measures nothing."""
+"""Write the cards of the shipped models again, each from the facts that its training wrote; this measures nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REMEDY = "install pychunk again"
 
 
 def cards(models: Path) -> dict[Path, str]:
-    """The text of each card, by its file."""
+    """Return the text of each card, by its file."""
     minilm = models / "compressor-minilm"
     return {
         models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
@@ -41,7 +41,7 @@ def cards(models: Path) -> dict[Path, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write them; the process's exit status."""
+    """Write the cards and return the process's exit status."""
     parser = new_parser("python -m training.cards", __doc__)
     add_out(parser, static_encoder.SHIPPED)
     for path, text in cards(parser.parse_args(arguments).out).items():

@@ -1,4 +1,4 @@
-"""The card of the weights of ``rerank="features"``."""
+"""The card of the weights of ``rerank="features"``, written from the facts of their training run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def card(facts: dict[str, Any]) -> str:
-    """Markdown from the contents of ``rank.json``."""
+    """Return the card as Markdown from the contents of ``rank.json``."""
 
     def cell(value: dict[str, float]) -> str:
         return f"{value['mean']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
@@ -22,15 +22,15 @@ def card(facts: dict[str, Any]) -> str:
     articles = facts["articles"]
     return f"""# {facts["name"]}
 
-What `rerank="features"` orders hits by: a weighted sum of what the stages of a search know of each. {facts["bytes"]:,}
-bytes.
+The weights with which `rerank="features"` orders hits: it sums what the stages of a search know about each hit.
+{facts["bytes"]:,} bytes.
 
 - **Made by** `{facts["command"]}` (seed {facts["seed"]}).
-- **Reads** vectors of {facts["encoder"]}; indexes of any other encoder are refused.
+- **Reads** vectors of {facts["encoder"]}. It refuses indexes of any other encoder.
 - **Learned from** {facts["queries"]:,} sentences of {articles["train"]:,} articles of English Wikipedia (CC BY-SA 4.0;
-  used to learn from, no text is contained), each with words left out: the chunk that holds the sentence, or the rest of
-  the paragraph that it was taken out of, is to come first. No question, and nobody's judgement, was used. The figures
-  are of {articles["test"]:,} other articles. Which article is where is told by a hash of its id.
+  the model contains no text of them), each with words left out. The right chunk contains the sentence, or the rest of
+  the paragraph that the sentence was removed from. Neither questions of people nor their judgements were used. The
+  figures are for {articles["test"]:,} other articles. A hash of an article's id decides which part it belongs to.
 - **Licence** {facts["licence"]}. **Language** English.
 
 | input | weight |

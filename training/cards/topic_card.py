@@ -7,12 +7,12 @@ from typing import Any
 _VIEWS = {
     "hidden": "headings hidden, one line",
     "paragraphs": "headings hidden, line breaks kept",
-    "whole": "as they are",
+    "whole": "complete articles",
 }
 
 
 def card(facts: dict[str, Any]) -> str:
-    """Markdown from the contents of ``topic.json``."""
+    """Return the card as Markdown from the contents of ``topic.json``."""
     columns = list(next(iter(facts["metrics"].values())))
 
     def cell(value: dict[str, float]) -> str:
@@ -25,22 +25,22 @@ def card(facts: dict[str, Any]) -> str:
     articles = facts["articles"]
     return f"""# {facts["name"]}
 
-Where sections begin: a convolution of {len(facts["dilations"])} layers over the vectors of sentences, their cosines
-over windows of 1 to 8 sentences, the words that they begin with, words that come back, lengths and paragraphs. The
-engine computes it in its own call; no runtime is needed. {facts["bytes"]:,} bytes.
+The topic model predicts where sections begin. It is a convolutional network of {len(facts["dilations"])} layers over
+the vectors of sentences, their cosines over windows of 1 to 8 sentences, their first words, repeated words, lengths and
+paragraphs. The engine computes it in its own call, and no runtime is needed. {facts["bytes"]:,} bytes.
 
 - **Made by** `{facts["command"]}` (seed {facts["seed"]}).
-- **Reads** vectors of {facts["encoder"]}; those of any other encoder are refused.
+- **Reads** vectors of {facts["encoder"]}. It refuses those of any other encoder.
 - **Learned from** {facts["articles"]["train"]:,} articles ({facts["sentences"]:,} sentences) of English Wikipedia
-  (CC BY-SA 4.0; used to learn from, no text is contained): their section starts, headings hidden in most. Training
-  stopped, and thresholds were calibrated, on {articles["validation"]:,} other articles; the figures are of
-  {articles["test"]:,} more. Which article is where is told by a hash of its id.
+  (CC BY-SA 4.0; the model contains no text of it) and their section starts, with headings hidden in most of them.
+  Training stopped, and thresholds were calibrated, on {articles["validation"]:,} other articles. The figures are for
+  {articles["test"]:,} more. A hash of an article's id decides which part it belongs to.
 - **Licence** {facts["licence"]}. **Language** English.
 
 | test articles | {" | ".join(columns)} |
 | --- |{" --- |" * len(columns)}
 {rows}
 
-Means over articles with 95 % bootstrap intervals, cuts without a limit of length at the default `size`; the area under
-the curve is over the gaps of all articles.
+Values are means over articles with 95 % bootstrap intervals, with cuts without a limit of length at the default
+`size`. The area under the curve is over the gaps of all articles.
 """

@@ -7,7 +7,8 @@ namespace pychunk::html {
 
 namespace {
 
-// The value of a style's property, in small letters and without blanks; empty where it is not set.
+// Return the value of a style's property, or an empty text if it is not set. The style must be in lower case and
+// without spaces.
 std::string_view property_of(std::string_view style, std::string_view name) {
   std::string_view found;
   while (!style.empty()) {
@@ -21,7 +22,7 @@ std::string_view property_of(std::string_view style, std::string_view name) {
   return found;
 }
 
-// 0, 0px, 0.0em, 0%.
+// Return whether a value is zero, such as 0, 0px, 0.0em or 0%.
 bool is_zero(std::string_view value) {
   const size_t end = std::min(value.find_first_not_of("0."), value.size());
   return end > 0 && value.substr(0, end).find('0') != value.npos && value.find_first_of("123456789") == value.npos &&
@@ -34,13 +35,13 @@ std::string_view plain_color(std::string_view color) {
   return color;
 }
 
-// Whether a style, in small letters and without blanks, takes an element's text out of sight.
+// Return whether a style, in lower case and without spaces, hides an element's text.
 bool style_hides(std::string_view style, bool container) {
   const auto has = [&](std::string_view part) { return style.find(part) != style.npos; };
   if (has("display:none") || has("visibility:hidden")) return true;
-  // Containers of size 0 close the gaps between their parts, which have sizes of their own.
+  // Containers of font size 0 close the gaps between their parts, and the parts have sizes of their own.
   if (!container && has("font-size:") && is_zero(property_of(style, "font-size"))) return true;
-  // Pages that fade in begin with opacity 0, and say how.
+  // Pages that fade in begin with opacity 0 and name a transition or an animation.
   if (has("opacity:") && is_zero(property_of(style, "opacity")) && !has("trans") && !has("anim")) return true;
   if (has("text-indent:-") && property_of(style, "text-indent").size() >= 7) return true;
   if (has("position:absolute") || has("position:fixed")) {

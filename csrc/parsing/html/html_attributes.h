@@ -1,4 +1,4 @@
-// Elements told by their attributes: hidden ones, links to themselves, footnote marks, classes.
+// Properties of elements by their attributes: hidden, link to itself, footnote mark, classes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,23 +12,24 @@ namespace pychunk::html {
 
 using Attributes = std::vector<HtmlAttribute>;
 
-// Whether an element's attributes hide it.
+// Return whether an element's attributes hide it.
 bool hides(const HtmlTag& tag, const Attributes& attributes, std::string& scratch);
-// Whether a style has an element that is a block stand in a line.
+// Return whether a style makes a block element part of a line.
 bool is_in_line(const Attributes& attributes, std::string& scratch);
-// Marks that pages put into headings as links to themselves: no letters, a few at most.
+// Return whether a text is a mark that pages add to headings as a link to the heading itself. Such marks are short and
+// contain no letters.
 bool is_permalink_mark(std::string_view text);
-// Whether a link is one to the place that it stands at: by its class; or by its target, inside a heading.
+// Return whether a link points to its own place, by its class, or inside a heading by its target.
 bool is_permalink(const Attributes& attributes, bool heading);
-// Whether a sup is a footnote mark by its class.
+// Return whether a sup is a footnote mark, by its class.
 bool is_note(const Attributes& attributes);
 bool is_fragment(const Attributes& attributes);
-// Whether an element's class has these characters.
+// Return whether an element's class contains these characters.
 bool has_class(const Attributes& attributes, std::string_view wanted);
-// An attribute's value as it is written; empty where it is missing.
+// Return an attribute's value as written, or an empty text if it is missing.
 std::string_view value_in(const Attributes& attributes, std::string_view wanted);
 
-// Whether one of the words of an element's class is among these.
+// Return whether one of the words of an element's class is among these.
 template <size_t kCount>
 bool has_word(const std::vector<HtmlAttribute>& attributes, const std::array<std::string_view, kCount>& wanted) {
   std::string_view rest = value_in(attributes, "class");

@@ -8,7 +8,7 @@
 namespace pychunk {
 namespace {
 
-// The next byte `c` at or behind `at`, or the page's end.
+// Return the position of the next byte `c` at or after `at`, or the page's end.
 size_t next_byte(std::string_view page, char c, size_t at) {
   const void* found = at < page.size() ? std::memchr(page.data() + at, c, page.size() - at) : nullptr;
   return found == nullptr ? page.size() : static_cast<size_t>(static_cast<const char*>(found) - page.data());

@@ -1,4 +1,4 @@
-// Formulas: their TeX, or the elements of MathML in a line.
+// Formulas as TeX, or as the text of their MathML elements in a line.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace pychunk::html {
 
-// A formula that is being read: its TeX, or its elements in a line.
+// The formula that is being read: its TeX, or the text of its elements.
 class Formula {
  public:
   void begin(std::string_view name, const std::vector<HtmlAttribute>& attributes) {
@@ -54,7 +54,7 @@ class Formula {
   bool in_tex_ = false;
 };
 
-// TeX without what MediaWiki puts around it, words with one blank between.
+// Return TeX without the commands that MediaWiki puts around it, with one space between words.
 std::string plain_tex(std::string_view written);
 
 }  // namespace pychunk::html

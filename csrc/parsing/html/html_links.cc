@@ -12,9 +12,9 @@ namespace pychunk::html {
 namespace {
 
 constexpr std::array<std::string_view, 6> kPictures{".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg"};
-// As in pychunk/_engine/reference/parsing/html_links.py.
+// The limits of pychunk/_engine/reference/parsing/html_links.py.
 constexpr int64_t kSaysWords = 3, kSaysCharacters = 6, kSaysMost = 1000, kMostOfTarget = 2000;
-constexpr char32_t kNoWords = 0x3000;  // from here on scripts set no words apart
+constexpr char32_t kNoWords = 0x3000;  // scripts from here on do not separate words
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// Links and images of pages as Markdown writes them: pychunk/_engine/reference/parsing/html_links.py, which does the
-// same.
+// The links and images of pages in Markdown. pychunk/_engine/reference/parsing/html_links.py does the same.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,14 +8,15 @@
 
 namespace pychunk::html {
 
-// Whether a link's target is an image.
+// Return whether a link's target is an image.
 bool is_picture(const Attributes& attributes, std::string& scratch);
-// The alternative text of an image, empty if it says nothing; one that heads a section may be a word.
+// Return the alternative text of an image, or an empty text if it is not informative. An image in a heading needs only
+// one word.
 std::string alternative(const Attributes& attributes, bool heads, std::string& scratch);
-// The target of a link as Markdown has it, empty if it is none to follow: on the page, or a script.
+// Return the target of a link for Markdown. It is empty if the target is a place on the page or a script.
 std::string link_target(const Attributes& attributes, std::string& scratch);
-// Writes the end of a line as a link of Markdown; not if it is blank, or several lines. Returns how many characters
-// that adds.
+// Write the end of a line as a Markdown link, unless it is blank or has several lines. Return the number of characters
+// that this adds.
 int64_t write_target(std::string& line, size_t at, std::string_view target);
 
 }  // namespace pychunk::html

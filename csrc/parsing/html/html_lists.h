@@ -1,4 +1,4 @@
-// The marks before items of lists, as browsers show them.
+// The marks before list items, as browsers show them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace pychunk::html {
 
-// How the items of a list are numbered: by its attribute `type`, or by the style of the same meaning.
+// The numbering of a list's items, by its attribute `type` or by an equivalent style.
 enum class ListStyle : char {
   kBullet = '-',
   kDecimal = '1',
@@ -17,9 +17,9 @@ enum class ListStyle : char {
   kRoman = 'I'
 };
 
-// Appends the mark before an item; letters and Roman numerals have no number below 1.
+// Append the mark before an item. Letters and Roman numerals have no number below 1.
 void append_mark(ListStyle style, int64_t number, std::string& out);
-// The value of `list-style-type`, or of one of the words of `list-style`.
+// Return the style that a value of `list-style-type`, or a word of `list-style`, names.
 std::optional<ListStyle> list_style_named(std::string_view name);
 
 }  // namespace pychunk::html

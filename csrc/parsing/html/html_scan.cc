@@ -15,7 +15,7 @@ constexpr auto sorted_tags(auto tags) {
   return tags;
 }
 
-// Every name that means something here.
+// Every name that has a meaning here.
 constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
     of("a", 0, HtmlKind::kLink),
     of("address", kBlockLevel),
@@ -127,12 +127,12 @@ constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
 HtmlTag tag_of(std::string_view name) {
   const auto found = std::ranges::lower_bound(kTags, name, {}, &HtmlTag::name);
   if (found != kTags.end() && found->name == name) return {name, found->kind, found->traits};
-  // Elements of MathJax stand inside a line.
+  // Elements of MathJax are part of a line.
   const bool dashed = name.find('-') != name.npos && !name.starts_with("mjx-");
   return {name, HtmlKind::kOther, dashed ? uint8_t{kDashed} : uint8_t{0}};
 }
 
-// What ends the name of an element.
+// Return whether a character ends the name of an element.
 constexpr bool ends_name(char c) { return c == '>' || c == '/' || c == ' ' || (c >= '\t' && c <= '\r' && c != '\v'); }
 
 }  // namespace
@@ -204,7 +204,7 @@ HtmlEvent HtmlScanner::start() {
   has_child_ = false;
   if (tag_.is(kVoid)) return HtmlEvent::kStart;
   if (tag_.is(kRawText)) {
-    // The text cannot hold the end tag, which would have ended it.
+    // The text cannot contain the end tag, which would have ended it.
     raw_ = at_;
     do {
       raw_ = page_.find("</", raw_);
@@ -235,7 +235,7 @@ HtmlEvent HtmlScanner::end() {
 }
 
 void HtmlScanner::back_to(const Place& place) {
-  // What was open around the element still is; the element itself may have been closed.
+  // The elements around this one are still open. The element itself may have been closed.
   open_.resize(place.depth - 1);
   open_.push_back(place.tag);
   at_ = place.at, raw_ = place.raw, foreign_ = place.foreign, tag_ = place.tag;

@@ -1,9 +1,10 @@
-// A page as lexbor writes its tree, element by element.
+// The reader of a page that lexbor has written from its tree, element by element.
 //
-// What a parser has read and writes again is regular, so none of the rules of HTML apply: each element has its end tag
-// but for those that are void, each value of an attribute stands in double quotes, and only &amp; &lt; &gt; &quot; and
-// &nbsp; stand for characters. Where that cannot be told (`plaintext`, elements of drawings and formulas that have the
-// names of void or raw ones) or does not hold, the scanner says kBroken, and nothing is guessed.
+// Such a page is regular, so none of the parsing rules of HTML apply. Each element has its end tag, except void ones.
+// Each value of an attribute is in double quotation marks. Only &amp; &lt; &gt; &quot; and &nbsp; stand for characters.
+// If the page breaks these rules, or if the scanner cannot know whether they hold, it returns kBroken instead of
+// guessing. The latter applies to `plaintext`, and to elements of drawings and formulas with the names of void or raw
+// elements.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace pychunk {
 
-// What an element is to the walk; kinds and traits go by its name.
+// The kind of an element for the walk. Kinds and traits follow from its name.
 enum class HtmlKind : uint8_t {
   kOther,
   kBreak,     // br
@@ -37,18 +38,18 @@ enum class HtmlKind : uint8_t {
   kReading,  // rt
   kTerm,     // dt
   kMath,
-  kDrawn,  // text of a drawing, which stands by itself
+  kDrawn,  // text of a drawing, which is separate from other text
 };
 
 enum HtmlTrait : uint8_t {
-  kUnseen = 1,       // nobody sees its text
+  kUnseen = 1,       // its text is not visible
   kBlockLevel = 2,   // it begins and ends a line
   kVoid = 4,         // it has no end tag
-  kRawText = 8,      // its text is written as it is
-  kLayoutOnly = 16,  // inside a table it says that the table is one of layout
+  kRawText = 8,      // its text is written without escapes
+  kLayoutOnly = 16,  // inside a table it shows that the table is for layout
   kForeign = 32,     // svg, math
-  kUnknowable = 64,  // the scanner does not read it: plaintext, and what is to be taken out before
-  kDashed = 128,     // a hyphen in its name: an element of the page's own, which is a block, too
+  kUnknowable = 64,  // the scanner does not read it: plaintext, and elements that were to be removed before
+  kDashed = 128,     // a hyphen in its name: a custom element of the page, which is also a block
 };
 
 struct HtmlTag {
@@ -59,7 +60,7 @@ struct HtmlTag {
 };
 
 struct HtmlAttribute {
-  std::string_view name, value;  // the value as it is written
+  std::string_view name, value;  // the value as written, with escapes
 };
 
 enum class HtmlEvent : uint8_t {
@@ -70,29 +71,29 @@ enum class HtmlEvent : uint8_t {
   kBroken,
 };
 
-// Appends what a text or a value stands for.
+// Append the characters that a written text or value stands for.
 void append_unescaped(std::string_view written, std::string& out);
 
 class HtmlScanner {
  public:
   explicit HtmlScanner(std::string_view page) : page_(page) {}
 
-  // The next piece; a start tag without an end tag is followed by no kEnd. kBroken also where the page ends in an
-  // element.
+  // Return the next piece. A start tag without an end tag is followed by no kEnd. The result is also kBroken if the
+  // page ends inside an element.
   HtmlEvent next();
 
-  // Of the last kStart and kEnd.
+  // The tag of the last kStart or kEnd.
   const HtmlTag& tag() const { return tag_; }
-  // Of the last kStart: whether anything is inside, and its attributes.
+  // For the last kStart: whether anything is inside, and its attributes.
   bool has_child() const { return has_child_; }
   const std::vector<HtmlAttribute>& attributes() const { return attributes_; }
-  // Of the last kText: what is written, and whether it stands for other characters.
+  // For the last kText: the text as written, and whether it may contain escapes.
   std::string_view text() const { return text_; }
   bool escaped() const { return escaped_; }
-  // Elements that are open: after a kStart itself among them, unless it is void.
+  // The number of open elements. After a kStart it includes that element, unless it is void.
   size_t depth() const { return open_.size(); }
 
-  // A place to come back to: right behind the start tag that was read last.
+  // A place to return to, directly after the start tag that was read last.
   struct Place {
     size_t at, depth, raw, foreign;
     HtmlTag tag;
@@ -107,8 +108,8 @@ class HtmlScanner {
 
   const std::string_view page_;
   size_t at_ = 0;
-  size_t raw_ = 0;      // where the raw text that begins here ends, or 0
-  size_t foreign_ = 0;  // drawings and formulas that are open
+  size_t raw_ = 0;      // the end of the raw text that begins here, or 0
+  size_t foreign_ = 0;  // the number of open drawings and formulas
   std::vector<HtmlTag> open_;
   HtmlTag tag_;
   bool has_child_ = false, escaped_ = false;

@@ -41,7 +41,7 @@ std::string script_text(bool raised, bool note, std::string& before, std::string
   const bool is_base = is_letter(base) || is_digit(base) || base == ')' || base == ']' || base == '}' || base == '|' ||
                        static_cast<uint8_t>(base) >= 0x80;
   if (!raised) {
-    // A fraction with a number before it: 5<sup>1</sup>/<sub>2</sub>.
+    // A fraction with a number before it, as in 5<sup>1</sup>/<sub>2</sub>.
     size_t end = before.size();
     if (base == '/' || before.ends_with("\u2044")) {
       end -= base == '/' ? 1 : 3;
@@ -63,7 +63,7 @@ std::string script_text(bool raised, bool note, std::string& before, std::string
     std::ranges::transform(small, small.begin(), to_small);
     const bool known = std::ranges::find(kJoined, small) != std::end(kJoined);
     if (known && (text.size() > 1 || is_digit(base) || (base == 'n' || base == 'N' || base == 'M' || base == 'D'))) {
-      // e<sup>x</sup> is a power, 1<sup>e</sup> and n<sup>o</sup> are words.
+      // e<sup>x</sup> is a power, but 1<sup>e</sup> and n<sup>o</sup> are words.
       return own;
     }
     for (const std::string_view mark : {"*", "#", "\u2122", "\u2120", "\u00AE", "\u00A9", "\u2020", "\u2021", "\u00A7",

@@ -1,4 +1,4 @@
-// Superscripts, subscripts and readings of a line: 10^6, H2O, [3].
+// Superscripts, subscripts and ruby readings in a line, such as 10^6, H2O and [3].
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,18 +11,18 @@ namespace pychunk::html {
 
 constexpr char kLineBreak = '\0';
 
-// A sign and a number, or one character: what needs no braces as an exponent.
+// Return whether a text is a number with or without a sign, or one character. Such an exponent needs no braces.
 bool is_one_token(std::string_view text);
 
-// As in pychunk/_engine/data/superscripts.py: what is written in place of `text`, of a sup or a sub, after
-// `before`.
+// Return the text that is written in place of `text`, of a sup or a sub, after `before`. See
+// pychunk/_engine/data/superscripts.py.
 std::string script_text(bool raised, bool note, std::string& before, std::string_view text);
 
 constexpr bool is_script(HtmlKind kind) {
   return kind == HtmlKind::kRaised || kind == HtmlKind::kLowered || kind == HtmlKind::kReading;
 }
 
-// Superscripts, subscripts and readings of a line that is being read.
+// The superscripts, subscripts and ruby readings of the line that is being read.
 class Scripts {
  public:
   void enter(HtmlKind kind, bool note, const std::string& line) { open_.push_back({kind, note, line.size()}); }
@@ -30,7 +30,7 @@ class Scripts {
     if (!open_.empty()) open_.back().note |= fragment;
   }
   bool any_open() const { return !open_.empty(); }
-  // Whether the line has changed.
+  // End a script. Return whether the line has changed.
   bool leave(std::string& line) {
     const Script script = open_.back();
     open_.pop_back();
@@ -48,12 +48,12 @@ class Scripts {
     ends_in_digit_ = is_digit(line.back());
     return true;
   }
-  // Before text is added to the line: keeps two numbers apart.
+  // Separate two numbers, before `text` is added to the line.
   void follow(std::string_view text, std::string& line) {
     if (ends_in_digit_ && !text.empty() && is_digit(text.front())) line.push_back(' ');
     ends_in_digit_ = false;
   }
-  // A line has ended.
+  // End the line.
   void forget() {
     for (Script& each : open_) each.at = std::string::npos;
     ends_in_digit_ = false;

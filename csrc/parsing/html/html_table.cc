@@ -10,12 +10,12 @@ namespace pychunk::html {
 
 namespace {
 
-// Characters of cells that stand in several places, of one table.
+// The most characters of repeated cells in one table.
 constexpr int64_t kMostRepeated = 200'000;
-// Rows of heads that become one.
+// The most rows of heads that become one.
 constexpr size_t kMostHeads = 4;
 
-// Markdown has one row of heads: those of several are joined for each column, from the top.
+// Join several rows of heads into one, for each column from the top, because Markdown has only one.
 void join_heads(std::vector<DataTable::Row>& rows) {
   size_t heads = 0;
   while (heads < rows.size() && rows[heads].all_heads) ++heads;
@@ -110,7 +110,7 @@ bool DataTable::settle() {
     return row.own == 0 || std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
   });
   const auto kept = static_cast<int64_t>(rows.size());
-  bool beside = false;  // text next to text; a notice with its sign has none
+  bool beside = false;  // text next to text; a notice with its icon has none
   for (const auto& row : rows) {
     wide += row.cells.size() > 1;
     beside |= std::ranges::count_if(row.cells, [](const std::string& text) { return !text.empty(); }) > 1;

@@ -1,4 +1,4 @@
-// A table of data of a page.
+// The data table of a page.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,29 +9,29 @@
 
 namespace pychunk::html {
 
-// As in pychunk/_engine/reference/parsing/html_table.py.
+// The limits of pychunk/_engine/reference/parsing/html_table.py.
 constexpr int64_t kMostCells = 200'000, kMostColumns = 50, kMostRows = 65'534;
 
-// Cells of a table of data, in a grid: a cell that spans rows stands in each of them, as a chunk may begin with any,
-// and a head that spans columns beside others names each of them.
+// The cells of a data table in a grid. A cell that spans rows is repeated in each of them, because a chunk may begin
+// with any row. A head that spans several columns, and is not alone in its row, is repeated in each column.
 struct DataTable {
   struct Row {
     std::vector<std::string> cells;
-    int64_t own = 0;  // cells that begin in this row
+    int64_t own = 0;  // the number of cells that begin in this row
     bool any_head = false, all_heads = true;
     void add_head(bool head) { any_head |= head, all_heads &= head; }
   };
 
   void begin_row();
 
-  // Cells span no rows of another group.
+  // End the spans of cells, which do not extend to the rows of another group.
   void begin_group();
 
   void add(std::string text, bool head, int64_t columns, int64_t down);
 
   void end_row();
 
-  // Leaves out empty rows, finds the header; false where what is left is no table of data.
+  // Remove empty rows and find the header. Return false if the remaining rows are no data table.
   bool settle();
 
   std::vector<Row> rows;
@@ -41,15 +41,15 @@ struct DataTable {
 
  private:
   struct Span {
-    int64_t until = 0;  // the first row, counted from 1, that it does not reach
+    int64_t until = 0;  // the last row of the span, counted from 1
     std::string text;
     bool head = false;
   };
 
-  // What cells of the rows above put into this row: up to its first free column, or to its end.
+  // Add the cells of earlier rows that span this row, up to its first free column or to its end.
   void fill(bool to_end);
 
-  // A text again, as long as repeated ones are few: spans of small pages may be many.
+  // Repeat a text, until repeated texts are too long in total. Even a small page may have many spans.
   std::string repeat(const std::string& text);
 
   std::vector<Span> spans_;
@@ -57,17 +57,17 @@ struct DataTable {
   int64_t repeated_ = 0;
 };
 
-// What a cell holds that is more than a line: items of lists, and tables, which are written one after another.
+// The parts of a cell beyond one line: items of lists, and nested tables. They are written one after the other.
 struct CellParts {
   void enter(const HtmlTag& tag, std::string& cell);
   void leave(const HtmlTag& tag);
-  int64_t tables = 0;  // open tables inside
+  int64_t tables = 0;  // the number of open tables inside
 
  private:
-  bool items_ = false, rows_ = false, cells_ = false;  // whether the list, the table, its row has any
+  bool items_ = false, rows_ = false, cells_ = false;  // whether the list, the table and its row have any yet
 };
 
-// Appends the text of a cell, its items and rows apart by semicolons, its nested cells by commas.
+// Append the text of a cell. Semicolons separate its items and rows, commas the cells of nested tables.
 void append_cell(std::string_view cell, std::string& out);
 
 }  // namespace pychunk::html

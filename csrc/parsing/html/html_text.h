@@ -1,4 +1,4 @@
-// Letters, words and numbers of a page's text.
+// Functions on letters, words and numbers in a page's text.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,14 +16,14 @@ constexpr bool is_letter(char c) { return is_small(c) || is_capital(c); }
 bool is_blank(std::string_view text);
 std::string_view without_space(std::string_view text);
 std::string_view without_newlines(std::string_view text);
-// Appends the words of a text with one blank between two.
+// Append the words of a text with one space between two.
 void append_words(std::string_view text, std::string& out);
 void append_repeated(std::string_view part, int64_t times, std::string& out);
-// Appends text, with `inset` after each of its line breaks.
+// Append text, with `inset` after each of its line breaks.
 void append_inset(std::string_view text, std::string_view inset, std::string& out);
-// A whole number of fewer than `digits` ASCII digits.
+// Return a number of fewer than `digits` ASCII digits.
 std::optional<int64_t> number_of(std::string_view text, size_t digits);
-// A whole number as HTML reads it: white space, a sign, digits; what comes after them counts nothing.
+// Return an integer as HTML reads it: white space, a sign, digits. Text after the digits is ignored.
 std::optional<int64_t> integer_of(std::string_view text);
 
 }  // namespace pychunk::html

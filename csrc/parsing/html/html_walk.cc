@@ -25,10 +25,10 @@ using namespace html;
 
 namespace {
 
-// As in pychunk/_engine/reference/parsing/html_walk.py.
+// The limits of pychunk/_engine/reference/parsing/html_walk.py.
 constexpr int64_t kMostInCell = 1000;
 constexpr int64_t kMostDepth = 32767;
-// Items of lists that count down are counted ahead, once for each such list around.
+// The most lists around an item that may count down. Each of them counts its items first.
 constexpr int64_t kMostReversed = 4;
 constexpr int64_t kNamesRead = 1000;
 constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
@@ -38,7 +38,7 @@ bool is_naming(std::string_view name) {
          name == "aria-label" || name == "data-testid";
 }
 
-// Hashes of an element's tag and of the words of its names, each word once.
+// The hashes of an element's tag and of the words of its names, each word once.
 class Names {
  public:
   void append(const HtmlTag& tag, const Attributes& attributes, std::vector<uint32_t>& out) {
@@ -56,7 +56,7 @@ class Names {
   }
 
  private:
-  // The first characters of the names.
+  // Cut the names to their first characters.
   void cut() {
     if (static_cast<int64_t>(names_.size()) <= kNamesRead) return;
     size_t at = 0;
@@ -130,14 +130,14 @@ class Walker {
   }
 
  private:
-  // What is around a block, and holds for all that is inside.
+  // The state around a block, which holds for everything inside.
   struct Around {
     BlockKind kind = BlockKind::kParagraph;
     int64_t level = 0;
     bool hidden = false, term = false;
     int64_t quotes = 0, lists = 0;
-    size_t mark = 0, list = 0;  // of the list item, of the list
-    int64_t reversed = 0;       // lists around that count down
+    size_t mark = 0, list = 0;  // positions of the list item's mark and of the list
+    int64_t reversed = 0;       // the number of lists around that count down
   };
   enum class Frame : uint8_t { kInline, kLink, kPermalink, kScript, kDrawn, kHidden, kPlain, kChanged };
   struct Open {
@@ -157,13 +157,13 @@ class Walker {
   HtmlEvent next() {
     checkpoint_each(++turns_, 8192);
     const HtmlEvent event = scanner_.next();
-    // All is inside of one element.
+    // Everything is inside one element.
     const bool outside = scanner_.depth() == 0 && (event == HtmlEvent::kText || event == HtmlEvent::kStart);
     if (event == HtmlEvent::kBroken || outside) throw NotAsWritten{};
     return event;
   }
 
-  // The characters of the text that was read.
+  // Return the characters of the text that was read.
   std::string_view read_text() {
     if (!scanner_.escaped() || scanner_.text().find('&') == std::string_view::npos) return scanner_.text();
     unescaped_.clear();
@@ -183,7 +183,7 @@ class Walker {
 
   enum class Value : uint8_t { kNone, kRead, kFormula };
 
-  // Reads a formula, its visual copy or its image to the end: the text is then in `formula_`.
+  // Read a formula, its visual copy or its image to the end. The text is then in `formula_`.
   Value read_value(const HtmlTag& tag, bool& display) {
     const auto& attributes = scanner_.attributes();
     display = false;
@@ -250,7 +250,7 @@ class Walker {
     after_formula_ = !formula_.empty();
   }
 
-  // Adds the formula that was read to the line; one that is set apart is a block.
+  // Add the formula that was read to the line. A displayed formula becomes a block.
   void put_formula(bool display) {
     if (display && now_.kind != BlockKind::kHeading && in_link_ == 0) {
       flush();
@@ -284,7 +284,7 @@ class Walker {
       if (value != Value::kNone) return;
     }
     if (tag.kind == HtmlKind::kLink) {
-      // Two links side by side, which nothing but style sets apart.
+      // Two adjacent links that only a style separates.
       if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
       ++in_link_, ++links_;
       frame = Frame::kLink;
@@ -308,7 +308,7 @@ class Walker {
       frame = Frame::kDrawn;
     } else if (!attributes.empty() && !now_.hidden && hides(tag, attributes, unescaped_) &&
                !has_class(attributes, "mwe-math-mathml")) {
-      // What is hidden inside a line is a block of its own: the rest of the line is seen.
+      // Hidden text inside a line is a block of its own, because the rest of the line is visible.
       flush();
       now_.hidden = true;
       frame = Frame::kHidden;
@@ -321,7 +321,7 @@ class Walker {
     if (tag.is(kVoid)) leave();
   }
 
-  // Whether an element begins a block: by its name, if no style has it stand in a line, or its role.
+  // Return whether an element begins a block, by its name or its role, unless a style puts it into a line.
   bool begins_block(const HtmlTag& tag) {
     const auto& attributes = scanner_.attributes();
     if (tag.is(kBlockLevel | kDashed))
@@ -329,7 +329,7 @@ class Walker {
     return tag.kind == HtmlKind::kOther && in_link_ == 0 && !attributes.empty() && level_of_role() > 0;
   }
 
-  // What is to be done when the children of an element are read.
+  // End an element after its children.
   void leave() {
     const Open top = open_.back();
     open_.pop_back();
@@ -364,12 +364,12 @@ class Walker {
     }
   }
 
-  // Keeps the words of a drawing apart.
+  // Separate the words of a drawing.
   void put_blank() {
     if (!parts_.empty()) parts_.push_back(' '), after_link_ = false, scripts_.follow({}, parts_);
   }
 
-  // Takes the mark of a link to the place that it stands at out of the text.
+  // Remove the mark of a link to its own place from the text.
   void leave_permalink() {
     const auto [at, link_chars] = permalinks_.back();
     permalinks_.pop_back();
@@ -386,7 +386,7 @@ class Walker {
     element_ = out_.parent[static_cast<size_t>(element)];
   }
 
-  // Past an element that nobody sees.
+  // Skip an element whose text is not visible.
   void skip() {
     for (const size_t depth = scanner_.depth(); scanner_.depth() >= depth;) next();
   }
@@ -472,7 +472,7 @@ class Walker {
     if (read) leave();
   }
 
-  // An attribute's characters, or nothing where it is missing or empty.
+  // Return an attribute's characters, or nothing if it is missing or empty.
   std::string_view value_of(std::string_view name) {
     for (const auto& attribute : scanner_.attributes()) {
       if (attribute.name != name) continue;
@@ -483,7 +483,7 @@ class Walker {
     return {};
   }
 
-  // Of a heading by its role, 1 to 6; 0: it is none.
+  // Return the level of a heading by its role, 1 to 6, or 0 if it is none.
   int64_t level_of_role() {
     const auto& attributes = scanner_.attributes();
     const bool heading = std::ranges::any_of(
@@ -491,7 +491,7 @@ class Walker {
     return heading ? std::clamp<int64_t>(number_of(value_of("aria-level"), 4).value_or(2), 1, 6) : 0;
   }
 
-  // How items are numbered, by the attributes of a list or an item.
+  // Return the numbering of items, by the attributes of a list or an item.
   ListStyle style_of_list(ListStyle style) {
     const std::string_view type = value_of("type");
     if (type.size() == 1 && std::string_view("1aAiI").find(type[0]) != std::string_view::npos) {
@@ -501,7 +501,7 @@ class Walker {
     written.assign(value_of("style"));
     if (written.find("list-style") == written.npos) return style;
     std::ranges::transform(written, written.begin(), to_small);
-    // Of several that are known the last holds.
+    // If several styles are known, the last one counts.
     for (size_t at = 0; (at = written.find("list-style", at)) != written.npos;) {
       const size_t end = std::min(written.find(';', at), written.size());
       const size_t colon = std::min(written.find(':', at), end);
@@ -538,7 +538,7 @@ class Walker {
     return std::ranges::any_of(scanner_.attributes(), [&](const HtmlAttribute& each) { return each.name == name; });
   }
 
-  // The items of the list that has begun.
+  // Return the number of items of the list that has begun.
   int64_t items_ahead() {
     const HtmlScanner::Place place = scanner_.place();
     const size_t depth = scanner_.depth();
@@ -552,7 +552,7 @@ class Walker {
     return items;
   }
 
-  // What was read since the last border becomes a block, or several where empty lines are inside.
+  // Write the text since the last boundary as a block, or as several if it contains empty lines.
   void flush() {
     if (is_blank(parts_)) {
       if (!image_.empty()) put_image();
@@ -571,7 +571,7 @@ class Walker {
     links_ = link_chars_ = 0;
   }
 
-  // What an image says that stands alone; not what the one before it says.
+  // Write the text of an image that is alone in its block, unless the image before it has the same text.
   void put_image() {
     const bool heads = now_.kind == BlockKind::kHeading;
     if (!heads && image_ == pictured_.says) return;
@@ -580,7 +580,7 @@ class Walker {
     if (!heads) pictured_ = before;
   }
 
-  // Takes back what an image says if its caption, which was read, says it, too.
+  // Remove the text of an image if its caption, which was read, contains it.
   void forget_image() {
     if (pictured_.rows + 4 != out_.rows.size()) return;
     std::string caption;
@@ -640,7 +640,7 @@ class Walker {
       if (now_.term && kind == BlockKind::kParagraph) kind = BlockKind::kTerm;
     }
     if (now_.quotes > 0) {
-      // A quoted heading, too: it heads nothing after its quote.
+      // A quoted heading, too, as it heads no text after its quote.
       bars_.clear();
       append_repeated("> ", std::min<int64_t>(now_.quotes, 6), bars_);
       quoted_.assign(bars_);
@@ -673,7 +673,7 @@ class Walker {
     }
   }
 
-  // Adds `written_` as a block, whose own words have been added.
+  // Add `written_` as a block. Its own words must have been added before.
   void put(BlockKind kind, int64_t level, int64_t characters, int64_t link_chars, int64_t links) {
     if (!out_.rows.empty()) {
       const bool items = kind == BlockKind::kItem && last_kind_ == BlockKind::kItem;
@@ -691,7 +691,7 @@ class Walker {
     length_ += size;
   }
 
-  // The language that the block that has begun, or one of the three around it, says its code is in.
+  // Return the language that the block that has begun, or one of the three around it, names for its code.
   std::string language_around() const {
     int32_t element = element_;
     for (int up = 0; up < 4 && element >= 0; ++up, element = out_.parent[static_cast<size_t>(element)]) {
@@ -700,13 +700,13 @@ class Walker {
     return {};
   }
 
-  // Whether the element that was read last is a button that copies code.
+  // Return whether the element that was read last is a button that copies code.
   bool is_copy_button(const HtmlTag& tag) const {
     if (tag.name == "button" || tag.name == "clipboard-copy") return true;
     return !tag.is(kVoid) && has_word(scanner_.attributes(), kCopyButtons);
   }
 
-  // Whether the element that has begun holds its code in lines that are elements, as Doxygen writes it.
+  // Return whether each line of the code in the element that has begun is an element, as Doxygen writes it.
   bool is_listing() {
     if (!has_word(scanner_.attributes(), kListing) || !scanner_.has_child()) return false;
     const HtmlScanner::Place place = scanner_.place();
@@ -719,7 +719,7 @@ class Walker {
     return found;
   }
 
-  // Whether the table that has begun holds code and the numbers of its lines, and nothing else.
+  // Return whether the table that has begun contains only code and its line numbers.
   bool is_code_table() {
     const HtmlScanner::Place place = scanner_.place();
     const size_t depth = scanner_.depth();
@@ -747,18 +747,18 @@ class Walker {
     return numbers && codes && !other;
   }
 
-  // Text as it is written, up to the end of the element, without the numbers of its lines. What stands between the
-  // lines of a listing is none of it.
+  // Write text as it is, up to the end of the element, without line numbers. Text between the lines of a listing is
+  // omitted.
   void put_code(std::string language, bool listing = false) {
     struct Numbers {
       size_t depth, at;
       int64_t links, linked;
     };
     std::string text;
-    std::vector<Numbers> numbers;  // open elements that are named for numbers of lines
+    std::vector<Numbers> numbers;  // open elements with class names of line numbers
     const size_t depth = scanner_.depth();
-    size_t unseen = 0;          // how deep the element is whose text is not seen, or 0
-    std::vector<size_t> lines;  // the text's sizes where open rows and lines of a listing begin
+    size_t unseen = 0;          // the depth of the element whose text is not visible, or 0
+    std::vector<size_t> lines;  // the text's sizes at the beginnings of open rows and lines of a listing
     int64_t linked = 0, links = 0, in_links = 0;
     const auto end_line = [&] {
       if (!text.empty() && text.back() != '\n') text.push_back('\n');
@@ -826,7 +826,7 @@ class Walker {
     put(BlockKind::kCode, 0, characters, std::min(linked, characters), std::min(links, kMostDepth));
   }
 
-  // A table of data as rows with bars: whether it is one.
+  // Write a data table as rows with bars. Return whether it is one.
   bool put_table() {
     if (is_code_table()) {
       put_code(language_around());
@@ -871,7 +871,7 @@ class Walker {
     return true;
   }
 
-  // Reads the table that has begun, to its end; false for one of layout, which may have been read in part.
+  // Read the table that has begun to its end. Return false for a layout table, which may have been read in part.
   bool read_table(DataTable& table) {
     const size_t depth = scanner_.depth();
     TableReader reader{*this, table};
@@ -892,7 +892,8 @@ class Walker {
     return table.settle();
   }
 
-  // What is known of a table between two tags of it. Each step returns false as soon as the table is one of layout.
+  // The state of a table between two of its tags. Each step returns false as soon as the table turns out to be for
+  // layout.
   struct TableReader {
     bool add_text(std::string_view text) {
       if (walker.after_formula_ && !is_blank(text)) walker.after_formula_ = false;
@@ -960,7 +961,7 @@ class Walker {
     int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters of targets
 
    private:
-    // The text that grows: a cell's, or the caption's.
+    // Return the text that is being read: a cell's, or the caption's.
     std::string& line() { return in_cell ? cell : words; }
 
     bool begin(const HtmlTag& tag) {
@@ -1057,7 +1058,7 @@ class Walker {
   bool images_, targets_;
   HtmlWalk& out_;
   int64_t turns_ = 0;
-  // The block that is being read: its text, hashes of its first inline elements, its links.
+  // The block that is being read: its text, the hashes of its first inline elements, its links.
   std::string parts_;
   bool after_link_ = false, in_fragment_ = false, after_formula_ = false, displayed_ = false;
   std::string formula_;
@@ -1068,10 +1069,10 @@ class Walker {
   };
   std::vector<Permalink> permalinks_;
   bool in_picture_ = false;
-  size_t link_at_ = std::string::npos;  // where the open link begins, and what it links to
+  size_t link_at_ = std::string::npos;  // the beginning of the open link, and its target below
   std::string target_;
-  std::string image_;  // what the first image of the block says
-  // The last block that is an image's: what was there before it, and what it says.
+  std::string image_;  // the alternative text of the block's first image
+  // The last block that is an image's: the state before it, and its text.
   static constexpr size_t kNoRows = std::string::npos - 4;
   struct Pictured {
     size_t rows = kNoRows, text = 0;
@@ -1083,19 +1084,19 @@ class Walker {
   std::vector<uint32_t> inline_;
   size_t inline_count_ = 0;
   int64_t link_chars_ = 0, links_ = 0, in_link_ = 0;
-  // Around it, and the elements above.
+  // The state around the block, and the elements above.
   Around now_;
   int32_t element_ = -1;
   std::vector<Open> open_;
   std::vector<Around> around_;
-  // Marks of list items, taken by the first block inside.
+  // The marks of list items. The first block inside an item takes its mark.
   std::vector<Mark> marks_{Mark{}};
   std::vector<List> lists_{List{}};
-  // What is written.
+  // The output so far.
   BlockKind last_kind_ = BlockKind::kParagraph;
   int64_t length_ = 0;
   bool childless_ = false;
-  // The block that named a language last.
+  // The last block that named a language.
   std::string language_;
   int32_t language_element_ = -1;
   struct Group {

@@ -1,8 +1,9 @@
-// One page of HTML, as lexbor writes its tree, to Markdown, its blocks, and what noise is seen by.
+// The conversion of one HTML page, as lexbor writes its tree, to Markdown, blocks, and the facts that show noise.
 //
-// One pass in reading order, without recursion; the start of a table is read ahead, to see whether it holds data, and
-// again where it does not, up to the first heading, form or table inside. So time and memory are linear. What each part
-// means: pychunk/_engine/reference/parsing/html_walk.py, which does the same on lexbor's own tree.
+// The walker makes one pass in reading order, without recursion. It reads the start of a table ahead, to see whether
+// the table holds data. If not, it reads that part again, which ends at the first heading, form or nested table.
+// Therefore time and memory are linear. pychunk/_engine/reference/parsing/html_walk.py does the same on lexbor's own
+// tree and describes the parts.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,16 +14,17 @@ namespace pychunk {
 
 struct HtmlWalk {
   std::string text;
-  std::vector<int64_t> rows;   // of each block: kind, level, first character, one past the last
-  std::vector<int32_t> facts;  // of each block: its element, characters, those in links, links, hidden
+  std::vector<int64_t> rows;   // for each block: kind, level, first character, one after the last character
+  std::vector<int32_t> facts;  // for each block: its element, characters, characters in links, links, hidden
   std::vector<int32_t> parent, last;
-  std::vector<uint32_t> words;  // of element e: words[word_offsets[e]] up to words[word_offsets[e + 1]]
+  std::vector<uint32_t> words;  // for element e: words[word_offsets[e]] up to words[word_offsets[e + 1]]
   std::vector<int64_t> word_offsets{0};
   std::string first_heading;
 };
 
-// Valid UTF-8 in; false where the page is not written as HtmlScanner reads it, and then `out` is of no use. With
-// `images` those that stand alone and say something are blocks, with `targets` links are those of Markdown.
+// Walk a page, which must be valid UTF-8. Return false if it is not written as HtmlScanner reads it; `out` is then
+// invalid. With `images`, images that are alone in their block and have a description become blocks. With `targets`,
+// links are written as in Markdown, with their targets.
 bool walk_html(std::string_view page, bool images, bool targets, HtmlWalk& out);
 
 }  // namespace pychunk

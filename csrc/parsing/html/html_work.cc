@@ -19,21 +19,21 @@ enum Kind : uint32_t {
   kSpecial = 2,
   kFormatting = 4,
   kRaw = 8,
-  kScope = 16,      // ends the search of an element in scope, and is a marker of the formatting list
+  kScope = 16,      // ends the search for an element in scope, and is a marker in the formatting list
   kTablePart = 32,  // parts of a table, and the table
   kBreaksOut = 64,  // an element that ends a drawing or a formula
   kHeading = 128,
   kEndsP = 256,
   kIgnored = 512,
-  kBlockEnd = 1024,  // its end tag closes all down to it if it is in scope
+  kBlockEnd = 1024,  // its end tag closes all elements down to it, if it is in scope
   kList = 2048,
   kRows = 4096,  // thead, tbody, tfoot
   kIntegrates = 8192,
   kIntegratesInSvg = 16384,
-  kImplied = 1 << 18,  // its end is implied by the end of what holds it
+  kImplied = 1 << 18,  // the end of the element around it implies its end
   kRubyPart = 1 << 19,
-  kSvgs = 32768,    // of an open element alone: it is one of a drawing
-  kForeign = 65536  // of an open element alone
+  kSvgs = 32768,    // only for an open element: it is part of a drawing
+  kForeign = 65536  // only for an open element
 };
 
 constexpr uint64_t hash_step(uint64_t hash, uint8_t c) { return (hash ^ c) * 1099511628211ull; }
@@ -45,7 +45,7 @@ constexpr uint64_t name_hash(std::string_view name) {
   return hash;
 }
 
-// Kinds of elements by the hashes of their names: a look-up for each tag, mostly of one step.
+// The kinds of elements by the hashes of their names. Each tag needs one look-up, mostly of one step.
 class Kinds {
  public:
   uint32_t operator[](uint64_t name) const {
@@ -123,7 +123,7 @@ struct Tag {
   uint64_t name = 0, whole = 0;
   bool is_end = false, closes_itself = false;
   int64_t attributes = 0;
-  size_t begin = 0, end = 0;  // one past its ">"; npos if nothing ends it
+  size_t begin = 0, end = 0;  // the position after its ">"; npos if nothing ends it
 };
 
 class Work {
@@ -157,7 +157,7 @@ class Work {
   }
 
  private:
-  // Of text that goes on a parser copies up to a third, 450 MB of 1.4 GB; a node takes some 575 bytes.
+  // When text continues, a parser copies up to a third of it: 450 MB of 1.4 GB. A node takes some 575 bytes.
   static constexpr int64_t kNodeBytes = 2048;
 
   void add_text(std::string_view text) {
@@ -177,7 +177,7 @@ class Work {
     uint32_t kind;
     int64_t id;
   };
-  struct Entry {  // of the list of active formatting elements; `id` of what is open, or 0
+  struct Entry {  // of the list of active formatting elements; `id` is that of the open element, or 0
     uint64_t name, whole;
     int64_t id;
     bool is_marker;
@@ -198,9 +198,10 @@ class Work {
   size_t markup(size_t start) {
     const char next = page_[start + 1];
     is_inserted_ = next == '!' || next == '?';
-    if (page_.substr(start).starts_with("<!--")) {  // ended by "--!>", too, but not by the dashes of its beginning
+    if (page_.substr(start).starts_with("<!--")) {  // "--!>" also ends it, but not with the dashes of its beginning
       ++work_.nodes;
-      if (comment_end_ < start + 5) comment_end_ = after("-->", start + 2);  // once for all that "--!>" ends before it
+      // once for all comments before it that end with "--!>"
+      if (comment_end_ < start + 5) comment_end_ = after("-->", start + 2);
       const size_t end = comment_end_, first = std::min(end, start + 4);
       const size_t bang = page_.substr(first, end - first).find("--!>");
       return bang == page_.npos ? end : first + bang + 4;
@@ -220,9 +221,9 @@ class Work {
       return start + 1;
     }
     const Tag tag = read(start, is_end);
-    if (kind_of(tag.name) == 0) name_seen(tag.name);  // of end tags, too, which parsers look up
+    if (kind_of(tag.name) == 0) name_seen(tag.name);  // also names of end tags, which parsers look up
     if (tag.end == page_.npos) return page_.size();
-    // Text that goes on after a tag that belongs nowhere is copied, if the tag's attributes took the memory behind it.
+    // Text that continues after an ignored tag is copied if the tag's attributes took the memory after it.
     if (tag.attributes > 0) copied_ += text_ + fostered_;
     if (is_end) {
       end(tag);
@@ -233,7 +234,7 @@ class Work {
     return begin(tag);
   }
 
-  // As the standard's tokenizer reads a tag: quotes count only where a value begins.
+  // Read a tag like the standard's tokenizer: quotation marks count only at the beginning of a value.
   Tag read(size_t start, bool is_end) {
     Tag out;
     const size_t size = page_.size();
@@ -267,14 +268,14 @@ class Work {
       } else {
         while (at < size && !is_tag_space(page_[at]) && page_[at] != '>') ++at;
         if (at >= size) return out;
-        if (page_[at] == '>') break;  // a slash before it is the value's
+        if (page_[at] == '>') break;  // a slash before it belongs to the value
       }
     }
     out.end = at + 1;
     return out;
   }
 
-  // Names are counted up to the limit: a parser's tables of them have few places, which each hold ever more.
+  // Count names up to the limit. A parser's name tables have few slots, and each slot holds more and more names.
   void name_seen(uint64_t name) {
     uint64_t& last = last_names_[name % last_names_.size()];
     if (last == name) return;
@@ -288,7 +289,7 @@ class Work {
     return out;
   }
 
-  // The nearest open element of a name that is no foreign one, or -1 if one of the kinds `stop` is nearer.
+  // Return the nearest open element with a name that is not foreign, or -1 if one of the kinds `stop` is nearer.
   int64_t find(uint64_t name, uint32_t stop, uint64_t also = 0) const {
     for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
       const Element& element = open_[static_cast<size_t>(i)];
@@ -331,7 +332,7 @@ class Work {
     while (!open_.empty() && (open_.back().kind & kImplied) && open_.back().name != but) pop();
   }
 
-  // Closes all down to an element, if there is one.
+  // Close all elements down to the given one, if there is one.
   bool pop_to(int64_t index) {
     while (index >= 0 && static_cast<int64_t>(open_.size()) > index) pop();
     return index >= 0;
@@ -361,7 +362,7 @@ class Work {
     list_.push_back({tag.name, whole, ids_, false});
   }
 
-  // The adoption agency: blocks inside of the element stay open.
+  // Run the adoption agency algorithm. Blocks inside the element stay open.
   void unformat(uint64_t name) {
     auto entry = list_.end();
     while (entry != list_.begin() && !(entry - 1)->is_marker && (entry - 1)->name != name) --entry;
@@ -474,7 +475,7 @@ class Work {
       return tag.end;
     }
     options_ += tag.name == kOption;
-    if (tag.name == kFrameset) {  // from here on elements that hold text may be no elements at all
+    if (tag.name == kFrameset) {  // after this, elements with text may not be elements at all
       if (!has_frameset_) is_over_ |= std::ranges::count(page_.substr(tag.end), '<') > 5 * limits_.attributes;
       has_frameset_ = true;
       push(tag.name, kSpecial);
@@ -553,7 +554,7 @@ class Work {
          ++ids_});
   }
 
-  // A table amid the rows of another ends that one.
+  // End a table in whose rows another table begins.
   void end_table() {
     for (auto i = static_cast<int64_t>(open_.size()) - 1; i >= 0; --i) {
       const Element& element = open_[static_cast<size_t>(i)];
@@ -565,7 +566,7 @@ class Work {
     }
   }
 
-  // Whether the element is inserted: outside of tables it is not.
+  // Return whether the element is inserted. Outside of tables it is not.
   bool table_part(uint64_t name, uint32_t kind) {
     const int64_t table = find(kTable, 0, kTemplate);
     if (table < 0) return false;
@@ -597,7 +598,7 @@ class Work {
     }
   }
 
-  // Where the text of an element ends that holds no tags: at its end tag.
+  // Return the end of the text of an element without tags, which is at its end tag.
   size_t raw_end(const Tag& tag) {
     size_t name_end = tag.begin + 1;
     while (!is_tag_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;
@@ -607,7 +608,7 @@ class Work {
     size_t dashes = 0;  // the next end of a comment
     for (size_t at = tag.end; at < page_.size(); ++at) {
       const size_t less = page_.find('<', at);
-      if (in_comment) {  // what begins a script inside of a script's comment hides the next end tag
+      if (in_comment) {  // a script start inside a script's comment hides the next end tag
         if (dashes < at) dashes = page_.find("-->", at);
         if (dashes < less) {
           in_comment = is_doubled = false;
@@ -620,7 +621,7 @@ class Work {
       const std::string_view rest = page_.substr(at, name.size() + 3);
       if (is_script && !in_comment && page_.substr(at).starts_with("<!--")) {
         in_comment = true;
-        at += 1;  // its dashes may end it, too
+        at += 1;  // its dashes may also end it
         continue;
       }
       const bool is_end = rest.size() > 1 && rest[1] == '/';
@@ -640,11 +641,11 @@ class Work {
   HtmlWork work_;
   std::vector<Element> open_;
   std::vector<Entry> list_;
-  int64_t text_ = 0, fostered_ = 0, copied_ = 0;  // bytes of the text so far that goes on, and of what is copied
+  int64_t text_ = 0, fostered_ = 0, copied_ = 0;  // bytes of the current text that continues, and of copied text
   int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
   size_t comment_end_ = 0;
   std::unordered_set<uint64_t> names_;
-  std::array<uint64_t, 256> last_names_{};  // most attributes were seen a moment ago
+  std::array<uint64_t, 256> last_names_{};  // most attributes were seen recently
   bool is_over_ = false, has_frameset_ = false, is_inserted_ = false;
 };
 

@@ -1,1 +1,1 @@
-"""What flows between the stages of a call: frozen, flat arrays. Imports nothing of pychunk."""
+"""Frozen, flat arrays that pass between the stages of a call. These modules import nothing else of pychunk."""

@@ -1,4 +1,4 @@
-"""Blocks of documents with structure: what a parser saw of headings, lists, tables and code, flat beside the text."""
+"""Blocks of documents with structure: the headings, lists, tables and code that a parser found."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
 
-#: What a block is; ``Blocks.kind`` holds positions in this list (BlockKind of the core, in this order).
+#: The kinds of block. ``Blocks.kind`` holds positions in this list, which is in the order of BlockKind in the core.
 BLOCK_KINDS = ("paragraph", "heading", "item", "table", "code", "quote", "caption", "form", "front_matter", "term")
 PARAGRAPH, HEADING, ITEM, TABLE, CODE, QUOTE, CAPTION, FORM, FRONT_MATTER, TERM = range(len(BLOCK_KINDS))
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of k documents in reading order: leaves, which do not overlap.
+    """The blocks of k documents in reading order. They are leaves and do not overlap.
 
-    Text between two blocks (blank lines, marks that belong to none) goes with the block before it.
+    Text between two blocks, such as blank lines and marks that belong to no block, goes with the block before it.
 
     Attributes:
-        offsets: int64[k + 1]; document i has blocks ``offsets[i]`` up to ``offsets[i + 1]``.
+        offsets: int64[k + 1]; document i has the blocks ``offsets[i]`` up to ``offsets[i + 1]``.
         kind: int8[b], positions in :data:`BLOCK_KINDS`.
-        level: int16[b]: of headings 1 to 6; of list items how deep the list is nested, from 1; of quotes the same;
-            else 0.
-        start, end: int64[b], characters of the document's canonical text, ``start < end``, rising. Markup that is part
-            of the canonical text (the ``#`` of a heading, the bars of a table, the fences of code) is inside.
-        source_start, source_end: int64[b], characters of the file that the block was read from; None where the
-            canonical text is the file, or where parsers do not know it.
-        page: int32[b], from 1; None where there are no pages.
-        box: float32[b, 4], left, top, right, bottom in points from the page's top left; None where there are no pages.
-        markup: bool[b]: the text is source, whose links, emphasis and tags are no part of a heading's name; None if
-            none is. Blocks of Markdown are; those of HTML and PDF are text as it is read.
+        level: int16[b]. For headings 1 to 6. For list items the depth of the nested lists, from 1. For quotes their
+            depth, from 1. For other blocks 0.
+        start, end: int64[b], increasing spans in characters of the document's canonical text, with ``start < end``.
+            They include markup that is part of the canonical text: the ``#`` of a heading, the bars of a table, the
+            fences of code.
+        source_start, source_end: int64[b], spans in characters of the file that the block was read from. None if the
+            canonical text is the file, or if the parser does not know the positions.
+        page: int32[b], page numbers from 1, or None if there are no pages.
+        box: float32[b, 4]: left, top, right, bottom in points from the top left of the page. None if there are no
+            pages.
+        markup: bool[b]: true if the block's text is source whose links, emphasis and tags are no part of a heading's
+            name. This holds for blocks of Markdown. Blocks of HTML and PDF hold the text as it is read. None means that
+            no block is source.
 
     Example:
         >>> blocks = Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)]])
@@ -62,7 +65,7 @@ class Blocks:
 
     @classmethod
     def of(cls, documents: list[list[tuple[str, int, int, int]]]) -> Blocks:
-        """From (kind, level, start, end) of each block of each document."""
+        """Build blocks from the (kind, level, start, end) of each block of each document."""
         rows = [row for blocks in documents for row in blocks]
         kinds, levels, starts, ends = zip(*rows, strict=True) if rows else ((), (), (), ())
         return cls(
@@ -74,7 +77,7 @@ class Blocks:
         )
 
     def rows(self, begin: int, end: int) -> Blocks:
-        """Those of documents [begin, end) alone; nothing but offsets is copied."""
+        """Return the blocks of documents [begin, end). Only the offsets are copied."""
         first, last = int(self.offsets[begin]), int(self.offsets[end])
         own = {name: values[first:last] for name, values in vars(self).items() if values is not None}
         return replace(self, **{**own, "offsets": self.offsets[begin : end + 1] - first})

@@ -1,28 +1,28 @@
-"""The columns of the chunk table, each declared here for the table, ``Chunk``, shards, hits and the documentation."""
+"""The columns of the chunk table. The table, ``Chunk``, shards, hits and the documentation read this declaration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-#: Why a chunk ends (CutReason in csrc/segment/columns.h, in this order).
+#: The reasons why a chunk ends, in the order of CutReason in csrc/segment/columns.h.
 CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading", "removed")
 KINDS = ("irrelevant", "relevant")
-#: In a chunk table's metadata: what the ids were whose text the column holds.
+#: The key and value in a chunk table's metadata that say which type the ids had before they were stored as text.
 ID_TYPE, UUIDS = b"pychunk.ids", b"uuid"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what it says, when it is there, and who else shows it.
+    """A column of the chunk table.
 
     Attributes:
-        text: one line for a reader of the table.
-        when: what it takes for the column to be there; empty: always.
-        nullable: whether the engine may leave it out, which the table then shows as null.
-        labels: what the engine's small numbers stand for; a negative one is null.
-        in_hits: whether a hit of a search shows it.
-        delta: whole numbers that grow or repeat, which Parquet stores by their differences.
+        text: One line that explains the column to a reader of the table.
+        when: The condition under which the table has the column. Empty means always.
+        nullable: Whether the engine may omit the column. The table then shows nulls.
+        labels: The names for the engine's small numbers. A negative number means null.
+        in_hits: Whether a hit of a search shows the column.
+        delta: Whether the values are whole numbers that grow or repeat. Parquet then stores their differences.
     """
 
     name: str
@@ -40,7 +40,7 @@ def _about(text: str, **facts: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkFields:
-    """A row of the chunk table: its columns in their order, and what is None where a column is not there."""
+    """A row of the chunk table: its columns in their order, and the default of those that the table may lack."""
 
     document: int = field(
         metadata=_about("row of the input; over a stream it keeps counting", in_hits=True, delta=True)
@@ -50,8 +50,8 @@ class ChunkFields:
     chunk_id: str = field(metadata=_about("128-bit hash of document id, span and text", in_hits=True))
     start: int = field(metadata=_about("first character, counted from 0", in_hits=True, delta=True))
     end: int = field(metadata=_about("one after its last character", in_hits=True, delta=True))
-    start_byte: int = field(metadata=_about("the same in UTF-8", delta=True))
-    end_byte: int = field(metadata=_about("the same in UTF-8", delta=True))
+    start_byte: int = field(metadata=_about("first byte in UTF-8, counted from 0", delta=True))
+    end_byte: int = field(metadata=_about("one after its last byte in UTF-8", delta=True))
     line: int | None = field(
         default=None,
         metadata=_about("line of its first character, counted from 1 by line feeds", in_hits=True, delta=True),
@@ -60,12 +60,12 @@ class ChunkFields:
     text: str = field(metadata=_about("the chunk: document[start:end]", in_hits=True))
     tokens: int | None = field(
         default=None,
-        metadata=_about("by the encoder's tokenizer; null where nothing had to count them", nullable=True, delta=True),
+        metadata=_about("number of tokens by the encoder's tokenizer; null if not counted", nullable=True, delta=True),
     )
     overlap: int = field(default=0, metadata=_about("characters repeated from the chunk before", delta=True))
-    kind: str | None = field(default=None, metadata=_about("pic: relevant or irrelevant", labels=KINDS))
+    kind: str | None = field(default=None, metadata=_about("method pic: relevant or irrelevant", labels=KINDS))
     score: float | None = field(
-        default=None, metadata=_about("mean of the method's scores of its sentences, or of its neighbours")
+        default=None, metadata=_about("mean of the method's scores of its sentences, or of pairs of neighbours")
     )
     cut: str | None = field(
         default=None, metadata=_about("why the chunk ends: " + ", ".join(CUT_REASONS), labels=CUT_REASONS)
@@ -88,10 +88,10 @@ class ChunkFields:
     )
     parent: int | None = field(
         default=None,
-        metadata=_about("chunk that it hangs on, by its position in the document", when='method="structure"'),
+        metadata=_about("position in the document of its parent chunk", when='method="structure"'),
     )
     depth: int | None = field(
-        default=None, metadata=_about("how many chunks it hangs below", when='method="structure"', delta=True)
+        default=None, metadata=_about("number of its ancestors", when='method="structure"', delta=True)
     )
     path: list[str] | None = field(
         default=None,
@@ -100,15 +100,17 @@ class ChunkFields:
     subtree: int | None = field(
         default=None,
         metadata=_about(
-            "rows of the chunk and all that hang on it, which follow it", when='method="structure"', delta=True
+            "rows of the chunk and all its descendants, which follow it", when='method="structure"', delta=True
         ),
     )
     part: int | None = field(
         default=None,
-        metadata=_about("which part of a unit that is too long, from 1", when='method="structure"', delta=True),
+        metadata=_about(
+            "number of this part of a unit that is too long, from 1", when='method="structure"', delta=True
+        ),
     )
     parts: int | None = field(
-        default=None, metadata=_about("into how many parts that was cut", when='method="structure"', delta=True)
+        default=None, metadata=_about("number of parts of that unit", when='method="structure"', delta=True)
     )
     header: str | None = field(
         default=None,
@@ -118,12 +120,12 @@ class ChunkFields:
         ),
     )
     vector: list[float] | None = field(
-        default=None, metadata=_about("the chunk's, of unit length", when='vectors="chunk"')
+        default=None, metadata=_about("the chunk's vector, of unit length", when='vectors="chunk"')
     )
     sentences: list[dict[str, Any]] | None = field(
-        default=None, metadata=_about("its sentences' spans and vectors", when='vectors="sentence"')
+        default=None, metadata=_about("spans and vectors of its sentences", when='vectors="sentence"')
     )
-    #: Columns of its document that were kept; no column of the table's own.
+    #: The columns of its document that were kept. This is no column of the table itself.
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
 
 

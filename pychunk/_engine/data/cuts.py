@@ -1,4 +1,4 @@
-"""Where documents are cut: what a method decides, before chunks are fitted to a budget."""
+"""The cuts that a method decides on, before chunks are fitted to a budget."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cuts:
-    """First sentences of the chunks of k documents, and why; whoever made them, what follows is the same.
+    """The first sentences of the chunks of k documents, and the reasons for them.
+
+    All later stages treat cuts alike, whether a method of pychunk or the caller made them.
 
     Attributes:
-        first: int32, for each chunk its first sentence, counted from the document's; the first of a document is 0.
-        offsets: int64[k + 1] of ``first``, ``kind`` and ``reason``.
-        reason: int8, one a chunk: why it begins where it does, by its place in ``columns.CUT_REASONS``; without it the
-            method's own. Of a document's first chunk it says nothing.
-        kind: int8, one a chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
-        score: float32, one a sentence, or with ``pairs`` one for each two neighbours in a document; a chunk's score is
-            the mean of those inside it.
-        pairs: what ``score`` is of. Scores of pairs also say where chunks that are too long are best cut, and which
-            neighbour a chunk that is too short belongs to.
+        first: int32, one per chunk: its first sentence, counted from the start of its document. The first chunk of a
+            document has 0.
+        offsets: int64[k + 1] for ``first``, ``kind`` and ``reason``.
+        reason: int8, one per chunk: why it begins there, as a position in ``columns.CUT_REASONS``. None means the
+            method's own reason. The entry for a document's first chunk has no meaning.
+        kind: int8, one per chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
+        score: float32, one per sentence, or with ``pairs`` one per pair of neighbours in a document. A chunk's score is
+            the mean of the scores inside it.
+        pairs: Whether ``score`` has one entry per pair of neighbours. Such scores also choose where chunks that are too
+            long are cut, and which neighbour a chunk that is too short joins.
 
     Example:
         >>> cuts = Cuts.of([[0, 2], [0]])
@@ -48,10 +51,10 @@ class Cuts:
 
     @classmethod
     def of(cls, documents: Iterable[Any], *, score: Sequence[Any] | None = None, pairs: bool = False) -> Cuts:
-        """Of one list of first sentences a document, and if there are any one of scores.
+        """Build cuts from one list of first sentences for each document, and optionally one list of scores.
 
         Raises:
-            ValueError, TypeError: what is not a whole number; :meth:`check` finds the rest.
+            ValueError, TypeError: If an entry is not a whole number. :meth:`check` finds all other errors.
         """
         rows = []
         for row, firsts in enumerate(documents):
@@ -70,7 +73,7 @@ class Cuts:
 
     @classmethod
     def concat(cls, parts: Sequence[Cuts]) -> Cuts:
-        """Documents of several, one after the other; all of them with kinds and scores, or none."""
+        """Concatenate the documents of several cuts. Kinds and scores are kept only if all parts have them."""
         if not parts:
             return cls(np.empty(0, np.int32), np.zeros(1, np.int64))
         firsts = Ragged.concat([Ragged(part.first, part.offsets) for part in parts], np.int32)
@@ -90,16 +93,20 @@ class Cuts:
         return len(self.offsets) - 1
 
     def part(self, document: int) -> I32:
-        """First sentences of the chunks of one document."""
+        """Return the first sentences of the chunks of one document."""
         return self.first[self.offsets[document] : self.offsets[document + 1]]
 
     def rows(self, begin: int, end: int) -> Cuts:
-        """Those of documents [begin, end) alone; nothing is copied."""
+        """Return the cuts of documents [begin, end). Nothing is copied."""
         score = None if self.score is None else self.score.rows(begin, end)
         return Cuts(self.first, self.offsets[begin : end + 1], self.kind, score, self.pairs, self.reason)
 
     def check(self, doc_offsets: I64, first_row: int = 0) -> None:
-        """ValueError, naming the document, where they are no cuts of documents of so many sentences each."""
+        """Check the cuts against the numbers of sentences in each document.
+
+        Raises:
+            ValueError: If the cuts do not fit the documents. The message names the document.
+        """
         counts = np.diff(doc_offsets)
         if self.documents != len(counts):
             raise ValueError(f"cuts must hold one list for each of {len(counts)} documents; got {self.documents}")
@@ -115,10 +122,10 @@ class Cuts:
         missing = np.flatnonzero((chunks == 0) & (counts > 0))
         for row in [*bad[:1].tolist(), *missing[:1].tolist()]:
             raise ValueError(
-                f"cuts of document {row + first_row} must begin with 0, rise, and be less than its {counts[row]} "
+                f"cuts of document {row + first_row} must begin with 0, increase, and be less than its {counts[row]} "
                 f"sentences; got {str(self.part(row).tolist())[:60]}"
             )
         if self.score is not None:
             wanted = np.maximum(counts - 1, 0) if self.pairs else counts
             if self.score.documents != len(counts) or not np.array_equal(self.score.counts, wanted):
-                raise ValueError(f"scores of cuts must be one a {'pair of neighbours' if self.pairs else 'sentence'}")
+                raise ValueError(f"scores of cuts must be one per {'pair of neighbours' if self.pairs else 'sentence'}")

@@ -1,4 +1,4 @@
-"""Headings of documents, as levels and trees of chunks go by them."""
+"""The headings of documents, for levels and trees of chunks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Headings(NamedTuple):
-    """Of k documents with n sentences.
+    """The headings of k documents with n sentences.
 
     Attributes:
-        first: int64[m], first sentence of each section in its document, rising.
-        offsets: int64[k + 1] of ``first`` and ``level``.
-        level: uint8[m], of each section's heading, from 1.
-        tied: uint8[n], 1 for a sentence that nothing cuts from the one before: what a heading heads, a list behind the
-            line that introduces it.
+        first: int64[m]: the first sentence of each section in its document, increasing.
+        offsets: int64[k + 1] for ``first`` and ``level``.
+        level: uint8[m]: the level of each section's heading, from 1.
+        tied: uint8[n]: 1 for a sentence that no cut separates from the sentence before it. Such sentences follow a
+            heading, for example, or are a list after the line that introduces it.
     """
 
     first: npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""A page of HTML as a walk over its tree leaves it."""
+"""The result of a walk over the tree of an HTML page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 
 class HtmlDocument(NamedTuple):
-    """The outcome of a walk over one page.
+    """The text, blocks and elements of one page.
 
     Attributes:
-        text: Markdown of all that the page shows.
-        rows: int64[b, 4], of each block: kind, level, first character, one past the last.
-        facts: int32[b, 5], of each block: its element, characters, those in links, links, whether it is hidden.
-        parent, last: int32[e], of each element; see :class:`pychunk.parsing.html.html_facts.HtmlFacts`.
-        words: hashes of each element's names.
-        first_heading: of level 1, else "".
+        text: All that the page shows, as Markdown.
+        rows: int64[b, 4], one row per block: kind, level, first character, one after the last character.
+        facts: int32[b, 5], one row per block: its element, its number of characters, its characters in links, its
+            number of links, and whether it is hidden.
+        parent, last: int32[e], one per element; see :class:`pychunk.parsing.html.html_facts.HtmlFacts`.
+        words: Hashes of the words in each element's class names and ids.
+        first_heading: The text of the first heading of level 1, or "".
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Elements by what they do to a page's text, and runs of it."""
+"""The HTML elements, grouped by their effect on a page's text, and functions on their text and names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import zlib
 from typing import Any
 
-#: Elements whose text nobody sees.
+#: The elements whose text a reader does not see.
 UNSEEN = frozenset(
     (
         "script",
@@ -34,7 +34,7 @@ UNSEEN = frozenset(
         "-comment",
     )
 )
-#: Elements that begin and end a line.
+#: The elements that begin and end a line.
 BLOCK = frozenset(
     (
         "address",
@@ -99,7 +99,7 @@ BLOCK = frozenset(
     )
 )
 CELLS = frozenset(("td", "th"))
-LINE_BREAK = "\0"  # of a line, in text that has no NUL
+LINE_BREAK = "\0"  # the end of a line; the text itself contains no NUL
 VOID = frozenset(("area", "base", "basefont", "bgsound", "col", "embed", "frame", "img", "input", "keygen", "link",
                   "meta", "param", "source", "track", "wbr"))  # fmt: skip
 
@@ -109,12 +109,12 @@ SMALL = str.maketrans({chr(code): chr(code + 32) for code in range(65, 91)})
 
 
 def is_block(tag: str) -> bool:
-    """Return whether an element begins a line; those of MathJax do not."""
+    """Return whether an element begins a line. Elements of MathJax do not."""
     return tag in BLOCK or ("-" in tag and not tag.startswith("mjx-"))
 
 
 def text_from(node: Any) -> tuple[str, Any]:
-    """The text of a node and of those right behind it, and the last of them."""
+    """Return the text of a node and of the text nodes directly after it, and the last of these nodes."""
     text = node.text_content or ""
     while (after := node.next) is not None and after.tag == "-text":
         node = after
@@ -126,7 +126,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def word_hash(word: str) -> int:
-    """Return the CRC-32 of a word, which is the same everywhere.
+    """Return the CRC-32 of a word, which is the same on every machine.
 
     >>> word_hash("nav")
     2022224343
@@ -135,7 +135,7 @@ def word_hash(word: str) -> int:
 
 
 def words_of(names: str) -> list[str]:
-    """Return words of class names and ids: at most 24 parts of camelCase and kebab-case, of 2 letters and more.
+    """Return the words of class names and ids: at most 24 parts of camelCase and kebab-case, of 2 letters or more.
 
     >>> words_of("siteNav nav-menu__item x2")
     ['site', 'nav', 'nav', 'menu', 'item']

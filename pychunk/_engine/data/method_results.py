@@ -1,4 +1,4 @@
-"""What a method decided of documents, where it is more than cuts."""
+"""The decisions of a method that returns more than cuts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from .removed_spans import RemovedSpans
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Cuts, what is left out besides what the caller left out, and what did not go as it should.
+    """The cuts of a method, the spans that it removes, and notes for the caller.
 
     Attributes:
-        cuts: as :meth:`Method.cuts` returns them; a chunk begins wherever a removed span begins or ends.
-        removed: spans in bytes that no chunk holds, runs of whole sentences; None: nothing.
-        notes: (document, what happened) for each thing that the caller should know of.
+        cuts: The cuts, as :meth:`Method.cuts` returns them. A chunk also begins wherever a removed span begins or ends.
+        removed: Spans in bytes that no chunk holds, in addition to those that the caller removed. Each is a run of
+            whole sentences. None means no spans.
+        notes: (document, message) for each event that the caller should know.
     """
 
     cuts: Cuts

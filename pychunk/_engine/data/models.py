@@ -1,4 +1,4 @@
-"""What the engine needs of models: token tables, tokenizers and the network on pairs of static vectors."""
+"""The interfaces of models that the engine needs: token tables, tokenizers and small networks on static vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenTable(Protocol):
-    """What the engine needs of the static encoder, or of the tokenizer of another: then the table is empty."""
+    """The static encoder as the engine needs it, or the tokenizer of another encoder. The latter has an empty table."""
 
     @property
     def vocabulary(self) -> list[str]: ...
@@ -28,13 +28,16 @@ class TokenTable(Protocol):
 
 
 class ForeignTokenizer(TokenTable, Protocol):
-    """A tokenizer that is not WordPiece, for counts: see ``foreign`` in csrc/python/bindings.cc. It has no table."""
+    """A tokenizer other than WordPiece, which only counts tokens and has no table.
+
+    See ``foreign`` in csrc/python/bindings.cc.
+    """
 
     def count_spans(self, text: bytes, bounds: IntArray, byte_spans: bool) -> tuple[IntArray, IntArray | None]: ...
 
 
 class PairHead(Protocol):
-    """A small network on pairs of static vectors: see csrc/vectors/nsp_head.h for the shapes."""
+    """A small network on pairs of static vectors. csrc/vectors/nsp_head.h has the shapes."""
 
     @property
     def first(self) -> FloatArray: ...
@@ -51,10 +54,11 @@ class PairHead(Protocol):
 
 
 class TopicHead(Protocol):
-    """A small network on the vectors and the text of sentences: see csrc/vectors/topic.h for the shapes.
+    """A small network on the vectors and the text of sentences. csrc/vectors/topic.h has the shapes.
 
-    ``parts``: vectors, inputs, first, second, bias, out, skip. ``layers``: weights and bias of each, one after the
-    other. ``words``: uint64, the first 8 bytes of the words that sentences begin with.
+    ``parts`` holds vectors, inputs, first, second, bias, out and skip. ``layers`` holds the weights and the bias of
+    each layer, one layer after the other. ``words`` is uint64: the first 8 bytes of each word that sentences may begin
+    with.
     """
 
     @property
@@ -71,7 +75,7 @@ class TopicHead(Protocol):
 
 @dataclass(frozen=True)
 class Template:
-    """What a model wants around its sentences; BERT: ``[CLS] a [SEP] b [SEP]``."""
+    """The tokens that a model expects around its sentences. BERT expects ``[CLS] a [SEP] b [SEP]``."""
 
     prefix: tuple[int, ...]
     middle: tuple[int, ...]

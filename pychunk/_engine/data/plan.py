@@ -1,4 +1,4 @@
-"""What one call of the engine computes: a method with its options and the budget that all methods share."""
+"""The plan of one call of the engine: a method with its options, and the budget that all methods share."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Traits:
-    """The facts of a method that stages ask for, in place of its name; csrc/methods/methods.cc has the native ones.
+    """The properties of a method that the stages look up, so that they need not know its name.
+
+    csrc/methods/methods.cc declares those of the native methods.
 
     Attributes:
-        needs: features that its cuts are made of, besides sentences: ``"tokens"`` (counts), ``"vectors"``, ``"pairs"``
-            (scores of neighbours, by a model of pairs), ``"topics"`` (the same by a topic model), ``"summaries"``; or
-            ``"cuts"``, which the caller gives.
-        scores: what a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or nothing.
-        reason: why it cuts, one of ``columns.CUT_REASONS``.
-        sized: whether it has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
-        pages: whether the table says which pages a chunk lies on.
-        outline: whether it cuts by headings and keeps atoms itself, and the table holds their tree.
+        needs: The features that the method reads in addition to sentences. ``"tokens"`` are counts, ``"pairs"`` scores
+            of neighbours by a model of pairs, and ``"topics"`` scores of neighbours by a topic model. The others are
+            ``"vectors"``, ``"summaries"``, and ``"cuts"``, which the caller gives.
+        scores: The scores that a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or none.
+        reason: The reason for its cuts, one of ``columns.CUT_REASONS``.
+        sized: Whether it has its own ``size`` in a ``unit``, which no chunk exceeds.
+        pages: Whether the table has the pages of each chunk.
+        outline: Whether it cuts by headings and keeps spans together itself. The table then has the tree of headings.
     """
 
     needs: frozenset[str] = frozenset()
@@ -31,7 +33,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Plan:
-    """Options of the engine, all of them resolved: no "auto", no None. A budget of 0 is none."""
+    """The resolved options of the engine, without "auto" or None. A budget of 0 means no limit."""
 
     method: str
     traits: Traits = Traits()
@@ -50,7 +52,7 @@ class Plan:
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0
-    #: Whether nobody asked for just these limits: characters count, then, where the tokenizer does not know the words.
+    #: True if the limits are defaults, not the user's. Then characters count if the tokenizer does not know the words.
     auto_limits: bool = False
     atoms: bool = False
     min_characters: int = 0
@@ -59,29 +61,29 @@ class Plan:
 
     @property
     def cuts_text(self) -> bool:
-        """Whether pieces need not be runs of sentences."""
+        """True if chunks may begin and end inside sentences."""
         return bool(self.separators)
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether sentence vectors must be computed or given."""
+        """True if sentence vectors must be computed or given."""
         return "vectors" in self.traits.needs or self.chunk_vectors or self.sentence_vectors
 
     @property
     def needs_tokens(self) -> bool:
-        """Whether tokens must be counted: for the method, a budget, or to weigh the sentences of a chunk's vector."""
+        """True if tokens must be counted, for the method, a budget, or the weights of sentences in a chunk's vector."""
         by_tokens = self.unit == "tokens" if self.traits.sized else "tokens" in self.traits.needs
         overlap = self.overlap and (not self.traits.sized or self.unit == "tokens")
         return bool(by_tokens or self.max_tokens or self.min_tokens or overlap or self.chunk_vectors)
 
     @property
     def budgets_tokens(self) -> bool:
-        """Whether a limit that somebody asked for counts tokens."""
+        """True if a limit that the user set counts tokens."""
         limited = (self.max_tokens or self.min_tokens) and not self.auto_limits
         if self.traits.sized:
             return bool(limited or (self.size and self.unit == "tokens"))
         return bool(limited and self.unit == "tokens")
 
     def with_(self, **changes: Any) -> Plan:
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)

@@ -1,4 +1,4 @@
-"""Values of all documents laid end to end, with offsets of their own."""
+"""Arrays that hold the values of all documents one after the other, with offsets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 class Ragged(NamedTuple):
-    """``values[offsets[i] : offsets[i + 1]]`` are those of document i, whatever else the arrays hold.
+    """The values of k documents; document i has ``values[offsets[i] : offsets[i + 1]]``.
+
+    The array may hold further values before, between and after these.
 
     Attributes:
-        values: one entry (or one row) a sentence, pair of sentences, cut, page or byte; C-contiguous.
-        offsets: int64[k + 1], never falling. Two things never share one, so that each may be a slice of more.
+        values: One entry or row for each sentence, pair of sentences, cut, page or byte. C-contiguous.
+        offsets: int64[k + 1], never decreasing. Two features never share one offsets array, so that each may be a slice
+            of a larger array.
 
     Example:
         >>> ragged = Ragged.of([[1, 2], [], [3]], np.int64)
@@ -30,14 +33,14 @@ class Ragged(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Any], dtype: Any) -> Ragged:
-        """One array or list a document, joined."""
+        """Concatenate one array or list for each document."""
         arrays = [np.asarray(part, dtype) for part in parts]
         values = np.concatenate(arrays) if arrays else np.empty(0, dtype)
         return cls(np.ascontiguousarray(values), offsets_of([len(array) for array in arrays]))
 
     @classmethod
     def concat(cls, parts: Sequence[Ragged], dtype: Any) -> Ragged:
-        """Documents of several, one after the other."""
+        """Concatenate the documents of several parts."""
         values = [part.flat() for part in parts]
         counts = [part.counts for part in parts]
         return cls(
@@ -51,28 +54,28 @@ class Ragged(NamedTuple):
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """int64[k]: how many values each document has."""
+        """int64[k]: the number of values of each document."""
         return np.diff(self.offsets)
 
     def part(self, document: int) -> npt.NDArray[Any]:
-        """The values of one document."""
+        """Return the values of one document."""
         return self.values[self.offsets[document] : self.offsets[document + 1]]
 
     def rows(self, begin: int, end: int) -> Ragged:
-        """The same values with the offsets of documents [begin, end) alone; nothing is copied."""
+        """Return the same values with the offsets of documents [begin, end) only. Nothing is copied."""
         return Ragged(self.values, self.offsets[begin : end + 1])
 
     def flat(self) -> npt.NDArray[Any]:
-        """The values of all its documents and no others."""
+        """Return the values of all its documents, without any others that the array holds."""
         return self.values[self.offsets[0] : self.offsets[-1]]
 
     def like(self, values: npt.NDArray[Any]) -> Ragged:
-        """Other values, one for each of :meth:`flat`."""
+        """Return other values, one for each of :meth:`flat`, with the same division into documents."""
         return Ragged(values, self.offsets - self.offsets[0])
 
 
 def offsets_of(counts: Any) -> npt.NDArray[np.int64]:
-    """int64[k + 1] of k counts."""
+    """Return the offsets, int64[k + 1], of k counts."""
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets

@@ -1,4 +1,4 @@
-"""Spans of documents that are left out of all chunks: where, why, and how sure whoever said so was."""
+"""Spans of documents that are in no chunk, each with a reason and a score."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RemovedSpans:
-    """Spans of k documents, which rise and do not overlap.
+    """The removed spans of k documents, in increasing order and without overlap.
 
     Attributes:
-        offsets: int64[k + 1]; document i has spans ``offsets[i]`` up to ``offsets[i + 1]``.
-        start, end: int64[n], characters of the document, ``start < end``.
-        reason: a short name of each, such as ``"navigation"``; "" where none was said.
-        score: float32[n]; NaN where there is none.
+        offsets: int64[k + 1]; document i has the spans ``offsets[i]`` up to ``offsets[i + 1]``.
+        start, end: int64[n], in characters of the document, with ``start < end``.
+        reason: A short name for each span, such as ``"navigation"``, or "" if there is no reason.
+        score: float32[n], the confidence of the removal, or NaN if there is none.
 
     Example:
         >>> removed = RemovedSpans.of([[(0, 4, "navigation", 0.9)], []])
@@ -41,7 +41,7 @@ class RemovedSpans:
 
     @classmethod
     def of(cls, documents: Sequence[Sequence[tuple[int, int, str, float]]]) -> RemovedSpans:
-        """From (start, end, reason, score) of each span of each document."""
+        """Build removed spans from the (start, end, reason, score) of each span of each document."""
         rows = [row for spans in documents for row in spans]
         return cls(
             offsets_of([len(spans) for spans in documents]),
@@ -56,21 +56,21 @@ class RemovedSpans:
         return len(self.offsets) - 1
 
     def part(self, document: int) -> list[tuple[int, int, str, float]]:
-        """(start, end, reason, score) of each span of one document."""
+        """Return the (start, end, reason, score) of each span of one document."""
         own = range(int(self.offsets[document]), int(self.offsets[document + 1]))
         return [(int(self.start[at]), int(self.end[at]), self.reason[at], float(self.score[at])) for at in own]
 
     def merged(self, other: RemovedSpans) -> RemovedSpans:
-        """The spans of both; those of one document must not overlap.
+        """Return the spans of both. Those of one document must not overlap.
 
         Example:
-            >>> RemovedSpans.of([[(5, 9, "a", 1.0)]]).merged(Removed.of([[(0, 2, "b", 1.0)]])).start.tolist()
+            >>> RemovedSpans.of([[(5, 9, "a", 1.0)]]).merged(RemovedSpans.of([[(0, 2, "b", 1.0)]])).start.tolist()
             [0, 5]
         """
         return RemovedSpans.of([sorted([*self.part(row), *other.part(row)]) for row in range(self.documents)])
 
     def rows(self, begin: int, end: int) -> RemovedSpans:
-        """Those of documents [begin, end) alone."""
+        """Return the spans of documents [begin, end)."""
         first, last = int(self.offsets[begin]), int(self.offsets[end])
         own = slice(first, last)
         offsets = self.offsets[begin : end + 1] - first

@@ -1,4 +1,4 @@
-"""One call of the engine: documents, what is known of them, what to compute and with what."""
+"""One call of the engine: documents, their features, the plan to carry out and the models for it."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """A batch of documents for the engine, which reads it attribute by attribute (csrc/python/bindings_segment.cc)."""
+    """A batch of documents for the engine, which reads it by attribute (csrc/python/bindings_segment.cc)."""
 
     features: Features
     plan: Plan
-    #: What a method decided outside the engine, which then only fits chunks to the budget and builds the table.
+    #: Cuts that were made outside the engine, which then only fits chunks to the budget and builds the table.
     cuts: Cuts | None = None
-    #: Counts tokens.
+    #: The tokenizer that counts tokens.
     tokenizer: TokenTable | None = None
-    #: int8[v, d], its rows: what makes vectors natively, also of parts of sentences.
+    #: The table of the static encoder, int8[v, d]. The core computes vectors from it, also for parts of sentences.
     table: npt.NDArray[np.int8] | None = None
-    #: The network that makes probabilities from static vectors.
+    #: The network that computes next-sentence probabilities from static vectors.
     pair_head: PairHead | None = None
-    #: The network that says from vectors and text where topics begin.
+    #: The network that finds the beginnings of topics from vectors and text.
     topic_head: TopicHead | None = None
     #: UTF-8 of the caller's document ids.
     ids: Ragged | None = None
-    #: Number of the first document in errors and in the table.
+    #: The number of the first document in errors and in the table.
     first_row: int = 0
     threads: int = 1
-    #: Sentences that a transformer reads in windows, as they are longer than its input.
+    #: The number of sentences that are longer than the transformer's input, which therefore reads them in windows.
     windowed: int = 0
-    #: (document, counted from 0; what happened): of a method whose decisions may fail.
+    #: (document, counted from 0; message) for each decision that failed, from methods whose decisions may fail.
     notes: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -48,7 +48,7 @@ class Request:
         return self.features.documents
 
     def with_(self, **changes: Any) -> Request:
-        """A copy with some fields changed; those of the features go by their own names."""
+        """Return a copy with some fields changed. Features are passed by their own names."""
         own: dict[str, Any] = {name: value for name, value in changes.items() if name in self.__dataclass_fields__}
         parts = {name: value for name, value in changes.items() if name not in own}
         if parts:
@@ -56,7 +56,10 @@ class Request:
         return replace(self, **own)
 
     def only_sentences(self) -> Request:
-        """The same documents, with given sentences, pages and blocks, for their sentences alone."""
+        """Return a request for the same documents that asks only for their sentences.
+
+        Given sentences, pages, blocks and removed spans stay.
+        """
         known = self.features
         only = Features(
             known.text,

@@ -1,4 +1,4 @@
-"""The text of superscripts and subscripts: 10^6, H2O, [3]."""
+"""The text of superscripts and subscripts, such as 10^6, H2O and [3]."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from .html_tags import SMALL
 
-#: What a raised text is joined to its word by, in small letters, and the marks that need nothing between.
+#: Raised texts, in lower case, that are joined to the word before, and marks that need no separator.
 _JOINED = frozenset(
     ("a", "as", "de", "e", "eme", "er", "ers", "es", "ie", "lle", "lles", "me", "mes", "nd", "o", "os", "r", "rd", "re",
      "sm", "st", "ste", "te", "th", "tm", "\u00e8me", "\u00e8re")
@@ -20,10 +20,10 @@ _WORD_BEFORE = re.compile(r"[A-Za-z]*\Z")
 
 
 def script_text(raised: bool, note: bool, before: str, text: str) -> str:
-    """Return the text of a ``sup`` or ``sub`` as it is written after the line so far.
+    """Return the text of a ``sup`` or ``sub`` element, as it continues its line.
 
-    Exponents are ``10^6``, ``x^{n+1}``; indices ``x_i``; formulas of chemistry ``H2O``; footnote marks ``[3]``;
-    ordinals and trade marks are joined: ``1st``.
+    Exponents become ``10^6`` and ``x^{n+1}``, indices ``x_i``, chemical formulas ``H2O``, footnote marks ``[3]``.
+    Ordinals and trade marks are joined to the word before, as in ``1st``.
     """
     if raised and (note or (text.startswith("[") and text.endswith("]"))):
         return text if text.startswith(("[", "(")) else f"[{text}]"

@@ -1,4 +1,4 @@
-"""Token ids of sentences laid end to end."""
+"""The token ids of sentences, one sentence after the other."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 
 
 class Tokens(NamedTuple):
-    """Those of n sentences.
+    """The tokens of n sentences.
 
     Attributes:
         ids: int32[t].
         offsets: int64[n + 1]; sentence i has ``ids[offsets[i] : offsets[i + 1]]``.
-        counts: int64[n], what budgets count: an unknown word, which is one id, for every 4 characters.
+        counts: int64[n], the tokens that budgets count. An unknown word has one id, but counts one token for every 4
+            characters.
     """
 
     ids: npt.NDArray[np.int32]

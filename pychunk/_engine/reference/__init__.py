@@ -1,1 +1,1 @@
-"""The native functions once more in plain Python and NumPy: slow, obvious, the oracle of the tests."""
+"""The native functions in plain Python and NumPy, slow and obvious. Tests compare the core with them."""

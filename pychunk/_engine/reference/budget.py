@@ -1,4 +1,4 @@
-"""From a method's groups of sentences to chunks that fit: join what is short, cut what is long, overlap."""
+"""The fitting of a method's groups of sentences to a budget: joining short groups, cutting long ones, and overlap."""
 
 from __future__ import annotations
 
@@ -10,37 +10,41 @@ from ..data.columns import CUT_REASONS
 from .cohesion import SCRAP_CHARACTERS, Break, Tie
 
 Group = tuple[int, int]  # sentences [first, last)
-Length = Callable[[int, int], int]  # of sentences [i, j)
+Length = Callable[[int, int], int]  # the length of sentences [i, j)
 Fits = Callable[[int, int], bool]
 
 
 CUT_SIZE = CUT_REASONS.index("size")
-Borders = tuple[list[Tie], list[Break]]  # of the border before each sentence
+Borders = tuple[list[Tie], list[Break]]  # for the boundary before each sentence
 
 
 @dataclass(frozen=True)
 class FillRule:
-    """How a run of sentences is filled up to a size."""
+    """The rules by which a run of sentences is filled into groups up to a size."""
 
     borders: Borders | None = None
     by_structure: bool = False
     even: bool = False
     characters: Length | None = None
-    #: What an even limit is at least: the longest run that is tied.
+    #: The lowest limit for even groups: the length of the longest run that is kept together.
     least: int = 0
-    #: Whether a section begins a run; else its border is only stronger than any inside one.
+    #: True if a section begins a new run. Otherwise its boundary is only stronger than any boundary inside a section.
     sections: bool = True
-    #: What a tail of the sentence before a border measures, which is repeated if no whole sentence can be.
+    #: The length of the tail of the sentence before a boundary, which is repeated if no whole sentence fits the
+    #: overlap.
     tail: Callable[[int], int] | None = None
 
 
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: FillRule) -> list[Group]:
-    """Runs of whole sentences up to `size`, each begun with the overlap that leaves room for the next sentence."""
+    """Return runs of whole sentences up to ``size``.
+
+    Each run begins with as much overlap as leaves room for the next sentence.
+    """
     ties = filling.borders[0] if filling.borders else []
     begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
     sections = [s for s in range(first + 1, last) if ties and ties[s] in begins]
     groups: list[Group] = []
-    before = first  # where the group before begins, with what it repeats
+    before = first  # the begin of the previous group, with the text that it repeats
     for begin, end in pairwise([first, *sections, last]):
         if begin == end:
             continue
@@ -57,7 +61,7 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
         even, last_begin = (
             _filled(before, begin, end, length, high, overlap, filling) if filling.even else (found, after)
         )
-        # By structure a lower limit may choose a stronger border that makes a longer group.
+        # With ``by_structure``, a lower limit may select a stronger boundary, which makes a longer group.
         shorter = max(length(*group) for group in even) <= max(length(*group) for group in found)
         groups += even if shorter else found
         before = last_begin if shorter else after
@@ -67,7 +71,7 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
 def _filled(
     before: int, begin: int, end: int, length: Length, size: int, overlap: int, filling: FillRule
 ) -> tuple[list[Group], int]:
-    """Return (groups, where the last one begins with what it repeats)."""
+    """Return the groups, and where the last one begins with the text that it repeats."""
     groups: list[Group] = []
     first, previous = begin, before
     while first < end:
@@ -90,7 +94,7 @@ def _filled(
 
 
 def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: FillRule) -> int:
-    """Where a group ends that begins at `first` and reaches at most `reach`."""
+    """Return the end of a group that begins at ``first`` and extends at most to ``reach``."""
     best = _best_border(start, first, reach, length, size, filling)
     if best is None:
         return reach
@@ -104,7 +108,10 @@ def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: 
 
 
 def _best_border(start: int, first: int, reach: int, length: Length, size: int, filling: FillRule) -> int | None:
-    """The last one up to `reach` that is not tied; by structure the strongest that leaves the group half full."""
+    """Return the last open boundary up to ``reach``.
+
+    With ``by_structure``, it is the strongest boundary that leaves the group at least half full.
+    """
     assert filling.borders is not None
     ties, breaks = filling.borders
     opened = [b for b in range(first + 1, reach + 1) if not ties[b].is_closed]
@@ -113,7 +120,7 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
     half = [b for b in opened if length(start, b) >= size - size // 2]
 
     def strength(border: int) -> float:
-        """Return how much a border parts: nothing in a document more than the beginning of a section."""
+        """Return the strength of a boundary. Inside a document, the beginning of a section is the strongest."""
         section = ties[border] == Tie.SECTION and breaks[border] < Break.DOCUMENT
         return Break.PAGE + 0.5 if section else breaks[border]
 
@@ -121,15 +128,16 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
 
 
 def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) -> dict[int, int]:
-    """Return cuts, with their reasons, moved off tied borders to the nearest one that the tie says.
+    """Move cuts off closed boundaries to the nearest open one on the side that the cohesion names.
 
-    ``"named"``: a cut by size before a section has its heading as a reason; ``"cut"``: so has one before each section.
+    Cuts keep their reasons. With ``"named"``, a cut by size before a section gets the section's heading as its reason.
+    With ``"cut"``, there is also a cut before each section.
     """
     n = len(ties)
     settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
     for direction, step in ((Tie.LEAD, -1), (Tie.TRAIL, 1)):
         moving = [s for s in cuts if s > 0 and ties[s] == direction]
-        for s in sorted(moving, reverse=direction == Tie.TRAIL):  # the nearest one gives the reason
+        for s in sorted(moving, reverse=direction == Tie.TRAIL):  # the nearest cut gives the reason
             to = s
             while 0 < to < n and ties[to].is_closed:
                 to += step
@@ -155,10 +163,11 @@ def join_short(
     *,
     across: bool = False,
 ) -> list[Group]:
-    """While a group is short it joins across the border with the higher cosine, if the two fit together.
+    """Join each short group with a neighbour, as long as the two fit together.
 
-    A group that is long enough joins a short one before it, too, where joining others has made it fit. Without cosines
-    it is the weaker border. The border of a section is crossed where ``across``, and nothing else is left.
+    A group joins across the boundary with the higher cosine, or without cosines, across the weaker boundary. A group
+    that is long enough also joins a short one before it, if other joins have made that fit. A group joins across the
+    boundary of a section only with ``across``, and only if no other neighbour remains.
     """
     groups = list(groups)
     ties, breaks = borders or ([], [])
@@ -203,7 +212,10 @@ def cut_long(
     size: int,
     filling: FillRule,
 ) -> list[Group]:
-    """Groups that do not fit are cut at their lowest border; without vectors, or where all are tied, filled."""
+    """Cut groups that do not fit at their boundary with the lowest affinity.
+
+    Without vectors, or if all sentences are kept together, the groups are filled instead.
+    """
     parts: list[Group] = []
     for first, last in groups:
         stack = [(first, last)]
@@ -231,9 +243,9 @@ def overlap_starts(
     borders: Borders | None,
     tail: Callable[[int, int], int | None],
 ) -> list[tuple[int, int | None]]:
-    """Return of each group the first sentence with what it repeats, or without one the character of its tail.
+    """Return for each group the first sentence including its overlap, or the first character of a tail.
 
-    All of the group before is no overlap. Nothing is repeated across walls, nor before or after pieces of sentences.
+    The overlap never covers all of the group before. It does not cross walls, and does not touch pieces of sentences.
     """
     ties = borders[0] if borders else [Tie.OPEN] * len(is_piece)
     starts: list[tuple[int, int | None]] = []

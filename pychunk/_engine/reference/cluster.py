@@ -1,4 +1,4 @@
-"""The optimal partition by within-chunk similarity, by dynamic programming over exact integers."""
+"""The partition with the highest similarity inside chunks, found by dynamic programming over exact integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .vectors import F32, dot
 
 
 def optimal_partition(vectors: F32, tokens: Sequence[int], max_tokens: int) -> list[int]:
-    """First sentences of the chunks that maximise the sum of (s_ab - mean s) over pairs inside a chunk."""
+    """Return the first sentences of the chunks that maximize the sum of (s_ab - mean s) over pairs inside a chunk."""
     n = len(vectors)
 
     def fits(i: int, j: int) -> bool:

@@ -1,4 +1,4 @@
-"""What must not be cut apart: headings from what follows them, scraps and marks from what they belong to."""
+"""The cohesion of sentences: headings stay with the text after them, and lone marks with the text they belong to."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .text.graphemes import count_words
 
 
 class Tie(IntEnum):
-    """A border, by the sentence behind it."""
+    """The cohesion of a boundary, named for the sentence after it."""
 
     OPEN = 0
-    #: The sentence before it belongs to what follows.
+    #: The sentence before the boundary stays with the text after it.
     LEAD = 1
-    #: The sentence behind it belongs to what is before.
+    #: The sentence after the boundary stays with the text before it.
     TRAIL = 2
-    #: A heading begins, where a chunk always begins.
+    #: A heading begins here, and a chunk always begins.
     SECTION = 3
-    #: Nothing crosses it: text that is left out begins or ends.
+    #: Nothing crosses this boundary, because removed text begins or ends here.
     WALL = 4
 
     @property
@@ -36,7 +36,7 @@ class Tie(IntEnum):
 
 
 class Break(IntEnum):
-    """What lies before a sentence, weakest first."""
+    """The break before a sentence, from the weakest to the strongest."""
 
     PIECE = 0
     SENTENCE = 1
@@ -52,9 +52,9 @@ STATEMENT_WORDS = 5
 NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, CHUNKS.scrap
 OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
 _STOPS = frozenset(STOPS)
-#: "2", "2.1.", "#3:", "b)", with white space behind it.
+#: "2", "2.1.", "#3:" or "b)", followed by white space.
 _NUMBER = re.compile(r"#?[0-9]{1,3}(\.[0-9]{1,3})*[.):]?\s|#?[A-Za-z][.)]\s")
-#: A statement, as "Not for children."
+#: The beginning of a statement, such as "Not for children."
 _NEGATION = re.compile(r"(Not|Не)\s")
 _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 
@@ -62,10 +62,10 @@ _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 def find_ties(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], levels: Sequence[int] | None = None
 ) -> tuple[list[Tie], list[int]]:
-    """Of each sentence, whose span has no white space at its edges, the tie of the border before it, and its level.
+    """Return for each sentence the cohesion of the boundary before it, and its heading level.
 
-    ``levels``: of those that are known to be headings, 0 for others; without them the lines that look like headings
-    have level 1.
+    Spans must have no white space at their edges. ``levels`` are the levels of known headings, and 0 for other
+    sentences. Without it, the lines that look like headings have level 1.
     """
     breaks = [*breaks, Break.DOCUMENT]
     sentences = [text[begin:end] for begin, end in spans]
@@ -94,7 +94,7 @@ def find_ties(
 
 @dataclass
 class _Line:
-    """A line: sentences [first, last)."""
+    """A line of a text: sentences [first, last)."""
 
     first: int
     last: int
@@ -102,7 +102,7 @@ class _Line:
     before: Break
     looks: str
     words: int
-    #: Lines that look plain, up to this one.
+    #: The number of consecutive lines that look plain, up to this one.
     run: int
 
     def __post_init__(self) -> None:
@@ -112,12 +112,12 @@ class _Line:
         self.introduces = self.text[-1:] in set(INTRODUCING)
         number = _NUMBER.match(self.text)
         self.numbered = number is not None
-        #: A number that is no year.
+        #: True if the line contains a number that is no year.
         digits = re.findall("[0-9]+", self.text[number.end() if number else 0 :])
         self.quantity = self.looks == "plain" and any(len(each) != 4 for each in digits)
         self.names_value = self.looks == "plain" and ": " in self.text
         self.item = self.numbered or _has_bullet(self.text)
-        #: Nothing that the next line goes on with: no line of a list, a title or a table.
+        #: True if the next line does not continue this one, as it continues a list of short lines, a title or a table.
         self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
 
 
@@ -127,7 +127,7 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
     for first, last in pairwise([*firsts, len(spans)]):
         line = text[spans[first][0] : spans[last - 1][1]]
         looks = _looks(line) if last == first + 1 else ""
-        # A line that stands closer to the one above it than to this one ends a block.
+        # A line that is closer to the line above it than to the line after it ends a block.
         in_block = bool(lines) and breaks[first] < Break.PAGE and breaks[first] <= lines[-1].before
         above = lines[-1].run if in_block else 0
         words = count_words(line) if looks else 0
@@ -138,7 +138,10 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
 def _headings(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], scraps: Sequence[bool]
 ) -> list[bool]:
-    """Twice where more lines that are one sentence and end with a full stop turn out to be text than headings."""
+    """Return for each sentence whether it is a heading.
+
+    Headings are found a second time if most of the single-sentence lines that end with a full stop turn out to be text.
+    """
     lines = _lines(text, spans, breaks)
     headings = _marked_headings(lines, breaks, scraps, False)
     stopped = [headings[line.first] for line in lines if line.single and line.text[-1:] == "."]
@@ -148,14 +151,17 @@ def _headings(
 def _marked_headings(
     lines: Sequence[_Line], breaks: Sequence[Break], scraps: Sequence[bool], statements: bool
 ) -> list[bool]:
-    """Lines from the last one up, as what follows decides; lines that are scraps are looked through."""
+    """Return for each sentence whether it is a heading.
+
+    Lines are read from the last one up, because the following text decides. Lines without letters are skipped.
+    """
     headings = [False] * len(scraps)
     behind: _Line | None = None
     run, marked = 0, False
     for i in reversed(range(len(lines))):
         own, after = lines[i], breaks[lines[i].last]
         if own.single and scraps[own.first] and own.looks not in ("plain", "marked"):
-            if after < Break.PAGE and after <= own.before:  # a heading's number, on a line of its own
+            if after < Break.PAGE and after <= own.before:  # the number of a heading, on a line of its own
                 headings[own.first] = headings[own.last] and any("0" <= c <= "9" for c in own.text)
             continue
         before = lines[i - 1] if i and own.before < Break.PAGE else None
@@ -166,14 +172,14 @@ def _marked_headings(
 
 
 def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> bool:
-    """Whether a line above a heading is what the section before says, rather than one more heading."""
+    """Return whether a line above a heading is text of the previous section rather than another heading."""
     first, last = own.text[0], own.text[-1]
     if not (is_letter(first) or is_digit(first) or first in OPENING + "#"):
         return True
     stops = behind.text[-1:] == "."
     if last == ".":
         return _NEGATION.match(own.text) is not None or (statements and stops and own.words >= STATEMENT_WORDS)
-    # Where headings stop, or end with a colon.
+    # In a document in which headings have a full stop or end with a colon.
     close = before is not None and own.before == Break.LINE
     return close and not own.stops and (stops or behind.introduces)
 
@@ -181,10 +187,10 @@ def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> 
 def _is_heading(
     own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool, statements: bool
 ) -> bool:
-    """Whether a line is one, that ``run`` headings follow, or other text."""
+    """Return whether a line is a heading. ``run`` headings follow it, or other text if that is 0."""
     if own.looks == "marked":
         return True
-    # What stands closer to the line before than to the one behind belongs to that.
+    # A line that is closer to the line before it than to the line after it belongs to the former.
     if not own.looks or behind is None or run >= HEADING_RUN or after > own.before:
         return False
     dotted = own.text[-1] == "."
@@ -195,16 +201,16 @@ def _is_heading(
     introduced = before is not None and before.introduces
     ends = behind.stops or behind.introduces
     prose = behind.size >= PROSE_BYTES or (behind.size > own.size and ends)
-    # Numbered, and neither of its neighbours is: no item of a list.
+    # It is numbered and neither of its neighbours is, so it is no item of a list.
     numbered = own.numbered and not behind.numbered and not (before and before.numbered)
-    # Where blank lines set lines apart, one that ends with a full stop is a short paragraph.
+    # In a text whose lines are separated by blank lines, a line that ends with a full stop is a short paragraph.
     if dotted and after >= Break.BLANK_LINE and not (numbered and complete and prose):
         return False
-    # A longer one is text, unless far more text follows.
+    # A longer line is text, unless far more text follows.
     much = behind.text[-1:] != "." if run else behind.size >= 2 * own.size
     if dotted and own.words > SENTENCE_WORDS and not (complete and own.run == 1 and much):
         return False
-    # Where headings stop, a line with a quantity right above one is what the section before says.
+    # If headings have a full stop, a line with a quantity directly above a heading is text of the previous section.
     if dotted and own.quantity and run and not blank and before is not None and before.complete:
         return False
     if own.looks == "lower":
@@ -215,12 +221,13 @@ def _is_heading(
             return not introduced and blank
         short_above = before is not None and before.single
         return own.words <= LABEL_WORDS and not run and behind.size > own.size and short_above
-    # Behind a line that introduces it a line without a stop is an item.
+    # After a line that introduces it, a line without a full stop is an item of a list.
     if introduced and not own.stops and (not prose or own.before == Break.LINE):
         return False
-    if marked:  # beside it a line that is not is a heading only if it stands apart
+    if marked:  # next to a marked heading, another line is a heading only if blank lines surround it
         return apart and complete and not own.stops
-    if run:  # more short lines above a heading, which do not stop, are a list before it, as are two that name a value
+    # further short lines above a heading, without full stops, are a list, and so are two lines with `name: value`
+    if run:
         if _says(own, before, behind, statements):
             return False
         values = own.run > 1 and before is not None and ": " in own.text and ": " in before.text
@@ -229,10 +236,10 @@ def _is_heading(
         return True
     if dotted and complete and not behind.stops and own.words <= SENTENCE_WORDS and not statements:
         return True
-    # Between lists of values what names none.
+    # A line between lists of values that names no value itself.
     if blank and before is not None and before.names_value and behind.names_value and not own.names_value:
         return True
-    # A title of short lines; where these follow without a blank line they may as well be a stanza.
+    # A title of short lines. Short lines that follow without a blank line may as well be a stanza.
     if blank and (numbered or (after_prose and own.run == 1 and behind.looks == "plain")):
         return True
     return apart and complete
@@ -243,7 +250,7 @@ def _has_bullet(line: str) -> bool:
 
 
 def _looks(line: str) -> str:
-    """What a line looks like by itself: "marked" up as a heading, a "plain" one, "lower" but for its case, or none."""
+    """Return the look of a line by itself: "marked" as a heading, "plain", "lower" if only its case differs, or ""."""
     characters = [c for c in line if is_letter(c) or is_digit(c)]
     if not characters or len(line.encode()) > HEADING_BYTES:
         return ""
@@ -252,10 +259,11 @@ def _looks(line: str) -> str:
         return "marked"
     if len(line.encode()) > 4 and line.startswith("==") and line.endswith("=="):
         return "marked"
-    # Speech ends with its stop inside, a title of a work with the stop behind it; one may be quoted in a heading.
+    # In speech the full stop is inside the quotation marks. After the title of a work it is outside, and a heading may
+    # quote one.
     if line[0] in OPENING and line[-1] in CLOSING + STOPS and not (line[-1] == "." and line[-2] in CLOSING):
         return ""
-    if line[0] == "|" or _has_bullet(line):  # a row of a table, an item
+    if line[0] == "|" or _has_bullet(line):  # a row of a table, or an item
         return ""
     words = count_words(line)
     if line[-1] in STOPS:
@@ -272,6 +280,6 @@ def _looks(line: str) -> str:
 
 
 def _is_scrap(sentence: str) -> bool:
-    """No letter outside of mark-up, and no more than a bare number."""
+    """Return whether a sentence has no letter outside of markup, and at most a bare number."""
     bare = _MARKUP.sub("", sentence)
     return not any(map(is_letter, bare)) and (not any(map(is_digit, bare)) or len(bare) <= NUMBER_CHARACTERS)

@@ -1,4 +1,4 @@
-"""One document of a request: its sentences, pages, token counts, vectors and affinities, each when asked for."""
+"""One document of a request: its sentences, pages, token counts, vectors and affinities, computed when first used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Trimmed = tuple[int, int]
 
 
 def trim(text: str, begin: int, end: int) -> Trimmed:
-    """[begin, end) without white space at its edges."""
+    """Return [begin, end) without the white space at its edges."""
     while begin < end and text[begin].isspace():
         begin += 1
     while end > begin and text[end - 1].isspace():
@@ -32,13 +32,16 @@ def trim(text: str, begin: int, end: int) -> Trimmed:
 
 
 class Document:
-    """One document of a request, in characters."""
+    """One document of a request, with positions in characters."""
 
     def __init__(self, request: Request, row: int) -> None:
         self.request, self.row, self.plan = request, row, request.plan
         self.features = request.features
         if hasattr(request.tokenizer, "count_spans"):
-            raise ValueError("PYCHUNK_BACKEND=reference counts tokens by WordPiece alone; this encoder's are others")
+            raise ValueError(
+                "PYCHUNK_BACKEND=reference counts only WordPiece tokens, and this encoder has another tokenizer; unset "
+                "PYCHUNK_BACKEND"
+            )
         data = bytes(self.features.text[self.features.offsets[row] : self.features.offsets[row + 1]])
         self.data, self.text = data, data.decode()
         self.vocabulary: dict[str, int] = {}
@@ -57,10 +60,10 @@ class Document:
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
         self.block_of = document_blocks.block_of(self.text, self.starts, self.ends, self.blocks)
         self.removed = document_blocks.find_removed(self.text, self.starts, self.ends, gone)
-        #: Of each sentence the level of the heading that it is, 0: none; known with ``borders``.
+        #: For each sentence, the level of the heading that it is, or 0. It is filled together with ``borders``.
         self.levels: list[int] = []
         self._tokens: list[int] | None = None
-        self._counts: dict[str, int] = {}  # of texts counted already
+        self._counts: dict[str, int] = {}  # of texts that were counted before
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
         self._borders: tuple[list[Tie], list[Break]] | None = None
@@ -105,7 +108,7 @@ class Document:
         self.starts, self.flags = starts, flags
 
     def _gone(self) -> list[tuple[int, int]]:
-        """Spans that are left out, in characters."""
+        """Return the spans that are in no chunk, in characters."""
         found = self.features.removed
         if found is None:
             return []
@@ -114,16 +117,16 @@ class Document:
         return [(self._characters(a), self._characters(b)) for a, b in spans]
 
     def kind_of(self, s: int) -> int:
-        """What block a sentence lies in; a paragraph where none is known."""
+        """Return the kind of block that contains a sentence, or paragraph if no block is known."""
         return self.blocks[self.block_of[s]].kind if self.block_of[s] >= 0 else PARAGRAPH_BLOCK
 
     def has_markup(self, s: int) -> bool:
-        """Return whether a heading is source; without blocks it is read as Markdown."""
+        """Return whether a heading is source with markup. Without blocks it is read as Markdown."""
         return self.block_of[s] < 0 or self.blocks[self.block_of[s]].markup
 
     @property
     def heeds_borders(self) -> bool:
-        """Whether groups heed borders at all."""
+        """True if the boundaries between sentences restrict where groups may begin."""
         return self.plan.atoms or self.plan.traits.outline or self.has_walls
 
     @property
@@ -134,7 +137,7 @@ class Document:
         return bisect_right(self.pages, character)
 
     def turns_page(self, s: int) -> bool:
-        """Return whether a given page begins between the sentence before and this one, in no block."""
+        """Return whether a given page begins between this sentence and the one before, outside of any block."""
         if self.features.page_starts is None:
             return False
         turned = self.pages[self.page_at(self.starts[s - 1]) : self.page_at(self.starts[s])]
@@ -160,7 +163,7 @@ class Document:
 
     @property
     def borders(self) -> tuple[list[Tie], list[Break]]:
-        """The border before each sentence; without the plan's atoms none is tied."""
+        """The boundary before each sentence. Unless the plan keeps spans together, every boundary is open."""
         if self._borders is None:
             breaks = []
             for s, flag in enumerate(self.flags):
@@ -184,7 +187,10 @@ class Document:
 
     @property
     def limits(self) -> tuple[str, int, int]:
-        """(unit, most, least) of a chunk, 0: none; automatic ones count characters where words fall to pieces."""
+        """(unit, most, least) of a chunk; 0 means no limit.
+
+        Automatic limits count characters if the tokenizer splits most words into letters.
+        """
         plan, text = self.plan, self.text
         most, least = plan.max_tokens, plan.min_tokens
         if plan.unit != "tokens" and not plan.traits.sized:
@@ -196,7 +202,7 @@ class Document:
 
     @property
     def limited_lengths(self) -> list[int]:
-        """Of each sentence, with the white space around it, in the unit of ``limits``."""
+        """The length of each sentence, with the white space around it, in the unit of ``limits``."""
         unit = self.limits[0]
         if unit == "tokens":
             return self.tokens
@@ -213,7 +219,10 @@ class Document:
         return self._tokens
 
     def length(self, unit: str, starts: list[int] | None = None, ends: list[int] | None = None) -> budget.Length:
-        """Of parts [i, j) in a unit: of the sentences, unless others are given. Tokens are those of the run's text."""
+        """Return a function that measures parts [i, j) in a unit.
+
+        The parts are the sentences, unless others are given. Tokens are counted in the text of the whole run.
+        """
         text = self.text
         starts, ends = self.starts if starts is None else starts, self.ends if ends is None else ends
         if unit == "characters":
@@ -225,7 +234,8 @@ class Document:
         open_borders = list(accumulate((text[a - 1 : a] not in (" ", "\n") for a in starts[1:]), initial=0))
 
         def tokens(i: int, j: int) -> int:
-            # After a blank or a line feed a new word begins; elsewhere one may lie across the border.
+            # A new word begins after a space or a line feed. At other boundaries, a word may extend across the
+            # boundary.
             whole = open_borders[j - 1] == open_borders[i]
             return own[j] - own[i] if whole else self.count(text[starts[i] : ends[j - 1]])
 
@@ -253,7 +263,7 @@ class Document:
 
     @property
     def affinities(self) -> list[float]:
-        """How much each sentence belongs to the one before: probabilities (nsp), else adjacent cosines."""
+        """The affinity of each sentence to the one before: probabilities (nsp), otherwise cosines of neighbours."""
         if self._affinities is None:
             cuts, given, head = self.request.cuts, self.features.pair_scores, self.request.pair_head
             if cuts is not None and cuts.pairs and cuts.score is not None:
@@ -272,12 +282,12 @@ class Document:
 
     @property
     def table_vectors(self) -> F32:
-        """Those that the table holds."""
+        """The vectors that the table holds."""
         return self.vectors if self.features.table_vectors is None else self.features.table_vectors.part(self.row)
 
 
 def token_ids(encoder: Any) -> dict[str, int]:
-    """Ids of an encoder's tokens, kept for as long as it lives: another may be made at its address."""
+    """Return the ids of an encoder's tokens, cached while the encoder lives: another may get its address later."""
     if encoder not in _vocabularies:
         _vocabularies[encoder] = {token: i for i, token in enumerate(encoder.vocabulary)}
     return _vocabularies[encoder]

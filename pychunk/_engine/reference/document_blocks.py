@@ -1,4 +1,4 @@
-"""What parsers saw of one document: blocks and what is left out, as borders of sentences and as ties."""
+"""The blocks and removed spans of one document, as boundaries of sentences and as spans kept together."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .text.sentence_splitter import PARAGRAPH as PARAGRAPH_START
 from .text.sentence_splitter import flags_of_gap
 
 ROWS = (TABLE, CODE, FRONT_MATTER)
-#: One sentence each, however many stops are inside.
+#: These kinds of block are one sentence each, however many full stops they contain.
 WHOLE = (HEADING, TERM)
-#: Of a heading that runs into its text.
+#: The limits of a heading that runs into its text.
 RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
-#: Terms that share one definition, at most; more in a row are a list of terms without any.
+#: The most terms in a row that share one definition. A longer run is a list of terms without definitions.
 TERM_RUN = 8
-#: Of a label, and bytes of what it labels.
+#: The most words of a label, and the fewest bytes of the text that it labels.
 LABEL_WORDS, LABELLED_BYTES = 3, 40
 _TAG = re.compile("</?[A-Za-z][^<>]*>")
-#: How a line of code begins that goes on with the block before it, or ends it.
+#: The beginnings of a line of code that continues or ends the block before it.
 _CLOSES = re.compile(
     r"[})\]]|```|~~~|\Z|(case|catch|done|elif|else|end|esac|except|fi|finally|rescue|until|while)(?![a-z])"
 )
@@ -48,11 +48,11 @@ class Block(NamedTuple):
     level: int
     start: int  # characters
     end: int
-    markup: bool  # the text is source, with inline markup
+    markup: bool  # whether the text is source with inline markup
 
 
 def blocks_of(blocks: Blocks | None, row: int, data: bytes) -> list[Block]:
-    """Those of one document, in characters of it."""
+    """Return the blocks of one document, in characters."""
     if blocks is None:
         return []
     own = slice(int(blocks.offsets[row]), int(blocks.offsets[row + 1]))
@@ -72,12 +72,15 @@ def _first(text: str, begin: int, end: int) -> int | None:
 def cut(
     text: str, starts: list[int], flags: list[int], blocks: list[Block], removed: list[tuple[int, int]], own: bool
 ) -> tuple[list[int], list[int]]:
-    """Sentences cut at the borders of blocks and of what is left out; ``own``: the engine's, not the caller's."""
+    """Cut sentences at the boundaries of blocks and of removed spans.
+
+    ``own`` says that the sentences are the engine's and not the caller's.
+    """
     if not starts:
         return starts, flags
     marks: set[int | None] = set()
     nexts = [*(block.start for block in blocks[1:]), len(text)]
-    inside: set[int] = set()  # where no sentence of the engine's own begins
+    inside: set[int] = set()  # positions at which no sentence of the engine's own begins
     for block, after in zip(blocks, nexts, strict=False):
         marks |= {_first(text, block.start, after), _first(text, block.end, after)}
         if own and block.kind in ROWS:
@@ -109,37 +112,37 @@ def cut(
 
 
 def block_of(text: str, starts: list[int], ends: list[int], blocks: list[Block]) -> list[int]:
-    """Of each sentence the block that it lies in or behind, -1: none."""
+    """Return for each sentence the number of the block that it is in or after, or -1 if there is none."""
     firsts = [block.start for block in blocks]
     found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
     return [bisect_right(firsts, b if at is None else at) - 1 for at, b in zip(found, ends, strict=True)]
 
 
 def find_removed(text: str, starts: list[int], ends: list[int], removed: list[tuple[int, int]]) -> list[bool]:
-    """Of each sentence whether it is left out."""
+    """Return for each sentence whether it is removed."""
     found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
     return [at is not None and any(a <= at < b for a, b in removed) for at in found]
 
 
 def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int]:
-    """Of each sentence that is kept the level of the heading that it is, 0: none."""
+    """Return for each sentence the level of the heading that it is, or 0. Removed sentences have 0."""
     return [0 if gone else level(blocks, own, s) for s, gone in enumerate(removed)]
 
 
 def level(blocks: list[Block], own: list[int], s: int) -> int:
-    """Of a sentence, kept or not, the level of the heading that it is, 0: none."""
+    """Return the level of the heading that a sentence is, or 0, also for a removed sentence."""
     b = own[s]
     heads = b >= 0 and blocks[b].kind == HEADING and (s == 0 or own[s - 1] != b)
     return min(max(blocks[b].level, 1), 255) if heads else 0
 
 
 def _runs_in(sentence: str) -> bool:
-    """The first sentence of a block may be a heading that runs into its text."""
+    """Return whether the first sentence of a block may be a heading that runs into its text."""
     return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
 
 
 def _labels(sentence: str, following: str, listed: bool) -> bool:
-    """ "Note", in a block of its own before what is noted, or before a list."""
+    """Return whether a block is a label such as "Note" before the text that it labels, or before a list."""
     if len(sentence.encode()) > RUN_IN_BYTES or not (listed or len(following.encode()) >= LABELLED_BYTES):
         return False
     ends = sentence[-1:] in {*STOPS, ",", ";"}
@@ -147,19 +150,19 @@ def _labels(sentence: str, following: str, listed: bool) -> bool:
 
 
 def is_delimiter(row: str) -> bool:
-    """Return whether a row is the one below a table's heads: bars, dashes and colons."""
+    """Return whether a row is the delimiter row below the head of a table: bars, dashes and colons."""
     return "-" in row and not row.strip("|:- \t")
 
 
 def is_fence(row: str) -> bool:
-    """Return whether a line of code is ``` or ~~~, which may say the language."""
+    """Return whether a line of code is a fence of ``` or ~~~, which may name the language."""
     return row.startswith(("```", "~~~"))
 
 
 def break_code(
     spans: list[tuple[int, int]], text: str, own: list[int], blocks: list[Block], breaks: list[Break]
 ) -> None:
-    """Sets how strong the borders of lines of code are: before definitions stronger than inside them."""
+    """Set the strength of the boundaries between lines of code: stronger before definitions than inside them."""
     for b, block in enumerate(blocks):
         rows = [s for s, each in enumerate(own) if each == b]
         if block.kind != CODE or not rows:
@@ -179,7 +182,7 @@ def break_code(
 
 
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
-    """Sets ties at borders of blocks, and in blocks that stay whole."""
+    """Set which sentences are kept together at the boundaries of blocks, and inside blocks that stay whole."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
     runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
     listed = [kind == TERM and run > TERM_RUN for kind, run in runs for _ in range(run)]
@@ -216,5 +219,5 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
             if asks or (labels and ties[s] == Tie.OPEN):
                 ties[s] = Tie.LEAD
-        elif after == TERM and ties[s] == Tie.TRAIL:  # without a letter, as "%%": its definition's alone
+        elif after == TERM and ties[s] == Tie.TRAIL:  # no letters, as in "%%": it belongs only to its definition
             ties[s] = Tie.OPEN

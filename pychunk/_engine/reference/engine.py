@@ -1,7 +1,7 @@
 """The functions of `pychunk._engine.native` that segment() and reading HTML need, in Python and NumPy.
 
-Chosen by PYCHUNK_BACKEND=reference; never a substitute on its own. From the native core come only the word lists of the
-sentence rules, and WordPiece spans for recursive splitting by tokens.
+PYCHUNK_BACKEND=reference selects this engine. It never replaces the native core by itself. It takes only two things
+from the native core: the word lists of the sentence rules, and the WordPiece spans for recursive splitting by tokens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .vectors import F32
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """(sum, count) of the scores between neighbours of a batch, the sum in units of 2**-32."""
+    """Return (sum, count) of the scores between neighbours of a batch. The sum is in units of 2**-32."""
     total = count = 0
     for row in range(request.documents):
         document = Document(request, row)
@@ -48,7 +48,7 @@ def adjacent_sums(request: Request) -> tuple[int, int]:
 
 
 def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: Any, *, threads: int) -> F32:
-    """Unit vectors float32[k, dim] of k texts."""
+    """Return the unit vectors, float32[k, dim], of k texts."""
     ids, options = token_ids(encoder), encoder.tokenizer_options
     texts = [bytes(text[a:b]).decode() for a, b in pairwise(offsets)]
     rows = [linear.bag(encoder.table, wordpiece.encode(t, ids, options)) for t in texts]
@@ -56,13 +56,13 @@ def encode_static(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], e
 
 
 def embedding_bags(tokens: Tokens, encoder: Any, *, threads: int) -> F32:
-    """The same of n sentences tokenised before."""
+    """Return the unit vectors, float32[n, dim], of n sentences that are already tokenized."""
     rows = [linear.bag(encoder.table, tokens.ids[a:b].tolist()) for a, b in pairwise(tokens.offsets)]
     return np.array(rows, np.float32).reshape(-1, encoder.table.shape[1])
 
 
 def split(request: Request) -> tuple[Ragged, Ragged]:
-    """(first bytes of sentences in their document, their flags) of a request's documents, given pages respected."""
+    """Return the first byte of each sentence in its document, and the sentences' flags. Given pages are respected."""
     starts, flags = [], []
     for row in range(request.documents):
         document = Document(request, row)
@@ -72,7 +72,7 @@ def split(request: Request) -> tuple[Ragged, Ragged]:
 
 
 def headings(request: Request) -> Headings:
-    """Where headings begin sections in a request's documents; its plan's method is one by headings."""
+    """Return the sections of a request's documents and their headings. The plan's method must cut by headings."""
     documents = [Document(request, row) for row in range(request.documents)]
     found = [find_sections(document) if document.n else [] for document in documents]
     first, offsets = Ragged.of([[section.first for section in sections] for sections in found], np.int64)
@@ -82,9 +82,9 @@ def headings(request: Request) -> Headings:
 
 
 def cuts(request: Request, *, held: bool = False) -> Cuts:
-    """What the request's method decides, before chunks are fitted to the budget.
+    """Return the cuts of the request's method, before chunks are fitted to the budget.
 
-    With ``held``, scores of pairs are those that the method holds against its threshold, over its window.
+    With ``held``, scores of pairs are those that the method compares with its threshold, computed over its window.
     """
     decided = [decide(Document(request, row)) for row in range(request.documents)]
     kinds = [each.labels[first] for each in decided if each.labels for first, _ in each.groups]

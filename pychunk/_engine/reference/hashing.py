@@ -27,7 +27,7 @@ def _mix_two(x: int) -> int:
 
 
 def hash128(data: bytes) -> tuple[int, int]:
-    """(low, high) halves, seed 0."""
+    """Return the (low, high) halves of the hash with seed 0."""
     a = b = 0
     whole = len(data) // 16 * 16
     for i in range(0, whole, 16):
@@ -47,14 +47,14 @@ def hash128(data: bytes) -> tuple[int, int]:
 
 
 def chunk_id(document: bytes, start: int, end: int, text: str) -> str:
-    """32 hexadecimal digits from the document's id (or text), the span in characters and the chunk's text."""
+    """Return 32 hexadecimal digits from the document's id (or text), the span in characters and the chunk's text."""
     words = [*hash128(document), start, end, *hash128(text.encode())]
     low, high = hash128(b"".join(word.to_bytes(8, "little") for word in words))
     return f"{high:016x}{low:016x}"
 
 
 def random_words(seed: int) -> Iterator[int]:
-    """SplitMix64's 64-bit numbers."""
+    """Yield the 64-bit numbers of SplitMix64."""
     state = seed
     while True:
         state = (state + 0x9E3779B97F4A7C15) & MASK

@@ -1,4 +1,4 @@
-"""Levels of documents one node after the other: vectors of spans, windows of tokens, and which node holds which."""
+"""Levels of documents, computed node by node: vectors of spans, windows of tokens, and parents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def span_vectors(
     *,
     threads: int,
 ) -> list[F32]:
-    """Unit-length weighted sums of runs of sentences, added in order; where all weights are 0 they count alike."""
+    """Return the unit-length weighted sums of runs of sentences, added in order.
+
+    If all weights of a run are 0, its sentences have equal weights.
+    """
     return _each(lambda first, last: normalize(_sum(vectors, weights, first, last)), vectors.shape[1], levels)
 
 
@@ -38,7 +41,7 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[F32]:
-    """The compression encoder of csrc/vectors/compressor.h, one node after the other."""
+    """Return the vectors of the compression encoder in csrc/vectors/compressor.h, node by node."""
 
     def one(first: int, last: int) -> F32:
         return _compressed(parts, vectors[first:last], tokens[first:last])
@@ -47,7 +50,7 @@ def compressed_vectors(
 
 
 def _each(one: Callable[[int, int], F32], dim: int, levels: Sequence[tuple[I64, I64]]) -> list[F32]:
-    """float32[nodes, dim] of each level, from what is made of the sentences [first, last) of a node."""
+    """Return float32[nodes, dim] for each level. ``one`` computes the vector of a node's sentences [first, last)."""
     out = []
     for firsts, lasts in levels:
         rows = np.zeros((len(firsts), dim), np.float32)
@@ -58,7 +61,7 @@ def _each(one: Callable[[int, int], F32], dim: int, levels: Sequence[tuple[I64, 
 
 
 def _compressed(parts: Sequence[F32], vectors: F32, tokens: I64) -> F32:
-    """The vector of one node."""
+    """Return the vector of one node."""
     queries, places, mix, down, up, bias = parts
     n, features = len(vectors), len(places) // 2
     size = F(log_length(n)) * F(0.25)
@@ -88,7 +91,10 @@ def _compressed(parts: Sequence[F32], vectors: F32, tokens: I64) -> F32:
 
 
 def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:
-    """First sentences of greedy runs of at most so many tokens, each size's made of those of the size before."""
+    """Return the first sentences of greedy runs up to each size in tokens.
+
+    Each size's runs consist of the size before's.
+    """
     out: list[I64] = []
     for size in sizes:
         made: list[int] = []
@@ -106,7 +112,7 @@ def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:
 
 
 def agglomerate(vectors: F32, weights: I64, doc_offsets: I64, first: I64, branching: int, *, threads: int) -> list[I64]:
-    """First sentences of each level of trees: of neighbours the two of the highest cosine join, then the next."""
+    """Return the first sentences of each level of trees. The two neighbours with the highest cosine join first."""
     trees = []
     for begin, end in pairwise(doc_offsets.tolist()):
         nodes = [s for s in first[:-1].tolist() if begin <= s < end]
@@ -150,7 +156,10 @@ def _cosine(a: F32, b: F32) -> float:
 
 
 def section_levels(headings: Sequence[tuple[int, int]]) -> tuple[set[int], set[int]]:
-    """First sentences of one document's sections, and of these and its subsections, from (first, level) of headings."""
+    """Return the first sentences of one document's sections, and of its sections and subsections together.
+
+    They are found from the (first sentence, level) of its headings.
+    """
     known = sorted({level for _, level in headings})
     if not known:
         return set(), set()
@@ -164,10 +173,11 @@ def section_levels(headings: Sequence[tuple[int, int]]) -> tuple[set[int], set[i
 
 
 def nodes_of(starts: Sequence[set[int]], count: int) -> list[dict[str, Any]]:
-    """The nodes of one document of ``count`` sentences, each once, by level from the finest.
+    """Return the nodes of one document of ``count`` sentences, each once, by level from the finest.
 
-    ``starts``: first sentences of its nodes at each level, from fine to coarse, before coarser borders cut finer ones.
-    Each node says its ``span`` of sentences, its ``lowest`` and ``highest`` level, and the span that holds it.
+    ``starts`` holds the first sentences of its nodes at each level, from fine to coarse, before boundaries of coarser
+    levels cut the finer ones. Each node has its ``span`` of sentences, its ``lowest`` and ``highest`` level, and the
+    span of its ``parent``.
     """
     cut = [set().union({0}, *starts[level:]) for level in range(len(starts))]
     spans = [list(pairwise([*sorted(each), count])) if count else [] for each in cut]

@@ -1,4 +1,4 @@
-"""The end of a sentence that the chunk after it repeats, if the whole sentence is more than the overlap."""
+"""The tail of a sentence that the next chunk repeats if the whole sentence is longer than the overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLAUSE = ",;:–—،؛" + _WIDE
 
 
 def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str], int]) -> tuple[int, int] | None:
-    """Return (where it begins, what it measures): whole words, from a clause on if one begins in its first half."""
+    """Return (begin, length) of the tail: whole words, from a clause on if one begins in its first half."""
     begin, end = trim(text, begin, end)
     starts = [
         at
@@ -20,7 +20,7 @@ def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str],
     ]
     starts = starts[::-1][:most]
     low, high = 0, len(starts)
-    while low < high:  # what follows a word measures less than what begins with it
+    while low < high:  # the text after a word is shorter than the text that begins with it
         middle = (low + high) // 2
         if measure(text[starts[middle] : end]) <= most:
             low = middle + 1
@@ -36,7 +36,7 @@ def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str],
 
 
 def tails(d: Document) -> Callable[[int], int]:
-    """Return what the tail before a sentence measures; 0: there is none."""
+    """Return a function that measures the tail before a sentence, 0 if there is none."""
 
     def tail(s: int) -> int:
         plan = d.plan

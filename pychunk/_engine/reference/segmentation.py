@@ -1,4 +1,4 @@
-"""Where one document is cut: the method's groups of sentences, fitted to the budget, as spans of characters."""
+"""The cuts of one document: the method's groups of sentences, fitted to the budget, as spans of characters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .vectors import F32
 
 
 def summary(document: Document) -> tuple[F32, list[int]]:
-    """The vector that sentences are held against, and the sentences that it was made of."""
+    """Return the summary's vector, with which sentences are compared, and the sentences that it was made of."""
     plan, given = document.plan, document.features.summaries
     if plan.summary != "given":
         return linear.summary_vector(plan.summary, document.vectors, document.paragraphs, document.text)
@@ -40,23 +40,23 @@ def summary(document: Document) -> tuple[F32, list[int]]:
 
 
 def _runs(begins: list[bool]) -> list[budget.Group]:
-    """Groups that begin at sentence 0 and wherever `begins` says so."""
+    """Return the groups that begin at sentence 0 and wherever ``begins`` is true."""
     first = [i for i, begin in enumerate(begins) if begin or i == 0]
     return list(zip(first, [*first[1:], len(begins)], strict=True))
 
 
 @dataclass
 class Decision:
-    """A method's groups of sentences; scores of sentences, or of pairs of neighbours; labels of sentences."""
+    """The decision of a method: groups of sentences, scores of sentences or of neighbours, and labels of sentences."""
 
     groups: list[budget.Group]
     scores: Sequence[float] | F32 = ()
     labels: Sequence[int] = ()
-    #: Where they are others than ``scores``: what is held against a threshold.
+    #: The scores that are compared with a threshold, if they are others than ``scores``.
     held: Sequence[float] | F32 = ()
-    #: Of each group, why it begins where it does (``columns.CUT_REASONS``); empty: the method's.
+    #: For each group the reason why it begins (``columns.CUT_REASONS``). Empty means the method's own reason.
     reasons: Sequence[int] = ()
-    #: Of a method that cuts by headings.
+    #: The sections, from a method that cuts by headings.
     outline: Outline = field(default_factory=Outline)
 
 
@@ -136,7 +136,7 @@ METHODS = {
 
 
 def decide(document: Document) -> Decision:
-    """What is given, else what the plan's method decides."""
+    """Return the given cuts, or else the decision of the plan's method."""
     if document.n == 0:
         return Decision([])
     cuts, row = document.request.cuts, document.row
@@ -152,7 +152,7 @@ def decide(document: Document) -> Decision:
 
 
 class Parts:
-    """What groups are made of: the sentences, or with those that alone break a limit as pieces that do not."""
+    """The parts that groups consist of: the sentences, but pieces of those that exceed a limit by themselves."""
 
     def __init__(self, document: Document, starts: list[int], sentences: list[int], is_piece: list[bool]) -> None:
         self.document, self.starts, self.sentences, self.is_piece = document, starts, sentences, is_piece
@@ -167,7 +167,7 @@ class Parts:
 
     @property
     def borders(self) -> budget.Borders | None:
-        """The border before each part, where the plan heeds them."""
+        """The boundary before each part, if the plan respects boundaries."""
         if not self.document.heeds_borders:
             return None
         ties, breaks = self.document.borders
@@ -178,7 +178,10 @@ class Parts:
         )
 
     def affinities(self, of_sentences: list[float] | None) -> list[float] | None:
-        """Between neighbours; pieces of one sentence, and tied sentences, belong together more than any two others."""
+        """Return the affinities of neighbouring parts.
+
+        Pieces of one sentence, and sentences that are kept together, have an infinite affinity.
+        """
         if of_sentences is None:
             return None
         ties = self.borders[0] if self.borders else [Tie.OPEN] * len(self.sentences)
@@ -190,14 +193,14 @@ class Parts:
 
 
 class Cut:
-    """The chunks of one document: spans of characters with the sentences that they touch."""
+    """The chunks of one document: spans of characters with the sentences that they overlap."""
 
     def __init__(self, document: Document) -> None:
         self.document, self.plan = document, document.plan
         self.decision = Decision([])
-        #: Why a group begins with a sentence, by its number.
+        #: The reason why a group begins, by the number of its first sentence.
         self.begins: dict[int, int] = {}
-        #: (begin, end, first sentence, last sentence, first that is not repeated)
+        #: (begin, end, first sentence, last sentence, first sentence that is not repeated)
         self.spans: list[tuple[int, int, int, int, int]] = []
         if document.n:
             if self.plan.cuts_text and document.request.cuts is None:
@@ -234,7 +237,7 @@ class Cut:
         groups, parts = self._split_long_sentences(groups, parts)
         groups = self._joined(
             groups, parts, unit, least, affinities, across=self._fills_sizes
-        )  # what cutting left short
+        )  # cutting may have left short groups
         groups = self._joined(groups, parts, "characters", plan.min_characters, affinities, across=True)
         unit = plan.unit if plan.size or not plan.traits.sized else "tokens"
         starts: list[tuple[int, int | None]] = [(first, None) for first, _ in groups]
@@ -257,7 +260,7 @@ class Cut:
                 self.spans.append((begin, parts.ends[last - 1], parts.sentences[first - 1], *sentences))
 
     def _tail(self, sentence: int, begin: int, end: int, unit: str) -> int | None:
-        """Return where the end of a sentence begins that the chunk [begin, end) after it repeats."""
+        """Return the beginning of the sentence's end that the next chunk [begin, end) repeats."""
         d = self.document
 
         def measure(first: int, last: int, unit: str) -> int:
@@ -284,7 +287,7 @@ class Cut:
         *,
         across: bool = False,
     ) -> list[budget.Group]:
-        """Groups of under ``least`` joined with others; 0: none is."""
+        """Join groups of under ``least`` with others. With 0, no group is joined."""
         if not least:
             return groups
         fits = parts.fits(self._limits())
@@ -293,20 +296,20 @@ class Cut:
 
     @property
     def _fills_sizes(self) -> bool:
-        """A flag: the method fills groups up to its size, whatever sections they are of."""
+        """True if the method fills groups up to its size, regardless of sections."""
         plan = self.plan
         return plan.traits.sized and plan.size > 0 and not plan.cuts_text
 
     def _limits(self) -> list[tuple[str, int]]:
-        """Of a chunk, as (unit, limit): the method's own size and max_tokens."""
+        """Return the limits of a chunk as (unit, limit): the method's own size and max_tokens."""
         own = [(self.plan.unit, self.plan.size)] if self.plan.traits.sized and self.plan.size else []
         unit, most, _ = self.document.limits
         return own + ([(unit, most)] if most else [])
 
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
-        """Groups of one sentence that break a limit as groups of one piece each.
+        """Split groups of one sentence that exceed a limit into groups of one piece each.
 
-        A sentence that does so only with what leads it is halved.
+        A sentence that exceeds it only together with the text kept before it is halved.
         """
         d = self.document
         fits = parts.fits(self._limits())
@@ -318,9 +321,9 @@ class Cut:
             borders = [] if whole else self._pieces(begin, end)
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
             leading = all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1])
-            row = whole and d.kind_of(first) in ROWS  # which is not cut for the head of its table
+            row = whole and d.kind_of(first) in ROWS  # a row is not cut because of the head of its table
             if d.heeds_borders and lead < first and leading and not row:
-                # What leads the sentence stays with its first piece, which is shorter by so much.
+                # The text that leads the sentence stays with its first piece, which is shorter by that text's length.
                 led = self._pieces(d.starts[lead], end)
                 if len(led) > 1 and led[1] > begin:
                     made.append((begin, first, True))
@@ -335,7 +338,7 @@ class Cut:
         return finer, Parts(d, starts, sentences, is_piece)
 
     def _pieces(self, begin: int, end: int) -> list[int]:
-        """Where the pieces begin of text that breaks a limit."""
+        """Return where the pieces of a text that exceeds a limit begin."""
         borders = [begin]
         for unit, limit in self._limits():
             borders = self._refined(borders, end, unit, limit)
@@ -352,7 +355,7 @@ class Cut:
         return finer
 
     def _oversize(self, begin: int, end: int, unit: str, limit: int) -> list[int]:
-        """Where the pieces of a text begin that is too long: at words where one fits, else at characters."""
+        """Return where the pieces of an oversized text begin: at words, or at characters if one word is too long."""
         text, measure = self.document.text, self.document.measure
         words: list[Trimmed] = []
         at = begin
@@ -384,7 +387,7 @@ class Cut:
             starts.append(begin)
             length = max(100, 4 * limit) if unit == "tokens" else limit
             while True:
-                # To the end of a cluster, unless one alone is too long.
+                # Extend the piece to the end of a grapheme cluster, unless one cluster alone is too long.
                 stop = min(end, begin + length)
                 stop = cluster_border(self.document.text, begin, stop) if stop < end else stop
                 piece = self.document.text[begin:stop]
@@ -409,16 +412,16 @@ class Cut:
                 text = d.text[begin:end]
                 pieces = split_recursive(text, plan.size, plan.overlap, plan.separators, plan.unit, tokens)
                 found += [(a + begin, b + begin) for a, b in pieces]
-        # A word that had to be cut has other tokens than its pieces, so that what goes into the table is counted.
+        # The pieces of a word that had to be cut have other tokens than the word. Therefore the final text is counted.
         limit = plan.max_tokens
         if plan.unit == "tokens" and "" in plan.separators:
             limit = min(limit or plan.size, plan.size)
         spans: list[Trimmed] = []
         for begin, end in found:
-            # Of a piece that was cut, only its last chunk may be repeated.
+            # If a piece was cut, only its last chunk may be repeated.
             last, known = spans[-1] if spans else (0, 0)
             cut = self._fitting(max(begin, last), end, limit)
-            if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits beside what is repeated
+            if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits next to the repeated text
                 begin = trim(d.text, known, end)[0]
                 cut = self._fitting(begin, end, limit) if begin < end else []
             spans += cut
@@ -427,7 +430,7 @@ class Cut:
             self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
 
     def _fitting(self, begin: int, end: int, limit: int) -> list[Trimmed]:
-        """[begin, end) whole, or if it has more tokens as pieces that do not."""
+        """Return [begin, end) whole, or if it exceeds the limit, as pieces that do not."""
         text = self.document.text
         if not limit or self.document.count(text[begin:end]) <= limit:
             return [(begin, end)]
@@ -436,9 +439,10 @@ class Cut:
 
 
 def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None:
-    """Of the words in (begin, most], the one before which [lead, end) is best cut in two.
+    """Return the word in (begin, most] before which [lead, end) is best cut in two.
 
-    It is near the middle, and behind a mark that ends a clause, if there is one within a quarter.
+    The cut is near the middle. A cut after a mark that ends a clause is preferred if it is within a quarter of the
+    length.
     """
     words = [
         at
@@ -455,7 +459,10 @@ def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None
 
 
 def _token_starts(document: Document) -> list[int]:
-    """Where tokens begin, from the native tokenizer's byte spans; those of an unknown word are spread over it."""
+    """Return the beginnings of tokens, from the byte spans of the native tokenizer.
+
+    The tokens of an unknown word are spread evenly over it.
+    """
     encoder, data = document.request.tokenizer, document.data
     assert encoder is not None
     found, _, spans = native.encode_words(
@@ -480,5 +487,5 @@ def _token_starts(document: Document) -> list[int]:
 
 
 def _inside(raw: bytes, byte: int) -> int:
-    """1 if raw[: byte + 1] ends with a whole character, 0 if it ends within one."""
+    """Return 1 if raw[: byte + 1] ends with a whole character, 0 if it ends inside one."""
     return int(byte + 1 >= len(raw) or raw[byte + 1] & 0xC0 != 0x80)

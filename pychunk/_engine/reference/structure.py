@@ -1,4 +1,4 @@
-"""Chunks by headings, and the tree that they make."""
+"""Chunks by headings, and the tree of headings that they form."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Outline:
         return bisect_right([section.first for section in self.sections], sentence) - 1
 
     def above(self, section: int) -> list[int]:
-        """Return a section and those that it is part of, from the outermost on."""
+        """Return a section and the sections that contain it, from the outermost inwards."""
         return [*self.above(self.sections[section].parent), section] if section >= 0 else []
 
     def path(self, first: int, last: int) -> list[int]:
-        """Return the sections that sentences [first, last) are all in."""
+        """Return the sections that contain all sentences [first, last)."""
         paths = [self.above(section) for section in range(self.section_at(first), self.section_at(last - 1) + 1)]
         return [each[0] for each in takewhile(lambda each: len(set(each)) == 1, zip(*paths, strict=False))]
 
@@ -56,7 +56,10 @@ class Outline:
 
 
 class Structure:
-    """Groups of one document's sentences, why each begins, and the outline; walls go into the document's borders."""
+    """The groups of one document's sentences, the reasons why they begin, and the outline.
+
+    Boundaries that no group may cross are written into the document's boundaries.
+    """
 
     def __init__(self, d: Document) -> None:
         self.d, self.plan = d, d.plan
@@ -89,7 +92,10 @@ class Structure:
             self.ties[s] = Tie.WALL
 
     def _part_sections(self) -> None:
-        """A heading parts its section from what is before it, unless it directly follows that of a section above."""
+        """Find the headings that part their section from the text before.
+
+        A heading does so unless it directly follows the heading of the section above it.
+        """
         self.parted: set[int] = set()
         level = 0
         for section in self.outline.sections:
@@ -98,7 +104,7 @@ class Structure:
             level = section.level
 
     def _share(self, first: int, last: int) -> None:
-        """Fills chunks with sections; the last part of one that is cut counts as a section."""
+        """Fill chunks with sections. The last part of a section that is cut counts as a section."""
         begin = first
         edges = [first, *(s for s in sorted(self.parted) if first < s < last), last]
         for section, end in pairwise(edges):
@@ -141,7 +147,7 @@ class Structure:
                 self._put_together(begin, unit, even)
             tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
             opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
-            for a, b in pairwise(opened):  # a table is cut behind its head, not inside it
+            for a, b in pairwise(opened):  # a table is cut after its head, not inside it
                 inside = (
                     self.d.kind_of(b - 1) == TABLE and b - a > 1 and self.d.block_of[b - 1] == self.d.block_of[b - 2]
                 )
@@ -189,7 +195,10 @@ class Structure:
 
 
 def find_sections(d: Document) -> list[Section]:
-    """Where headings begin sections; of lines that only look like headings a run is one, with what leads it."""
+    """Return the sections that headings begin.
+
+    A run of lines that only look like headings is one heading, together with the text kept before it.
+    """
     ties, out = d.borders[0], list[Section]()
     run, headed, kept = 0, False, False
     labels = link_labels(d.text)
@@ -216,12 +225,12 @@ def _ties(tied: Sequence[bool]) -> list[Tie]:
 
 
 def _past_marks(line: str) -> str:
-    """A line of Markdown without the marks of quotes and list items that it begins with."""
+    """Return a line of Markdown without the quote and list marks at its beginning."""
     return re.sub(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*", "", line)
 
 
 def _without_attributes(line: str) -> str:
-    """Return a heading without the attributes that end it, as in "Setup {#setup .wide}"."""
+    """Return a heading without the attributes at its end, as in "Setup {#setup .wide}"."""
     found = re.fullmatch(r"(.*)\{:?([^{}]*)\}", line, re.DOTALL)
     words = [word for word in re.split(r"[ \t]+", found[2]) if word] if found else []
     attribute = re.compile(r"[#.].+|-|.+?=.*", re.DOTALL)
@@ -229,9 +238,9 @@ def _without_attributes(line: str) -> str:
 
 
 def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool = True) -> str:
-    """Return the text of a heading, without its marks, those of quotes and lists around it, and inline markup.
+    """Return the text of a heading without its marks, the marks of quotes and lists around it, and inline markup.
 
-    Without ``markup`` the text is none of a source: brackets, stars and braces in it are its own.
+    Without ``markup`` the text is not source: brackets, stars and braces in it are part of the heading.
     """
     *above, under = re.split(r"\r\n|\r|\n", line.removeprefix("\ufeff").strip())
     mark = under.lstrip("> \t").strip()
@@ -265,7 +274,7 @@ def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool =
 
 
 def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own: list[tuple[int, int]]) -> None:
-    """Sets the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
+    """Set the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
     holder: dict[int, int] = {}
     for r, (first, last) in enumerate(own):
         for number, section in enumerate(outline.sections):
@@ -296,7 +305,7 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
 
 
 def _header(d: Document, s: int) -> str:
-    """Return the heads of the table that a chunk goes on with, or the fence of its code; "" if it goes on with none."""
+    """Return the head rows of the table, or the fence of the code, that a chunk continues, or "" if there are none."""
     if d.kind_of(s) not in (TABLE, CODE) or d.starts[s] >= d.blocks[d.block_of[s]].end:
         return ""
     first = d.block_of.index(d.block_of[s])

@@ -1,4 +1,4 @@
-"""The summaries that documents were held against."""
+"""The summaries with which the sentences of documents were compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .vectors import F32
 
 
 def summaries(request: Request, dim: int) -> dict[str, Any]:
-    """Columns of one summary a document, by name; see `_native.segment`."""
+    """Return the columns of one summary per document, by name; see `_native.segment`."""
     vectors: list[F32] = []
     counts, spans, texts = [], [], []
     for row in range(request.documents):

@@ -1,4 +1,4 @@
-"""The chunk table of a request, row by row."""
+"""The chunk table of a request, computed row by row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from .vectors import F32
 
 
 def _kind(document: Document, labels: Sequence[int], parts: list[Part], own: int, counted: bool) -> int:
-    """The run's label; of joined runs, the one that holds more tokens, or bytes, uncounted (a tie: relevant)."""
+    """Return the run's label. For joined runs it is the one with more tokens, or bytes if none are counted.
+
+    With equal lengths it is "relevant".
+    """
     if not len(labels):
         return -1
     held = [
@@ -41,7 +44,7 @@ def _counts_tokens(request: Request) -> bool:
 
 
 def _reason(cut: Cut, end: int, last: int) -> int:
-    """Why a chunk ends at a character, before sentence ``last``."""
+    """Return the reason why a chunk ends at a character, before sentence ``last``."""
     document, traits = cut.document, cut.plan.traits
     text = cut.plan.cuts_text and document.request.cuts is None
     if not document.text[end:].strip():
@@ -57,7 +60,7 @@ def _reason(cut: Cut, end: int, last: int) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """What one sentence gives to a chunk: its characters [begin, end), and its tokens if they are counted."""
+    """The part of a chunk from one sentence: its characters [begin, end), and its tokens if they are counted."""
 
     sentence: int
     begin: int
@@ -67,7 +70,7 @@ class Part:
 
 
 def segment(request: Request) -> dict[str, Any]:
-    """Columns of the chunk table of a batch, by name; see `_native.segment`."""
+    """Return the columns of a batch's chunk table by name; see `_native.segment`."""
     rows: list[dict[str, Any]] = []
     headings: list[list[bytes]] = []
     for row in range(request.documents):
@@ -115,7 +118,10 @@ def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: lis
 def _row(
     document: Document, cut: Cut, span: tuple[int, int, int, int, int], position: int, previous: int
 ) -> dict[str, Any]:
-    """One chunk: characters [begin, end), sentences [first, last), of which those before `own` are repeated."""
+    """Return the row of one chunk: characters [begin, end), sentences [first, last).
+
+    The sentences before ``own`` are repeated.
+    """
     begin, end, first, last, own = span
     request, plan, text = document.request, document.plan, document.text[span[0] : span[1]]
     name = document.data if request.ids is None else bytes(request.ids.part(document.row))
@@ -160,7 +166,10 @@ def _part(document: Document, sentence: int, begin: int, end: int, counted: bool
 
 
 def _vector(document: Document, part: Part) -> F32:
-    """The sentence's; of a piece of one, its own where pychunk encodes, else the sentence's all the same."""
+    """Return the vector of a sentence.
+
+    A piece of a sentence has its own vector if pychunk encodes, otherwise the vector of the whole sentence.
+    """
     given = document.request.table is None or document.features.table_vectors is not None
     if not (part.whole or given):
         return document.vector(document.text[part.begin : part.end])
@@ -204,7 +213,7 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _dim(request: Request) -> int:
-    """Width of the vectors in the table."""
+    """Return the width of the vectors in the table."""
     features = request.features
     shown = features.vectors if features.table_vectors is None else features.table_vectors
     if shown is not None:

@@ -1,4 +1,4 @@
-"""The topic network and its cuts (csrc/vectors/topic.h, topic_inputs.h, topic_cut.h), one sentence after the other."""
+"""The topic network and its cuts, one sentence at a time (csrc/vectors/topic.h, topic_inputs.h, topic_cut.h)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ F = np.float32
 
 
 def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], vectors: F32) -> F32:
-    """Probability that each sentence goes on with the topic of the one before; float32[n - 1].
+    """Return the probability that each sentence continues the topic of the one before, float32[n - 1].
 
-    ``sentences`` are those of the text, with the white space after them; ``flags`` are SentenceFlags.
+    ``sentences`` are those of the text with the white space after them. ``flags`` are SentenceFlags.
     """
     n = len(sentences)
     if n < 2:
@@ -53,18 +53,18 @@ def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], 
 
 
 def add_products(x: F32, weights: F32, sums: F32) -> None:
-    """sums += x @ weights, one product after the other."""
+    """Add x @ weights to ``sums``, one product after the other."""
     for column, row in zip(x.T, weights, strict=True):
         sums += column[:, None] * row
 
 
 def logistic(x: float) -> float:
-    """1 / (1 + exp(x)) by a fixed sequence of operations."""
+    """Return 1 / (1 + exp(x)), computed by a fixed sequence of operations."""
     return 1.0 / (1.0 + exponential(x))
 
 
 def exponential(x: float) -> float:
-    """exp(x) by a fixed sequence of operations; x is brought to [-60, 60]."""
+    """Return exp(x), computed by a fixed sequence of operations. x is clipped to [-60, 60]."""
     x = min(max(x, -60.0), 60.0)
     k = float(np.rint(x * 1.4426950408889634))
     r = x - k * 0.6931471805599453
@@ -75,14 +75,15 @@ def exponential(x: float) -> float:
 
 
 def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int]) -> tuple[F32, list[list[int]]]:
-    """Rows of 17 inputs, of which the cosines are zero; classes of the first two words."""
+    """Return rows of 17 inputs, of which the cosines are zero, and the classes of the first two words."""
     n = len(sentences)
     classes = {int(key): i + 3 for i, key in enumerate(head.words)}
     rows = np.zeros((n, 17), np.float32)
     words, content, links = [], [], [0] * (n + 1)
     met: dict[bytes, int] = {}
     ends = np.cumsum([len(sentence.encode()) for sentence in sentences])
-    begun: list[list[bytes]] = [[] for _ in sentences]  # words, where they begin: they may go on in the next sentence
+    # words, by the sentence in which they begin; they may continue in the next one
+    begun: list[list[bytes]] = [[] for _ in sentences]
     for word in WORD.finditer("".join(sentences).encode().lower()):
         begun[int(np.searchsorted(ends, word.start(), side="right"))].append(word.group())
     for s, sentence in enumerate(sentences):
@@ -117,15 +118,15 @@ def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int])
 
 
 def log_length(size: int) -> float:
-    """log2(1 + size), between powers of two on a line."""
+    """Return log2(1 + size), interpolated linearly between powers of two."""
     exponent = (size + 1).bit_length() - 1
     return exponent - 1 + math.ldexp(float(size + 1), -exponent)
 
 
 def cosines(vectors: F32, mean: F32) -> F32:
-    """The cosines of each sentence and the gap before it, float32[n, 7]."""
+    """Return the cosines of each sentence and the gap before it, float32[n, 7]."""
     n, around = len(vectors), 16
-    x = np.zeros((n + 2 * around, vectors.shape[1]), np.float32)  # zeros where there is no sentence
+    x = np.zeros((n + 2 * around, vectors.shape[1]), np.float32)  # zeros before the first and after the last sentence
     x[around : around + n] = vectors - mean
 
     def back(sums: F32, steps: int) -> F32:
@@ -152,14 +153,17 @@ def cosines(vectors: F32, mean: F32) -> F32:
 
 
 def cosine(product: float, left: float, right: float) -> F32:
-    """Of two rows by their product and their squares."""
+    """Return the cosine of two rows from their product and their squares."""
     inverse = [F(0) if square < float(F(1e-8)) else F(1.0 / math.sqrt(square)) for square in (left, right)]
     found: F32 = F(product) * inverse[0] * inverse[1]
     return found
 
 
 def cut_within(found: Sequence[float], threshold: float, tokens: Sequence[int], least: int, most: int) -> list[int]:
-    """Return first sentences of the best partition into chunks of least to most tokens (csrc/methods/topic_cut.h)."""
+    """Return the first sentences of the best partition into chunks of ``least`` to ``most`` tokens.
+
+    csrc/methods/topic_cut.h defines which partition is best.
+    """
     limit = round(threshold * 2**32)
     best = [(0, 0)]
     first: list[int] = []

@@ -1,4 +1,4 @@
-"""Sentence vectors and their cosines, in float32 and in the order of operations that the engine promises."""
+"""Sentence vectors and their cosines in float32, with the order of operations that the engine guarantees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ def _f32(values: npt.ArrayLike) -> F32:
 
 
 def dot(a: F32, b: F32) -> float:
-    """Lane k of 32 adds products k, k + 32, ... in order; then the upper half of the lanes goes to the lower."""
+    """Return the dot product of two vectors, added in a fixed order.
+
+    Lane k of 32 adds the products k, k + 32, ... in order. Then the upper half of the lanes is added to the lower,
+    until one is left.
+    """
     size = -(-len(a) // 32) * 32
     products = np.zeros(size, np.float32)
     products[: len(a)] = a.astype(np.float32) * b.astype(np.float32)
@@ -33,7 +37,7 @@ def dot(a: F32, b: F32) -> float:
 
 
 def normalize(x: F32) -> F32:
-    """x / |x|; zero stays zero."""
+    """Return x / |x|. Zero stays zero."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = dot(x, x)
     if not float(np.float32(1e-30)) < squares < float(np.float32(1e30)):
@@ -46,7 +50,7 @@ def normalize(x: F32) -> F32:
 
 
 def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
-    """Unit-length sum of a table's rows: exact integers, then one scale in float32."""
+    """Return the unit-length sum of rows of a table: exact integers, then one scale in float32."""
     sums = table[ids].astype(np.int64).sum(axis=0) if ids else np.zeros(table.shape[1], np.int64)
     squares = int((sums * sums).sum())
     if squares == 0:
@@ -55,7 +59,7 @@ def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
 
 
 def next_probabilities(head: PairHead, vectors: F32) -> F32:
-    """Return the probability that each sentence follows the one before, by a network (csrc/vectors/nsp_head.h)."""
+    """Return the probability that each sentence follows the one before, by the network of csrc/vectors/nsp_head.h."""
     out = []
     for u, v in pairwise(vectors):
         parts = [
@@ -70,7 +74,7 @@ def next_probabilities(head: PairHead, vectors: F32) -> F32:
 
 
 def total(vectors: F32) -> F32:
-    """Sum of rows, one after the other; of more than 256, the sum of the sums of each 256."""
+    """Return the sum of rows, added in order. More than 256 rows are added in blocks of 256, then the blocks' sums."""
     out = np.zeros(vectors.shape[1], np.float32)
     for first in range(0, len(vectors), 256):
         partial = np.zeros_like(out)
@@ -81,7 +85,7 @@ def total(vectors: F32) -> F32:
 
 
 def adjacent(vectors: F32, window: int = 1) -> F32:
-    """Cosine across each border; with a window, of the sums of so many vectors on either side."""
+    """Return the cosine across each boundary. With a window, compare the sums of that many vectors on either side."""
     n = len(vectors)
     if window == 1:
         return np.array([dot(vectors[i], vectors[i + 1]) for i in range(n - 1)], np.float32)
@@ -93,7 +97,7 @@ def adjacent(vectors: F32, window: int = 1) -> F32:
 
 
 def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text: str) -> tuple[F32, list[int]]:
-    """The vector of a summary that is made from the document's own sentences, and which it took of them."""
+    """Return the vector of a summary made of the document's own sentences, and the numbers of these sentences."""
     n = len(vectors)
     seed = hash128(text.encode())[0]
     if source == "mean":

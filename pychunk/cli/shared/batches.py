@@ -1,4 +1,4 @@
-"""Documents from files through a segmenter, batch by batch, with progress: what the commands share."""
+"""Segmentation of documents from files, batch by batch, with progress, for all commands."""
 
 from __future__ import annotations
 
@@ -33,31 +33,33 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-#: Of a batch's table, the keywords that name its columns, and its documents' numbers, the rows to be cut.
+#: A function that returns the rows to cut, given the table of a batch, the keywords that name its columns, and the
+#: numbers of its documents.
 Choose = Callable[[pa.Table, dict[str, Any], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
-#: Of a source, the keywords that name its columns, and the number of its first document, bool[n]: which of its files
-#: are passed over unread, each of which is one document.
+#: A function that returns bool[n], the files to skip unread, given a source, the keywords that name its columns, and
+#: the number of its first document. Each such file is one document.
 Skip = Callable[[Source, dict[str, Any], int], npt.NDArray[np.bool_]]
-#: Bytes of chosen documents that are cut in one go: fewer wait for more, as adding to an index looks at all of it.
+#: The fewest bytes of chosen documents that are cut at once. Smaller batches wait for more documents, because each
+#: addition to an index looks at the whole index.
 _LEAST = 4 << 20
 COLUMNS = {each.name: each for each in DOCUMENT_COLUMNS}
 
 
 class InputProgress:
-    """How much of the input is done, told to whoever shows it, also inside a batch that takes minutes."""
+    """The share of the input that is done, reported to a callback, even within a batch that takes minutes."""
 
     def __init__(self) -> None:
         self.done = 0.0
         self.show: Callable[[float], None] = lambda _: None
 
     def within(self, stop: float) -> Callable[[int, int], None]:
-        """Progress of a batch that ends at the share `stop`."""
+        """Return a progress callback for a batch that ends at the share `stop`."""
         begun = self.done
         return lambda done, total: self.show(begun + (stop - begun) * done / max(1, total))
 
 
 class SkippedDocuments:
-    """What is told of documents that could not be read: the first 20, and how many there are."""
+    """A handler of dead letters that prints the first 20 documents that could not be read, and counts all."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -66,15 +68,15 @@ class SkippedDocuments:
         self.count += 1
         if self.count <= 20:
             place = "" if letter.position == "whole file" else f", {letter.position}"
-            say(f"left out {letter.source}{place}: {in_flags(letter.reason, {})}", "yellow")
+            say(f"skipped {letter.source}{place}: {in_flags(letter.reason, {})}", "yellow")
 
 
 def refuse(letter: DeadLetter) -> None:
-    """Ends the command at what is broken, and says what a document lacks that is read without."""
+    """Raise an error for a document that cannot be read, or print a warning for one that was read in part."""
     if letter.partial:
         SkippedDocuments()(letter)
         return
-    raise ValueError(f"{letter.told}; mend it, or pass --on-error skip")
+    raise ValueError(f"{letter.told}; fix it, or pass --on-error skip")
 
 
 def segmented(
@@ -94,25 +96,38 @@ def segmented(
     few: bool = False,
     repeats: DuplicateIds | None = None,
 ) -> Iterator[tuple[ChunkBatch, int]]:
-    """(chunks, bytes of text) batch by batch; `shares` knows how much of the input is done.
+    """Return an iterator over (chunks, bytes of text), one pair for each batch.
 
-    The inputs are listed now, and read as the batches are asked for. ``alike``: every batch has the columns of all
-    kinds of files, as one file of chunks needs them. ``choose``: which documents of a batch are cut; the others are
-    passed over, and counted all the same; no file may be there twice then. ``skip``: which files are not even read; all
-    are where documents are limited in number, or are of several rows. ``kept``, ``ids``: columns that are kept, and
-    taken for ids, where nothing else is said, of inputs that have them. ``merge``: rows of one id that follow each
-    other are one document. ``few``: most documents are likely to be passed over. ``repeats``: looks at the ids.
+    The function lists the inputs at once and reads them as the caller asks for batches.
+
+    Args:
+        made: The segmenter.
+        inputs: The paths and URLs to read.
+        kind: The kind of the inputs, or ``auto``.
+        reading: The options of the readers.
+        shares: The progress, which this function updates.
+        dead_letters: The handler of documents that cannot be read.
+        alike: Whether every batch gets the columns of all kinds of files, as a single file of chunks needs.
+        choose: The choice of documents to cut in a batch. The others are skipped but still counted. No file may occur
+            twice in the inputs then.
+        skip: The choice of files that need not be read. It is ignored if the number of documents is limited or if
+            documents have several rows.
+        kept: The columns to keep by default, from inputs that have them.
+        ids: The column of ids by default, from inputs that have it.
+        merge: Whether consecutive rows with the same id are one document.
+        few: Whether most documents are likely to be skipped.
+        repeats: The search for duplicate ids, which sees all ids.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
-        said = f"ids are those of column {ids}, as in the index (--ids names another)"
+        said = f"ids come from column {ids}, as in the index (--ids names another)"
         say(said)
     if choose is not None:
         check_once((source.path, source.files) for source, _ in sources)
     if kept and reading.keep is None:
         _tell_kept(sources, kept)
     elif dropped := [name for name in kept if name not in (reading.keep or ())]:
-        said = f"not kept of what is cut now: {', '.join(dropped)}, which the index has (--keep names columns)"
+        said = f"not kept in this run, although the index has them: {', '.join(dropped)} (--keep names columns)"
         say(said, "yellow")
     tell_ignored([path for source, _ in sources for path in source.ignored], kind)
     sources = _together(sources)
@@ -129,9 +144,9 @@ def segmented(
 
 
 def _together(sources: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
-    """Inputs of PDF that follow each other as one: their files are parsed side by side, by processes that stay.
+    """Join consecutive PDF inputs into one source, so that the same worker processes parse all their files.
 
-    Thirty leaflets, one by one, took 11 s to parse, 9 of them for processes to start.
+    Parsing 30 leaflets as separate inputs took 11 s, of which 9 s were spent on starting processes.
     """
     found: list[tuple[Source, dict[str, Any]]] = []
     for source, said in sources:
@@ -187,17 +202,17 @@ def _segmented(
             return
         first += places.skipped
         before += source.total_bytes
-    if first == 0:  # a file without documents becomes a table without rows
+    if first == 0:  # a file without documents yields a table without rows
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
         yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
 
 
 class _Places:
-    """Where documents of a source stand among all of it, of whose files some are not read.
+    """The positions of documents among all documents of a source, of which some files are not read.
 
     Attributes:
-        skipped: files that are not, each of which counts as one document.
+        skipped: The number of files that are not read, each of which counts as one document.
     """
 
     def __init__(self, source: Source, unread: npt.NDArray[np.bool_]) -> None:
@@ -206,12 +221,14 @@ class _Places:
         if not unread.any():
             return
         order = {kind: place for place, kind in enumerate(dict.fromkeys(source.kinds))}
-        for at in sorted(range(len(unread)), key=lambda at: order[source.kinds[at]]):  # as it is read: kind by kind
+        for at in sorted(
+            range(len(unread)), key=lambda at: order[source.kinds[at]]
+        ):  # in the order of reading, one kind after another
             self._before[source.files[at].path] = self.skipped
             self.skipped += int(unread[at])
 
     def of(self, table: pa.Table) -> npt.NDArray[np.int64]:
-        """Of each row of the next batch, as if the batch were the source's first."""
+        """Return the position of each row of the next batch, as if the batch were the first of the source."""
         own = np.arange(len(table), dtype=np.int64)
         if self.skipped:
             own += np.array([self._before[path] for path in table["file"].to_pylist()], np.int64)
@@ -219,9 +236,9 @@ class _Places:
 
 
 def _read(source: Source, *, ahead: bool, few: bool) -> Iterable[Batch]:
-    """The batches of a source, of local tables one while another is cut or compared: of 124 MB of Parquet .4 s.
+    """Return the batches of a source, with local tables read one batch ahead, which saves 0.4 s on 124 MB of Parquet.
 
-    Other kinds have threads or processes of their own; what never ends cannot be waited for.
+    Other kinds of input have threads or processes of their own. Reading ahead cannot wait for a stream without an end.
     """
     tables = all(KINDS[kind].is_table for kind in source.kinds)
     if ahead and tables and source.files and not any(each.path == "-" or scheme_of(each.path) for each in source.files):
@@ -237,13 +254,13 @@ def _without(source: Source, unread: npt.NDArray[np.bool_]) -> Source:
 
 
 def _counting(said: dict[str, Any]) -> list[str]:
-    """The columns of a source that count characters of its texts, whatever users call them."""
+    """Return the columns of a source that hold positions in its texts, under pychunk's and the user's names."""
     names = [name for name, column in COLUMNS.items() if column.characters or name in ("blocks", "removed")]
     return [*names, *(said[name] for name in names if name in said)]
 
 
 class _PendingDocuments:
-    """Documents of a source that wait to be cut, with their numbers; few of each batch make one batch of their own."""
+    """The documents of a source that wait to be cut, with their numbers, so that small batches become a large one."""
 
     def __init__(self, made: Segmenter, said: dict[str, Any]) -> None:
         self._made, self._said = made, said
@@ -255,7 +272,7 @@ class _PendingDocuments:
         self.size = 0
 
     def add(self, table: pa.Table, rows: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
-        """Some rows of a batch, whose documents have these numbers."""
+        """Add the given rows of a batch whose documents have these numbers."""
         if len(rows):
             chosen = table if len(rows) == len(table) else _taken(table, rows)
             self.tables.append(chosen)
@@ -263,9 +280,9 @@ class _PendingDocuments:
             self.size += chosen["text"].nbytes
 
     def cut(self, progress: Callable[[int, int], None]) -> tuple[ChunkBatch, int]:
-        """The chunks of all of them, and bytes of text; none waits any more."""
+        """Cut all waiting documents, and return their chunks and bytes of text."""
         numbers, table = np.concatenate(self.numbers), pa.concat_tables(self.tables)
-        if table["text"].num_chunks > len(self.tables):  # one piece is one native call
+        if table["text"].num_chunks > len(self.tables):  # one native call for each piece
             table = table.combine_chunks()
         self._clear()
         begin = int(numbers[0])
@@ -276,7 +293,7 @@ class _PendingDocuments:
 
 
 def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Some rows, in order, copied: Arrow joins the chunks of a column that it takes any from."""
+    """Return copies of some rows in order, run by run, because Arrow's take joins all chunks of a column."""
     if table["text"].num_chunks == 1:
         return table.take(primitive(rows))
     borders = np.flatnonzero(np.diff(rows) != 1) + 1
@@ -285,7 +302,7 @@ def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
-    """Chunks of documents that have these numbers in their source."""
+    """Return the chunks with these numbers of their documents in the source."""
     own = numbers[np.asarray(out.table["document"], np.int64) - out.first_document]
     at = out.table.column_names.index("document")
     errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
@@ -296,7 +313,7 @@ def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
 def documents(
     made: Sequence[Segmenter], inputs: list[str], kind: str, reading: ReaderOptions, dead_letters: DeadLetters = refuse
 ) -> Iterator[tuple[TextBatch, list[dict[str, Any]]]]:
-    """Batches of documents, and for each Segmenter the keywords of a call that name columns of theirs."""
+    """Yield batches of documents, each with the keywords for every segmenter that name the columns of the batch."""
     wants = frozenset[str]().union(*(each.method.wants for each in made))
     sources = reading.sources(inputs, kind, wants, dead_letters)
     tell_ignored([path for source, _ in sources for path in source.ignored], kind)
@@ -317,32 +334,32 @@ def documents(
 
 
 def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[str]) -> None:
-    """Says on standard error which columns are kept unasked, and which tables have none of that name."""
+    """Print on standard error the columns that are kept by default, and the tables that lack them."""
     again = [name for name in kept if any(name in said["keep"] for _, said in sources)]
     if again:
         say(f"kept, as in the index: {', '.join(again)} (--keep names others)")
     for source, said in sources:
         lacking = [name for name in kept if name not in said["keep"]]
         if lacking and any(KINDS[kind].is_table for kind in source.kinds):
-            say(f"{source.path} has no column {', '.join(lacking)}, as the index has: null for its documents", "yellow")
+            say(f"{source.path} lacks the index's columns {', '.join(lacking)}; its documents get null there", "yellow")
 
 
 def tell_ignored(ignored: list[str], kind: str) -> None:
-    """Says on standard error which files of folders are not read."""
+    """Print on standard error the files in folders that are not read."""
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
-        said = f"not read, of no known kind or another: {', '.join(ignored[:3])}{more}"
+        said = f"not read, because of an unknown or different kind: {', '.join(ignored[:3])}{more}"
         say(f"{said} (--kind text reads text of any name)" if kind == "auto" else said, "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:
-    """Bytes of text in chunks."""
+    """Return the number of bytes of text in chunks."""
     ends, starts = out.table.column("end_byte"), out.table.column("start_byte")
     return int(pc.sum(pc.subtract(ends, starts)).as_py() or 0)
 
 
 class NullProgress:
-    """Takes what bars of Rich are told."""
+    """A progress bar that shows nothing, with the methods of Rich's bars."""
 
     def __enter__(self) -> NullProgress:
         return self
@@ -364,7 +381,7 @@ class NullProgress:
 
 
 def progress_bar(name: str, console: Console | None = None) -> Progress | NullProgress:
-    """A bar with a field ``rate``, shown on a terminal alone."""
+    """Return a progress bar with a field ``rate``, which only a terminal shows."""
     if console is None and not has_terminal():
         return NullProgress()
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -378,17 +395,17 @@ def progress_bar(name: str, console: Console | None = None) -> Progress | NullPr
         TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
-        transient=True,  # what it came to is said after it
+        transient=True,  # the totals follow the bar
     )
 
 
 def rate_of(size: int, begun: float) -> str:
-    """Megabytes a second since a moment of ``time.monotonic``."""
+    """Return the rate in bytes a second since a moment of ``time.monotonic``, such as ``29 MB/s``."""
     return rate_in(size, time.monotonic() - begun)
 
 
 def rate_in(size: int, seconds: float) -> str:
-    """Megabytes a second of so many seconds."""
+    """Return the rate in bytes a second over a number of seconds, such as ``29 MB/s``."""
     rate = size / 1e6 / max(1e-9, seconds)
     if rate < 0.1:
         return f"{1e3 * rate:.2g} kB/s"

@@ -1,4 +1,4 @@
-"""Commands that start in a moment, and whose help has a heading for each group of options."""
+"""The class of commands that start fast and whose help has a heading for each group of options."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typer.core import TyperCommand
 
 from .value_types import read_quickly
 
-#: What Typer writes of the types of values, and what is shown in its place.
+#: Typer's names for the types of values, and below the names that the help shows instead.
 _TYPE = re.compile(r"<(?:list\[)?(str|int|float|path)(?: range)?\]?>")
 _SHOWN = {"str": "TEXT", "int": "N", "float": "NUMBER", "path": "PATH"}
 
 
 class Command(TyperCommand):
-    """A command.
+    """A command whose help shows its options in groups.
 
     Attributes:
-        headings: of options the group that they belong to, by the name of the parameter; of others none.
+        headings: The title of the group of each option, by the name of the parameter. Other options have no entry.
     """
 
     headings: dict[str, str] = {}
@@ -48,7 +48,7 @@ class Command(TyperCommand):
 
 
 def _usage(piece: str) -> str:
-    """A part of the line of usage as it is commonly written.
+    """Return a part of the usage line in the common notation.
 
     >>> _usage("{INPUT...}..."), _usage("{NAME}"), _usage("[METHOD...]..."), _usage("[OPTIONS]"), _usage("INDEX")
     ('INPUT...', 'NAME', '[METHOD...]', '[OPTIONS]', 'INDEX')

@@ -1,4 +1,4 @@
-"""What is said on standard error: by one console, so that a bar that is shown there stays below it."""
+"""Messages on standard error, all through one console, so that a progress bar stays below them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: By which Rich takes a file or a pipe for a terminal.
+#: The environment variables that make Rich treat a file or a pipe as a terminal.
 _AS_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-#: What Rich leaves out of what it prints: bell, backspace, and what moves the paper.
+#: The control characters that Rich removes: bell, backspace, vertical tab, form feed and carriage return.
 _CONTROL = dict.fromkeys([7, 8, 11, 12, 13])
 
 
 @cache
 def errors() -> Console:
-    """The one that bars are shown on; a line that another one prints would go on in that of the bar."""
+    """Return the console of progress bars; another console would print its lines into the bar."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
 def has_terminal() -> bool:
-    """Whether standard error is one. Elsewhere Rich, which takes .02 s to load, has nothing to add to lines."""
+    """Return whether standard error is a terminal; elsewhere Rich, which takes 0.02 s to load, is not needed."""
     return sys.stderr.isatty() or any(name in os.environ for name in _AS_TERMINAL)
 
 
 def say(text: str, style: str = "", console: Console | None = None) -> None:
-    """Prints lines, cut between words on a terminal; a path that is wider stays whole, as a line elsewhere does.
+    """Print a message, wrapped between words on a terminal, with long paths kept whole.
 
     Example:
         >>> from rich.console import Console
@@ -52,12 +52,12 @@ def say(text: str, style: str = "", console: Console | None = None) -> None:
 
 
 def counted(number: int, noun: str, several: str = "") -> str:
-    """``1 shard``, ``1,200 shards``; ``several``: where that is not the noun with an s."""
+    """Return a number with its noun, such as ``1 shard`` or ``1,200 shards``; ``several`` is an irregular plural."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def sized(count: float) -> str:
-    """Bytes in words.
+    """Return a number of bytes with its unit.
 
     >>> sized(20), sized(5_700), sized(1_234_500_000)
     ('20 bytes', '5.7 kB', '1,234.5 MB')

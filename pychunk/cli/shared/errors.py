@@ -1,4 +1,4 @@
-"""Errors of the command line as one line that says what to do."""
+"""The errors of the command line, each shown as one line that says what to do."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from ..._util.memory_errors import LACK, is_lack
 from ..._util.urls import hidden
 from .console import say
 
-#: What a message advises to pass to a function.
+#: A keyword argument that a message advises to pass.
 _KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)'|(?:True|False)\b)?")
-#: What it names besides, where the command line has an option of that name: with a value, or with nothing behind it.
+#: A keyword argument that a message names and that is an option of the command line, with a value or without.
 _OPTION = re.compile(
     r"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
     r"rerank|rewrite|runtime|summaries|terms|titles|unit|vectors)="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )
-#: What messages about a model behind an endpoint advise; the key is in the environment alone.
+#: The keywords in messages about an LLM endpoint, with their options. The key comes only from the environment.
 _OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
 
 
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
-    """An error's advice in the command line's words; ``flags`` are those that are not called as the keyword is.
+    """Return a message with the options of the command line in place of keywords.
+
+    ``flags`` holds the options whose names differ from the keyword.
 
     >>> in_flags("unknown kind; pass kind=, one of text, jsonl", {})
     'unknown kind; pass --kind, one of text, jsonl'
-    >>> in_flags("mend it or pass on_error='skip'", {})
-    'mend it or pass --on-error skip'
+    >>> in_flags("fix it or pass on_error='skip'", {})
+    'fix it or pass --on-error skip'
     >>> in_flags("where quotes mean nothing, pass quotes=False", {})
     'where quotes mean nothing, pass --no-quotes'
     >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
@@ -62,11 +64,14 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 
 @contextmanager
 def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Sequence[str] = ()) -> Iterator[None]:
-    """Ends the command with status 2 and the error's message, or 130 and ``interrupted`` after Ctrl-C.
+    """End the command with status 2 and the error's message, or with 130 and ``interrupted`` after Ctrl-C.
 
-    Warnings, and what is logged as such, are one line, too, without the place in the code that they come from.
+    Warnings, and messages that are logged as warnings, also become one line, without their place in the code.
 
-    ``flags``: as for :func:`in_flags`. ``inputs``: paths as they are named, whose secrets no message has.
+    Args:
+        interrupted: The message after Ctrl-C.
+        flags: The options whose names differ from the keyword, as for :func:`in_flags`.
+        inputs: The paths as the command names them, whose secrets no message shows.
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -81,7 +86,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
     except KeyboardInterrupt:
         say(interrupted)
         raise typer.Exit(130) from None
-    except BrokenPipeError:  # whoever read the output has gone
+    except BrokenPipeError:  # the reader of the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError) as error:
         if is_lack(error):
@@ -97,7 +102,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
 
 
 class _Logged(logging.Handler):
-    """Shows what is logged as a warning."""
+    """A logging handler that prints warnings as the command line does."""
 
     def __init__(self, flags: Mapping[str, str], inputs: Sequence[str]) -> None:
         super().__init__(logging.WARNING)

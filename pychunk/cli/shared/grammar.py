@@ -1,4 +1,4 @@
-"""One grammar for a method with its options in a word: ``pic:k=0.5,summary=lead``."""
+"""The grammar of a method with its options in one word, such as ``pic:k=0.5,summary=lead``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 import re
 from typing import Any
 
-#: Options end at commas that stand outside of quotes and brackets.
+#: One option, which ends at a comma outside quotes and brackets.
 _OPTION = re.compile(r"""(?:"(?:\\.|[^"\\])*"|\[(?:"(?:\\.|[^"\\])*"|[^\]"])*\]|[^,])+""")
 _KIND = re.compile(r"([a-z]+):([-+.0-9eE]+)")
 _WORDS = {"none": None, "true": True, "false": False}
 
 
 def method_of(text: str) -> tuple[str, dict[str, Any]]:
-    """(method, options) of ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
+    """Return (method, options) for ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
 
     Raises:
-        ValueError: something that is no option with a value.
+        ValueError: A part is not an option with a value.
 
     >>> method_of("semantic:threshold=percentile:20,window=2")
     ('semantic', {'threshold': ('percentile', 20.0), 'window': 2})
@@ -30,7 +30,7 @@ def method_of(text: str) -> tuple[str, dict[str, Any]]:
         if not equals or not key.strip().isidentifier():
             raise ValueError(f"-m must be NAME or NAME:OPTION=VALUE,OPTION=VALUE; got {text!r}")
         if ":" in value and "=" in value and not value.startswith(("[", '"')):
-            raise ValueError(f"-m: options are parted by commas, as in {name}:size=80,unit=words; got {text!r}")
+            raise ValueError(f"-m: separate options by commas, as in {name}:size=80,unit=words; got {text!r}")
         options[key.strip()] = value_of(value.strip(), f"-m {text}")
     if colon and not options:
         raise ValueError(f"-m must be NAME or NAME:OPTION=VALUE,OPTION=VALUE; got {text!r}")
@@ -38,9 +38,9 @@ def method_of(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def value_of(text: str, where: str) -> Any:
-    """What a value means: a number, ``none``, ``true``, ``false``, a pair ``percentile:20``, JSON in ``[`` or ``"``.
+    """Return the value of a text: a number, ``none``, ``true``, ``false``, a pair such as ``percentile:20``, or JSON.
 
-    Anything else is the text itself; ``where`` is for errors.
+    JSON begins with ``[`` or ``"``. Any other text stands for itself. Errors begin with ``where``.
     """
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

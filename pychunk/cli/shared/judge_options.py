@@ -1,4 +1,4 @@
-"""Options of judges: what a model is asked of the chunks that an evaluation compares."""
+"""The options of the judges, which ask an LLM about the chunks that an evaluation compares."""
 
 from __future__ import annotations
 
@@ -15,45 +15,46 @@ from ...evaluation.judges import chunk_judge
 if TYPE_CHECKING:
     from ...llm import LLM
 
-#: The judge of the answers that ``--answer`` has a model give.
+#: The name of the judge of the answers that an LLM gives with ``--answer``.
 _ANSWERS = "answers"
 _NAMES = [*(name.replace("_", "-") for name in judge_rows.NAMES), _ANSWERS]
 
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """What a model says of chunks, beside what is counted of them."""
+    """The judgements of an LLM about chunks, in addition to the figures that are counted."""
 
-    heading: ClassVar[str] = "What a model says of chunks"
+    heading: ClassVar[str] = "LLM judge"
     judge: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,...", help=f"What a model says of chunks, or of --answer's ({_ANSWERS}): {', '.join(_NAMES)}."
+            metavar="NAME,...",
+            help=f"LLM judges, of which {_ANSWERS} rates the output of --answer: {', '.join(_NAMES)}.",
         ),
     ] = None
     judge_chunks: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Chunks that --judge is shown of each row, drawn by a fixed seed.")
+        int, typer.Option(min=1, metavar="N", help="Number of chunks of each row to judge, drawn with a fixed seed.")
     ] = 200
-    judge_task: Annotated[str, typer.Option(metavar="TEXT", help="What chunks are for, which --judge task asks.")] = (
+    judge_task: Annotated[str, typer.Option(metavar="TEXT", help="Purpose of the chunks, for --judge task.")] = (
         chunk_judge.PURPOSE
     )
 
     @property
     def names(self) -> list[str]:
-        """The judges, of chunks and of answers.
+        """The names of the judges of chunks and answers.
 
         Raises:
-            ValueError: there is no such one.
+            ValueError: A judge is unknown.
         """
         names = [] if self.judge is None else [name.strip() for name in self.judge.split(",")]
         for name in names:
             if name not in _NAMES:
-                raise ValueError(f"--judge must be of {', '.join(_NAMES)}, with commas; got {name!r}")
+                raise ValueError(f"--judge must be one or more of {', '.join(_NAMES)}, with commas; got {name!r}")
         return [name.replace("-", "_") for name in dict.fromkeys(names)]
 
     @property
     def of_answers(self) -> bool:
-        """Whether answers are judged, too."""
+        """Whether answers are judged as well."""
         return _ANSWERS in self.names
 
     def rows(
@@ -65,7 +66,7 @@ class JudgeOptions:
         options: Mapping[str, Any],
         step: Callable[[str], None],
     ) -> Callable[[systems.SystemChunks], list[Any]] | None:
-        """What :func:`pychunk.evaluation.runner.run` calls of each row's chunks; None where nothing is judged."""
+        """Return the function that :func:`pychunk.evaluation.runner.run` calls for each row, or None without judges."""
         names = [name for name in self.names if name != _ANSWERS]
         if not names or llm is None:
             return None

@@ -1,4 +1,4 @@
-"""Documents of several rows: rows of one id that follow each other, read as one text."""
+"""The merging of consecutive rows with the same id into one document."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from ...io.document_batches import Batch
 
 
 def joined(batches: Iterable[Batch], counting: Collection[str] = ()) -> Iterator[Batch]:
-    """Batches in which rows of one id that follow each other are one row.
+    """Yield batches in which consecutive rows with the same id are merged into one row.
 
-    Its text is theirs, each without the white space at its end, with a blank line between; rows of white space alone
-    are left out. Other columns are those of the first row. A document may begin in one batch and end in a later one.
+    The text of the merged row is the texts of the rows, each without trailing white space, with a blank line between
+    them. Rows that hold only white space are skipped. Other columns come from the first row. A document may begin in
+    one batch and end in a later one.
 
     Args:
-        counting: columns that count characters of the text, which must be null where rows are joined.
+        batches: The batches to merge rows in.
+        counting: The columns that hold positions in the text. They must be null in rows that are merged.
 
     Raises:
-        ValueError: such a column is not.
+        ValueError: Such a column is not null.
 
     Example:
         >>> table = pa.table({"id": ["cats", "cats", "dogs"], "text": ["They purr.\\n", "They sleep.", "They bark."]})
@@ -49,7 +51,7 @@ def joined(batches: Iterable[Batch], counting: Collection[str] = ()) -> Iterator
 
 
 def _begins(table: pa.Table) -> list[int]:
-    """The first row of each document."""
+    """Return the first row of each document."""
     ids = table["id"].combine_chunks()
     changes = np.asarray(pc.not_equal(ids[1:], ids[:-1]))
     return [0, *(np.flatnonzero(changes) + 1).tolist()] if table.num_rows else []
@@ -68,8 +70,8 @@ def _of_runs(table: pa.Table, counting: Collection[str]) -> pa.Table:
         for name in counting:
             if name in table.column_names and table[name].slice(begin, end - begin).null_count < end - begin:
                 raise ValueError(
-                    f"rows of the id {table['id'][begin].as_py()!r} are to be one document, and their column {name!r} "
-                    "counts characters in each: leave out the column, or give each row an id of its own"
+                    f"cannot merge the rows of the id {table['id'][begin].as_py()!r}, because their column {name!r} "
+                    "holds positions in each text: leave out the column, or give each row an id of its own"
                 )
         whole.append(BETWEEN.join(text.rstrip() for text in texts[begin:end] if text.strip()))
     found = table.take(pa.array(begins))

@@ -1,4 +1,4 @@
-"""Options that several commands share: groups of them, each declared once as a class."""
+"""The groups of options that several commands share, each declared once as a class."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 
 def many(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata of a dict field that stands for several options, by name; it holds those that were given."""
+    """Return the metadata of a dict field that stands for several options and holds the given ones by name."""
     return {"options": dict(options)}
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with options for the fields of the groups among its parameters.
+    """Return the command with an option for each field of the groups among its parameters.
 
-    A group is a dataclass whose fields are annotated as options are; its class variable ``heading`` stands above them
-    in the help. A parameter's default, if it has one, is that of the options, so that each command may have its own.
+    A group is a dataclass whose fields are annotated as options. Its class variable ``heading`` is their title in the
+    help. If the parameter has a default, the options take their defaults from it, so each command can have its own.
     """
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {}
@@ -41,13 +41,15 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__dict__["headings"] = headings
-    run.__dict__["__signature__"] = signature.replace(parameters=shown)  # what Typer, by way of inspect, goes by
+    run.__dict__["__signature__"] = signature.replace(
+        parameters=shown
+    )  # the signature that Typer reads through inspect
     run.__annotations__ = {each.name: each.annotation for each in shown}
     return run
 
 
 def given_in(group: Any) -> list[str]:
-    """The options of a group, as they are written, whose values are not what they are where nobody says them."""
+    """Return the options of a group whose values differ from the defaults, as the user writes them."""
     usual, found = type(group)(), []
     for each in fields(group):
         value = getattr(group, each.name)

@@ -1,4 +1,4 @@
-"""Files that a command writes: never one of its inputs, and another one that is there only with --overwrite."""
+"""The checks of a command's outputs, which never replace an input, and other files only with --overwrite."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Annotated
 
 import typer
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output.")]
 
 
 def check_folder(output: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Raises ValueError where a folder that is written lies in one that is read: its files would be inputs."""
+    """Raise ValueError if the output folder is inside an input folder, because its files would become inputs."""
     for each in inputs:
         if os.path.isdir(each) and Path(output).resolve().is_relative_to(Path(each).resolve()):
-            raise ValueError(f"{output} lies in {each}, and its files would be read as documents: name another folder")
+            raise ValueError(f"{output} is inside {each}, so its files would be read as documents; name another folder")
 
 
 def check_output(output: str | Path, inputs: Iterable[str | Path] = (), *, overwrite: bool) -> None:
-    """Before any work: whether the output may be written.
+    """Check before any work whether the output may be written.
 
     Raises:
-        ValueError: it is an input, by whatever name (a link, standard input), or there already.
+        ValueError: The output is an input under any name (a link, standard input), or exists already.
     """
     try:
         there = os.stat(output)
     except OSError:
         if os.path.islink(output):
-            raise ValueError(f"{output} is a link to nothing: remove it, or name another output") from None
+            raise ValueError(f"{output} is a broken link; remove it, or name another output") from None
         return
     for each in inputs:
         try:
@@ -37,11 +37,13 @@ def check_output(output: str | Path, inputs: Iterable[str | Path] = (), *, overw
         except OSError:
             continue
         if os.path.isdir(each) and Path(output).resolve().is_relative_to(Path(each).resolve()):
-            raise ValueError(f"the output {output} lies in {each}, and would be read as an input: name another output")
+            raise ValueError(
+                f"the output {output} is inside {each}, and would be read as an input; name another output"
+            )
         if os.path.samestat(own, there):
             name = "standard input" if str(each) == "-" else each
-            raise ValueError(f"the output {output} is the input {name}, which would be lost: name another output")
+            raise ValueError(f"the output {output} is the input {name}, which would be lost; name another output")
     if os.path.isdir(output):
-        raise ValueError(f"the output {output} is a folder: name a file")
+        raise ValueError(f"the output {output} is a folder; name a file")
     if not overwrite:
-        raise ValueError(f"{output} is there already: name another output, or replace it with --overwrite")
+        raise ValueError(f"{output} exists already; name another output, or replace it with --overwrite")

@@ -1,4 +1,4 @@
-"""A listing of chunks on the terminal, with the scores of their sentences as curves of characters."""
+"""The listing of chunks on the terminal, with the scores of their sentences as bars of characters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ...view.sparkline import spark
 
 
 def with_curves(made: Segmenter, batches: Iterator[tuple[TextBatch, list[dict[str, Any]]]]) -> None:
-    """Prints the chunks of batches of documents, and under each the scores of its sentences.
+    """Print the chunks of batches of documents, each with the scores of its sentences.
 
     Raises:
-        ValueError: the method has no scores.
+        ValueError: The method has no scores.
     """
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     first = 0
@@ -48,7 +48,7 @@ def with_curves(made: Segmenter, batches: Iterator[tuple[TextBatch, list[dict[st
 
 
 class Curve:
-    """The scores of one document: columns of the table that ``Segmenter.scores`` returns."""
+    """The scores of one document, from the columns of the table that ``Segmenter.scores`` returns."""
 
     def __init__(self, columns: dict[str, list[Any]]) -> None:
         self._starts, self._scores = columns["start"], columns["score"]
@@ -58,14 +58,14 @@ class Curve:
 
     @property
     def about(self) -> str:
-        """Its range and its threshold."""
+        """The range of the scores and the threshold, as text."""
         if not any(score is not None for score in self._scores):
             return "none"
         threshold = "" if self._threshold is None else f", threshold {self._threshold:.3f}"
         return f"{self._low:.3f} to {self._high:.3f}{threshold}"
 
     def of(self, start: int, end: int, encoding: str) -> Text:
-        """The sentences that begin between two characters; those below the threshold stand out."""
+        """Return the bars of the sentences that begin in a span, with those below the threshold highlighted."""
         own = self._scores[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         line = Text(spark(own, self._low, self._high, encoding))
         if self._threshold is not None:
@@ -76,7 +76,7 @@ class Curve:
 
 
 def header(chunk: Chunk) -> Text:
-    """What a listing says of a chunk above its text."""
+    """Return the line above the text of a chunk in a listing."""
     name = chunk.document if chunk.id is None else chunk.id
     header = Text(f"document {name}, chunk {chunk.chunk}", style="bold cyan")
     header.append(f"  {chunk.start}:{chunk.end}", style="dim")

@@ -1,4 +1,4 @@
-"""What commands that read and cut documents take: groups of options, declared once."""
+"""The groups of options of the commands that read and cut documents, each declared once."""
 
 from __future__ import annotations
 
@@ -20,30 +20,35 @@ from ...methods.structure import WITHIN
 from .grammar import method_of, value_of
 from .option_groups import many
 
-#: Options of methods that have a flag of their own, short for -m METHOD:OPTION=VALUE.
+#: The options of methods that have a flag of their own, as a short form of -m METHOD:OPTION=VALUE.
 SHORT_FORMS = {
-    "size": "longest chunk, in --unit",
-    "unit": "tokens, words or characters",
-    "threshold": "a number, or kind:value such as percentile:20, std:1, iqr:1.5",
-    "window": "sentences compared on either side",
+    "size": "longest chunk in --unit, or with topic the mean length in tokens",
+    "unit": "unit of sizes (tokens, words or characters)",
+    "threshold": "threshold of scores (a number, or kind:value such as percentile:20, std:1 or iqr:1.5)",
+    "window": "number of sentences compared on either side of a boundary",
     "summary": ", ".join(SOURCES),
-    "k": "threshold = mean + k deviations",
-    "within": f"{', '.join(WITHIN)}: what cuts a section that is longer than a chunk",
+    "k": "k of the threshold, which is the mean + k standard deviations",
+    "within": f"{', '.join(WITHIN)}, the rule that cuts a section longer than a chunk",
 }
-#: Of an input, where its name or its first bytes do not say it.
-Kind = Annotated[str, typer.Option(help=f"{', '.join(KINDS)}, or auto: by name, else by the first bytes.")]
-OnError = Annotated[str, typer.Option(help="Rows, lines or files that are not text: raise or skip.")]
-#: The sources of PIC's summary that go with a column of the documents.
+#: The option for the kind of an input, for inputs whose names and first bytes do not tell.
+Kind = Annotated[
+    str,
+    typer.Option(
+        help=f"{', '.join(KINDS)}, or auto: the kind of the inputs, which auto finds by name, else by the first bytes."
+    ),
+]
+OnError = Annotated[str, typer.Option(help="Action on rows, lines or files that cannot be read: raise or skip.")]
+#: The sources of PIC's summary that belong to a column of the documents.
 _BY_COLUMN = {"titles": "title", "summaries": "given"}
 
 
 def _short(name: str) -> Any:
     owners = ", ".join(method for method in METHODS if name in option_names(method))
-    return Annotated[str | None, typer.Option(help=f"{owners}: {SHORT_FORMS[name]}; short for -m METHOD:{name}=...")]
+    return Annotated[str | None, typer.Option(help=f"{owners}: {SHORT_FORMS[name]}; short for -m METHOD:{name}=VALUE.")]
 
 
 def _column(text: str) -> Any:
-    return Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Column with {text}.")]
+    return Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Column: {text}.")]
 
 
 _COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.flag}
@@ -51,9 +56,9 @@ _COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.f
 
 @dataclass(frozen=True)
 class SegmentOptions:
-    """How documents are cut: the Segmenter's options."""
+    """The options of a Segmenter for cutting documents."""
 
-    heading: ClassVar[str] = "How to cut"
+    heading: ClassVar[str] = "Chunking"
 
     method: Annotated[
         str | None,
@@ -61,29 +66,37 @@ class SegmentOptions:
             "-m",
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
-            help="How to cut, see `pychunk methods`. Default: structure for Markdown, HTML, PDF, else topic:size=150 "
-            "in chunks of 64 to 200 tokens.",
+            help="Method that chooses the boundaries, see `pychunk methods`. Default: structure for Markdown, HTML and "
+            "PDF, else topic:size=150 in chunks of 64 to 200 tokens.",
         ),
     ] = None
     short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
     max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
-    min_tokens: Annotated[str | None, typer.Option(help="Shorter chunks join a neighbour: a number or auto.")] = None
-    overlap: Annotated[int | None, typer.Option(help="Tokens repeated from the chunk before.")] = None
+    min_tokens: Annotated[
+        str | None, typer.Option(help="Shortest chunk in tokens: a number or auto. Shorter ones join a neighbour.")
+    ] = None
+    overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
     atoms: Annotated[
-        bool | None, typer.Option(help="Keep headings, introductions, scraps and marks with what they belong to.")
+        bool | None,
+        typer.Option(help="Keep headings, introductions, short pieces and marks with the text they belong to."),
     ] = None
     wrap: Annotated[
         bool | None,
-        typer.Option(help="Take single line breaks for spaces, or for ends of sentences. Default: as the lines look."),
+        typer.Option(help="Treat single line breaks as spaces, or as ends of sentences. Default: detect from lines."),
     ] = None
     runtime: Annotated[
-        str | None, typer.Option(help="What runs a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
+        str | None, typer.Option(help="Runtime of a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
     ] = None
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1; auto is cpu.")] = None
+    device: Annotated[
+        str | None, typer.Option(help="Device of a transformer, such as cpu, cuda or cuda:1; auto: cpu.")
+    ] = None
     precision: Annotated[
-        str | None, typer.Option(help="torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32.")
+        str | None,
+        typer.Option(help="Precision with torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32."),
     ] = None
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: every CPU at hand.")] = None
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads; default: one for each available CPU.")
+    ] = None
 
     def options(
         self,
@@ -92,13 +105,15 @@ class SegmentOptions:
         usual: Mapping[str, Mapping[str, Any]] = {},
         **flags: Any,
     ) -> dict[str, Any]:
-        """Keywords of ``Segmenter``, ``threads`` apart.
+        """Return the keywords of ``Segmenter`` without ``threads``.
 
-        ``said``: columns that were named, which choose the summary that goes with them. ``usual``: what a command gives
-        methods where the user does not, by method. ``flags``: options that the command has flags of its own for.
+        Args:
+            said: The columns that the user named, which choose the summary that belongs to them.
+            usual: The command's default options of each method.
+            flags: The options that the command has flags of its own for.
 
         Raises:
-            ValueError: something is said twice, or means nothing, or cannot be said on a command line.
+            ValueError: An option is given twice, has no effect, or cannot be given on a command line.
         """
         name, options = (None, {}) if self.method is None else method_of(self.method)
         if name == "given":
@@ -119,7 +134,7 @@ class SegmentOptions:
             flags["wrap"] = self.wrap
         twice = [key for key in flags if key in options]
         if twice:
-            raise ValueError(f"{twice[0]} is said twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
+            raise ValueError(f"{twice[0]} is given twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
         by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
         summary = {"summary": by_column} if by_column else {}
         return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
@@ -127,55 +142,57 @@ class SegmentOptions:
 
 @dataclass(frozen=True)
 class ContextOptions:
-    """By what text beside its own a chunk is found."""
+    """The context that an index finds a chunk by, in addition to its text."""
 
-    heading: ClassVar[str] = "Text beside a chunk's own"
+    heading: ClassVar[str] = "Context"
 
     augment: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HOW[:OPTION=N,...]",
-            help="Add a context that the index finds a chunk by beside its text: head (the document's first "
-            "characters=250), title, path (the headings above it), summary (its most central sentences), neighbours "
-            "(that of the chunks around it), summary:llm or context:llm (what a model writes in their place), "
-            "propositions:llm (what it says that a chunk states), or column:NAME; may be repeated.",
+            help="Context to index with each chunk: head (the document's first 250 characters, or head:characters=N), "
+            "title, path (the chunk's headings), summary (the document's central sentences), neighbours (text of the "
+            "chunks around it), "
+            "summary:llm or context:llm (written by an LLM), propositions:llm (facts in the chunk, by an LLM), or "
+            "column:NAME; may be repeated.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Encoders:
-    """Which vectors the method sees, and by which others chunks are found."""
+    """The encoder for the method, and the encoder of the vectors that chunks are found by."""
 
-    heading: ClassVar[str] = "Vectors"
+    heading: ClassVar[str] = "Encoder"
 
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="What sees the sentences: static, a name from `pychunk model list`, or an exported model's folder."
+            help="Encoder of the sentences: static, a name from `pychunk model list`, or an exported model's folder."
         ),
     ] = None
     vector_encoder: Annotated[
-        str | None, typer.Option(help="Encoder of vectors that are kept or searched; default: the same.")
+        str | None, typer.Option(help="Encoder of the vectors that are stored; default: that of --encoder.")
     ] = None
 
 
 @dataclass(frozen=True)
 class Vectors(Encoders):
-    """The same, and which vectors are in the table."""
+    """The encoders, and the vectors that the table of chunks stores."""
 
-    vectors: Annotated[str | None, typer.Option(help="Add vectors: chunk or sentence.")] = None
+    vectors: Annotated[str | None, typer.Option(help="Vectors to add as columns: chunk or sentence.")] = None
 
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """Which documents are read, and what is known of each."""
+    """The documents to read, and the columns with further facts about each."""
 
-    heading: ClassVar[str] = "What is read"
+    heading: ClassVar[str] = "Input"
 
-    column: Annotated[str | None, typer.Option(help="Column that holds the text, if there are several.")] = None
+    column: Annotated[str | None, typer.Option(help="Column with the text; needed if several hold text.")] = None
     ids: Annotated[
-        str | None, typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column of document ids, kept as `id`.")
+        str | None,
+        typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column with the document ids, stored as `id`."),
     ] = None
     keep: Annotated[
         list[str] | None,
@@ -183,23 +200,24 @@ class ReaderOptions:
     ] = None
     said: dict[str, str] = field(default_factory=dict, metadata=many(_COLUMNS))
     encoding: Annotated[
-        str | None, typer.Option(help="Of text, CSV and JSON Lines, such as cp1252; default: UTF-8.")
+        str | None,
+        typer.Option(help="Character encoding of text, CSV and JSON Lines, such as cp1252; default: UTF-8."),
     ] = None
     quotes: Annotated[
         bool,
-        typer.Option(help="csv, tsv: quotes stand around fields, which may hold line breaks; else a line is a row."),
+        typer.Option(help="csv, tsv: allow quoted fields, which may hold line breaks; else each line is one row."),
     ] = True
-    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: keep redirects, too.")] = False
+    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: also read redirects.")] = False
     namespace: Annotated[
-        list[str] | None, typer.Option(help="mediawiki: number of a namespace to keep, or all; may be repeated.")
+        list[str] | None, typer.Option(help="mediawiki: number of a namespace to read, or all; may be repeated.")
     ] = None
-    workers: Annotated[int, typer.Option(min=1, help="mediawiki: processes that clean text.")] = 1
+    workers: Annotated[int, typer.Option(min=1, help="mediawiki: number of processes that clean text.")] = 1
     noise: Annotated[
         str,
         typer.Option(
             metavar="HOW",
-            help="html: how menus, banners, related links and footers are found, which no chunk holds: model (a "
-            "trained one), rules (names of elements, share of links), or off to keep all.",
+            help="html: how to remove menus, banners, related links and footers: model (a trained one), rules (names "
+            "of elements, share of links), or off (keep all).",
         ),
     ] = "model"
     noise_threshold: Annotated[
@@ -207,27 +225,27 @@ class ReaderOptions:
         typer.Option(
             min=0.0,
             max=1.0,
-            help="html: leave out blocks that the model finds likelier noise than this, 0 to 1: lower leaves out more. "
-            "Default: chosen for each page.",
+            help="html: remove blocks whose probability of being noise is higher than this number, 0 to 1. Default: "
+            "chosen for each page.",
         ),
     ] = None
     links: Annotated[
         str,
         typer.Option(
             metavar="HOW",
-            help="html: what of links is text: text (their words), or inline ([words](target), and of images that "
-            "stand alone [image: what they show]).",
+            help="html: form of links in the text: text (only their words), or inline ([words](target), and "
+            "[image: alternative text] for an image in a block of its own).",
         ),
     ] = "text"
     hide_parameter: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A parameter of URLs that is secret: no output and no message has it, as none has a user, a password, "
-            "a token, a key, a signature and others of their kind; may be repeated.",
+            help="Secret parameter of URLs, which no output and no message shows. Users, passwords, tokens, keys, "
+            "signatures and the like are always hidden; may be repeated.",
         ),
     ] = None
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Read only the first N documents.")] = None
 
     def __post_init__(self) -> None:
         try:
@@ -236,7 +254,7 @@ class ReaderOptions:
             raise typer.BadParameter(f"--hide-parameter: {error}") from None
 
     def named(self, paths: list[str]) -> list[str]:
-        """Return paths, and URLs as they are named, without what is secret in them."""
+        """Return paths and URLs as messages name them, without secrets."""
         return named(paths, parameters(self.hide_parameter))
 
     def sources(
@@ -248,12 +266,18 @@ class ReaderOptions:
         kept: Sequence[str] = (),
         ids: str | None = None,
     ) -> list[tuple[Source, dict[str, Any]]]:
-        """The inputs, and of each the keywords of a call that name columns of its documents.
+        """Return the inputs, each with the keywords of a call that name the columns of its documents.
 
-        ``kept``, ``ids``: columns that are kept, and taken for ids, of inputs that have them, unless others were named.
+        Args:
+            paths: The paths and URLs to read.
+            kind: The kind of the inputs, or ``auto``.
+            wants: The columns that the method needs.
+            dead_letters: The handler of documents that cannot be read.
+            kept: The columns to keep by default, from inputs that have them.
+            ids: The column of ids by default, from inputs that have it.
 
         Raises:
-            ValueError: an option is of a kind of files that no input is of.
+            ValueError: An option applies to a kind of file that is not among the inputs.
         """
         paths = self.named(paths)
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
@@ -272,15 +296,15 @@ class ReaderOptions:
             if value is not None and kinds.keys().isdisjoint(of):
                 raise ValueError(
                     f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
-                    "the input is such"
+                    "the input is of that kind"
                 )
         return found
 
     def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
-        """Several inputs, of which those that lack a column to keep have nulls of the type that it has in another.
+        """Return the inputs, changed so that those that lack a column to keep get nulls of its type in the others.
 
         Raises:
-            ValueError: none has it.
+            ValueError: No input has the column.
         """
         types: dict[str, Any] = {}
         there: set[str] = set()
@@ -297,9 +321,7 @@ class ReaderOptions:
                 close = get_close_matches(name, known, 1)
                 meant = f" (did you mean {close[0]!r}?)" if close else ""
                 listing = ", ".join(known) or "nothing"
-                raise ValueError(
-                    f"--keep: none of the inputs has a column {name!r}{meant}; what can be kept: {listing}"
-                )
+                raise ValueError(f"--keep: none of the inputs has a column {name!r}{meant}; the columns are {listing}")
         return [(replace(source, kept=tuple(types.items())), said) for source, said in found]
 
     def _source(
@@ -312,9 +334,9 @@ class ReaderOptions:
         *,
         alone: bool,
     ) -> tuple[Source, dict[str, Any]]:
-        """An input, and the keywords of a call that name columns of its documents, those that methods want first.
+        """Return an input with the keywords of a call that name its columns, including those that methods need.
 
-        Of several inputs columns are kept of those whose kinds may have them.
+        Among several inputs, only those whose kinds may have a column keep it.
         """
         keep = self.keep or []
         if keep and not alone:
@@ -356,7 +378,7 @@ class ReaderOptions:
 
     @property
     def namespaces(self) -> tuple[int, ...] | None:
-        """As ``open_source`` takes them: None for all."""
+        """The namespaces as ``open_source`` takes them, with None for all."""
         if not self.namespace:
             return (0,)
         if "all" in self.namespace:
@@ -368,7 +390,7 @@ class ReaderOptions:
 
 
 def _with_ids(source: Source, name: str) -> Source:
-    """With ids from a column, where tables have it."""
+    """Return the source with ids from a column, if its tables have the column."""
     if not any(KINDS[kind].is_table for kind in source.kinds):
         return source
     known = source.columns_by_kind() if source.path != "-" else {source.kind: [name]}
@@ -376,7 +398,7 @@ def _with_ids(source: Source, name: str) -> Source:
 
 
 def _there(source: Source, names: Sequence[str]) -> list[str]:
-    """Those columns that documents of a source have, as far as its first rows say; of JSON Lines each row may."""
+    """Return the columns among ``names`` that the source has by its first rows; any row of JSON Lines may have them."""
     if "jsonl" in source.kinds or (source.path == "-" and KINDS[source.kind].is_table):
         return list(names)
     known = {"file"}.union(*source.columns_by_kind().values())

@@ -1,4 +1,4 @@
-"""A listing of chunks on the terminal as the tree of their headings, with what was left out."""
+"""The listing of chunks on the terminal as a tree of their headings, with the removed spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...chunks.batch import Chunk, ChunkBatch
 from .console import counted
 from .score_listing import header
 
-#: Blanks for each step down the tree; deeper steps than these are not seen.
+#: The spaces for each level of the tree, and the deepest level that is indented further.
 STEP, DEEPEST = 2, 12
 
 
@@ -21,7 +21,7 @@ def has_tree(out: ChunkBatch) -> bool:
 
 
 def print_tree(console: Console, out: ChunkBatch) -> None:
-    """Prints the documents of a batch: each chunk below its parent, its path where that is another than before."""
+    """Print the documents of a batch as trees, with each chunk below its parent and each heading path once."""
     for chunks in out.by_document():
         path: list[str] = []
         for chunk in chunks:
@@ -36,7 +36,7 @@ def print_tree(console: Console, out: ChunkBatch) -> None:
 
 
 def print_removed(console: Console, out: ChunkBatch) -> None:
-    """Prints what was left out of each document, by reason: how many spans, and their share of all characters."""
+    """Print the removed spans of each document by reason, with their number and their share of all characters."""
     if out.removed is None or not len(out.removed):
         return
     spans: dict[int, Counter[str]] = {}
@@ -44,7 +44,7 @@ def print_removed(console: Console, out: ChunkBatch) -> None:
     names = out.removed["id" if "id" in out.removed.column_names else "document"].to_pylist()
     known: dict[int, object] = {}
     for name, row in zip(names, out.removed.to_pylist(), strict=True):
-        reason = row["reason"] or "left out"
+        reason = row["reason"] or "removed"
         known[row["document"]] = name
         spans.setdefault(row["document"], Counter())[reason] += 1
         sizes.setdefault(row["document"], Counter())[reason] += row["end"] - row["start"]
@@ -59,7 +59,7 @@ def print_removed(console: Console, out: ChunkBatch) -> None:
             f"{reason} {counted(spans[document][reason], 'span')}, {size:,} characters ({size / total:.0%})"
             for reason, size in found.most_common()
         ]
-        console.print(Text(f"document {known[document]}, left out: {'; '.join(told)}", style="red"))
+        console.print(Text(f"document {known[document]}, removed: {'; '.join(told)}", style="red"))
         console.print()
 
 
@@ -74,7 +74,7 @@ def _facts(chunk: Chunk) -> Text:
 
 
 def _print(console: Console, text: Text, chunk: Chunk) -> None:
-    """Indented; on a terminal the lines that are too long are, too."""
+    """Print a text with the chunk's indentation, which on a terminal also applies to wrapped lines."""
     blanks = STEP * min(chunk.depth or 0, DEEPEST)
     if console.soft_wrap:
         console.print(Text("\n").join(Text(" " * blanks) + line for line in text.split("\n", allow_blank=True)))

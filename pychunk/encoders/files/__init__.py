@@ -1,1 +1,1 @@
-"""What a model is on disk, where it comes from and how it is made: folders, checks, downloads, export."""
+"""The files of models: folders, checks, downloads and export."""

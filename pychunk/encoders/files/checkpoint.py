@@ -1,4 +1,7 @@
-"""The weights of a Hugging Face directory: their names, the heads among them, and the numbers; never of pickles."""
+"""The weights of a Hugging Face directory: their names, the heads among them, and their values.
+
+Pickles are never read.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ F32 = npt.NDArray[np.float32]
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-#: By task, where BERTs keep the weight and bias of a head on the pooler.
+#: The name of the head's weight and bias on the pooler in BERTs, by task.
 HEADS = {"pairs": "cls.seq_relationship", "relevance": "classifier"}
 
 
 def names(folder: Path) -> set[str]:
-    """Names of all weights, read without the weights.
+    """Return the names of all weights, without reading the weights.
 
     Raises:
-        ValueError: there are none in safetensors, or the file is damaged.
+        ValueError: There are none in safetensors, or the file is damaged.
     """
     if (folder / FILE).is_file():
         with _opened(folder / FILE) as stored:
@@ -38,19 +41,22 @@ def names(folder: Path) -> set[str]:
 
 
 def heads(stored: set[str]) -> tuple[str, ...]:
-    """The tasks for which there is a head among weights of these names.
+    """Return the tasks for which there is a head among weights of these names.
 
     >>> heads({"bert.pooler.dense.weight", "cls.predictions.bias", "cls.seq_relationship.weight"})
     ('pairs',)
     """
     found = [task for task, head in HEADS.items() if f"{head}.weight" in stored]
     if "relevance" in found and not any(name.endswith("pooler.dense.weight") for name in stored):
-        found.remove("relevance")  # a classifier of tokens
+        found.remove("relevance")  # It classifies tokens.
     return tuple(found)
 
 
 def arrays(folder: Path) -> dict[str, F32]:
-    """Weights of ``model.safetensors`` as float32 by name, without the prefix ``bert.`` and old names of norms."""
+    """Return weights of ``model.safetensors`` as float32 by name.
+
+    Names lose the prefix ``bert.``, and old names of norms are replaced.
+    """
     file = folder / FILE
     found = {}
     with _opened(file) as stored:

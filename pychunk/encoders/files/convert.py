@@ -1,4 +1,4 @@
-"""A BERT's directory (config, safetensors, tokenizer) to a model directory of pychunk, without torch."""
+"""The conversion of a BERT's directory (config, safetensors, tokenizer) to a model directory, without torch."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from .bert_graph import bert_graph
 def convert(
     folder: Path, out: Path, name: str, *, precision: str = "fp32", task: str | None = None, **facts: Any
 ) -> model_dir.ModelFacts:
-    """Writes ``model.onnx``, the tokenizer and ``pychunk.json`` into ``out``, which appears whole or not at all.
+    """Write ``model.onnx``, the tokenizer and ``pychunk.json`` to ``out``, which appears as a whole or not at all.
 
     Args:
-        folder: directory with ``config.json``, ``model.safetensors`` and a tokenizer, of type BERT: an encoder, a
+        folder: Directory with ``config.json``, ``model.safetensors`` and a tokenizer, of type BERT: an encoder, a
             sentence-transformers model, a next-sentence head or a cross-encoder.
-        precision: see :data:`bert_graph.PRECISIONS`.
-        task: as for :func:`huggingface.read`.
-        **facts: more fields of :class:`model_dir.ModelFacts`.
+        out: The directory to write.
+        name: The model's name.
+        precision: See :data:`bert_graph.PRECISIONS`.
+        task: See :func:`huggingface.read`.
+        **facts: More fields of :class:`model_dir.ModelFacts`.
 
     Raises:
-        ValueError: the directory is not of that kind; the message says what it lacks.
+        ValueError: The directory is of another kind. The message says what it lacks.
     """
     found = huggingface.read(folder, task)
     if not found.is_bert:
@@ -47,7 +49,7 @@ def convert(
 
 
 def finish(aside: Path, origin: huggingface.Source, name: str, **facts: Any) -> model_dir.ModelFacts:
-    """Adds the tokenizer and ``pychunk.json``, with checksums, to a directory that holds ``model.onnx``."""
+    """Add the tokenizer and ``pychunk.json``, with checksums, to a directory that holds ``model.onnx``."""
     shutil.copyfile(origin.tokenizer, aside / origin.tokenizer.name)
     settings = origin.tokenizer.with_name("tokenizer_config.json")
     if origin.tokenizer.suffix != ".json" and settings.is_file():

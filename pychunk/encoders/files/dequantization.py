@@ -1,7 +1,8 @@
-"""Weights out of a BERT that ONNX Runtime quantised dynamically: 8-bit numbers back to float32.
+"""The weights of a BERT that ONNX Runtime quantized dynamically, from 8-bit numbers back to float32.
 
-Such a graph scales the activations of a whole batch at once, so that what a row gives depends on the rows beside it.
-Its weights are sound: ``(stored - zero point) x scale`` run through our own graph, row by row the same in any batch.
+Such a graph scales the activations of a whole batch at once, so the result of a row depends on the other rows. Its
+weights are usable: ``(stored - zero point) x scale``, run through our own graph, gives each row the same result in any
+batch.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ F32 = npt.NDArray[np.float32]
 
 
 def arrays(file: Path) -> dict[str, F32]:
-    """Weights as float32 by the names of Hugging Face's checkpoints; matrices are [out, in], as torch keeps them.
+    """Return weights as float32 by the names of Hugging Face's checkpoints.
+
+    Matrices are [out, in], as in torch.
 
     Raises:
-        ValueError: the file is damaged, or a quantised matrix has no scale.
-        ImportError: the package onnx is not installed; the message has the command.
+        ValueError: The file is damaged, or a quantized matrix has no scale.
+        ImportError: The package onnx is not installed. The message has the command.
     """
     try:
         import onnx
@@ -34,7 +37,7 @@ def arrays(file: Path) -> dict[str, F32]:
         raise ImportError('reading a graph needs: pip install "pychunk-native[onnx]"') from error
     try:
         model = onnx.load(file)
-    except Exception as error:  # protobuf's DecodeError, onnx's own checks, OSError
+    except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.
         raise ValueError(f"{file} is not an ONNX model that can be read: {error}") from error
     stored = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
 
@@ -51,23 +54,28 @@ def arrays(file: Path) -> dict[str, F32]:
         if name.endswith("embeddings.weight_quantized"):
             found[name.removesuffix("_quantized")] = restored(name.removesuffix("_quantized"))
     for node in model.graph.node:
-        if node.op_type == "MatMulInteger":  # named by its place: /bert/encoder/layer.0/output/dense/MatMul_quant
+        # The node's name is its path: /bert/encoder/layer.0/output/dense/MatMul_quant.
+        if node.op_type == "MatMulInteger":
             place = ".".join(node.name.strip("/").split("/")[:-1])
             found[f"{place}.weight"] = np.ascontiguousarray(restored(node.input[1].removesuffix("_quantized")).T)
     return found
 
 
 def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Mapping[str, Any] | None = None) -> Path:
-    """Writes ``config.json``, ``model.safetensors`` and the tokenizer of a folder with a quantised ``model.onnx``.
+    """Write ``config.json``, ``model.safetensors`` and the tokenizer of a folder with a quantized ``model.onnx``.
 
     Args:
-        beside: by their names in ``out`` other JSON files and what is in them: modules with their pooling, prompts.
+        folder: The folder with the quantized model.
+        config: The contents of ``config.json``.
+        out: The new directory.
+        beside: The contents of other JSON files by their names in ``out``, such as modules with their pooling, or
+            prompts.
 
     Returns:
-        ``out``, a new directory, which :func:`convert.convert` takes.
+        ``out``, which :func:`convert.convert` takes.
 
     Raises:
-        ImportError: the extra ``onnx`` is not installed.
+        ImportError: The extra ``onnx`` is not installed.
     """
     try:
         from safetensors.numpy import save_file

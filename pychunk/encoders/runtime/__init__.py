@@ -1,1 +1,1 @@
-"""What runs a model: a runtime on a CPU or a GPU, and batches of rows through it."""
+"""The runtimes that execute models on a CPU or a GPU, and the batches of rows that they process."""

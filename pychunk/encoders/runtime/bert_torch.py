@@ -1,4 +1,4 @@
-"""BERT in torch, from a graph that pychunk wrote: for GPUs in half precision, and the same in float32 anywhere."""
+"""BERT in torch, from a graph that pychunk wrote: in half precision on GPUs, and in float32 anywhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 F32 = npt.NDArray[np.float32]
 
-#: Weights, states and results are in these; norms, softmax and the sums of products in float32 whatever they are.
+#: The types of weights, states and results. Norms, softmax and the sums of products are always in float32.
 PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
 
 class _Linear(NamedTuple):
-    """A matrix [out, in] and a bias [out]; of a layer's norm its weight and bias, [dim] both."""
+    """A matrix [out, in] and a bias [out].
+
+    For the norm of a layer, it holds the norm's weight and bias, [dim] both.
+    """
 
     weight: torch.Tensor
     bias: torch.Tensor
@@ -45,13 +48,14 @@ class BertTorch:
         path: ``model.onnx`` of a model directory, as ``pychunk export`` writes it from a BERT's weights.
         device: ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``fp16``, ``bf16`` or ``fp32``; the last without TF32.
-        compiled: whether torch compiles the layers, which fuses bias, activation, residual and norm. None: on a GPU
-            where triton is installed. The first calls then take tens of seconds.
-        graphs: whether shapes that come again are replayed as CUDA graphs, which spares small batches their launches.
+        compiled: Whether torch compiles the layers, which fuses bias, activation, residual and norm. None: on a GPU if
+            triton is installed. The first calls then take tens of seconds.
+        graphs: Whether recurring shapes are replayed as CUDA graphs, which saves small batches the kernel launches.
 
     Raises:
-        ValueError: a graph of another kind, which ``runtime="onnxruntime"`` runs; no such device or precision.
-        ImportError: torch is not installed; the message has the command.
+        ValueError: The graph is of another kind, which ``runtime="onnxruntime"`` runs, or there is no such device or
+            precision.
+        ImportError: Torch is not installed. The message has the command.
 
     Example:
         >>> bert = BertTorch("minilm/model.onnx", "cuda")  # doctest: +SKIP
@@ -86,14 +90,14 @@ class BertTorch:
             self._run = ShapeGraphs(self._run, CudaCapture(self.device))
 
     def _take(self, stored: BertWeights) -> None:
-        """Moves the weights to the device, as the layers want them."""
+        """Move the weights to the device in the form that the layers need."""
         import torch
 
         arrays = stored.arrays
 
         def put(values: F32) -> torch.Tensor:
             there = torch.from_numpy(np.ascontiguousarray(values)).to(self.device, self.dtype)
-            # A parameter, as torch.compile takes its sizes for constants.
+            # This is a parameter, because torch.compile treats its sizes as constants.
             return torch.nn.Parameter(there, requires_grad=False)
 
         def linear(name: str) -> _Linear:
@@ -129,20 +133,20 @@ class BertTorch:
     def forward(
         self, ids: torch.Tensor, lengths: torch.Tensor | None = None, types: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """The model's output for rows of tokens, left on the device.
+        """Return the model's output for rows of tokens, on the device.
 
         Args:
             ids: int32[rows, width] on the device.
-            lengths: int32[rows], how many tokens of each row are real, from the left; None where all are, which is
-                faster: attention then needs no mask.
+            lengths: int32[rows]: the number of real tokens of each row, from the left. None if all are real, which is
+                faster, because attention then needs no mask.
             types: int32[rows, width], 0 or 1; None is 0 everywhere.
 
         Returns:
-            States of all tokens [rows, width, dim], of the first one [rows, 1, dim] where the graph computes that
-            alone, or with a head logits [rows, classes]; in the model's precision. States of padding mean nothing.
+            States of all tokens [rows, width, dim]; of the first one [rows, 1, dim] if the graph computes only that; or
+            with a head logits [rows, classes]. They are in the model's precision. States of padding have no meaning.
 
         Raises:
-            ValueError: rows longer than the model has positions for.
+            ValueError: Rows are longer than the model has positions for.
         """
         import torch
 
@@ -198,7 +202,10 @@ class BertTorch:
 
 
 def _compile(function: Function) -> Function:
-    """Compiled once for all shapes; batches of one row run as they are, as torch compiles sizes of 1 by themselves."""
+    """Compile a function once for all shapes, except for batches of one row.
+
+    Torch would compile sizes of 1 separately, so these batches run without compilation.
+    """
     import torch
 
     compiled = torch.compile(function, dynamic=True)
@@ -211,7 +218,10 @@ def _compile(function: Function) -> Function:
 
 
 def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """[rows, heads, queries, dim of a head]; in float32 without the kernel that torch has for GPUs: it uses TF32."""
+    """Return attention [rows, heads, queries, dim of a head].
+
+    In float32 it does not use torch's kernel for GPUs, because that uses TF32.
+    """
     import torch
 
     if query.dtype != torch.float32:
@@ -223,10 +233,11 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch raised this for lack of memory, so that half as large a batch may pass."""
+    """Return whether torch raised this error for lack of memory, so that a batch of half the size may succeed."""
     if isinstance(error, MemoryError):
         return True
-    signs = ("out of memory", "ALLOC_FAILED", "can't allocate memory")  # CUDA's, cuBLAS's, the CPU allocator's
+    # These are parts of the messages of CUDA, cuBLAS and the CPU allocator.
+    signs = ("out of memory", "ALLOC_FAILED", "can't allocate memory")
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 
@@ -249,6 +260,7 @@ def _device(name: str) -> torch.device:
         raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ValueError(f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices")
-    if device.type == "cuda" and device.index is None:  # of this thread now; another thread's may be another
+    # This is the current device of this thread; another thread may have another.
+    if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
     return device

@@ -1,4 +1,4 @@
-"""Runs a transformer over rows of tokens: batches of equal length, as many at a time as there are threads."""
+"""The run of a transformer over rows of tokens: batches of equal length, one for each thread at a time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 
-#: Tokens of a batch: enough to keep a core at its matrix rate, few enough that states stay in its cache.
+#: The tokens of a batch: enough to keep a core at its matrix rate, few enough that states stay in its cache.
 BATCH_TOKENS = 2048
-#: A batch smaller than this takes rows of other lengths, too: weights are read once a call, whatever it holds.
+#: The tokens below which a batch takes rows of other lengths, too, because each call reads all weights anyway.
 LEAST_TOKENS = 256
 
-#: Takes the model's output of a batch, the numbers of its rows, and the lengths of all rows in tokens.
+#: A function that takes the model's output of a batch, the numbers of its rows, and the lengths of all rows in tokens.
 Sink = Callable[[npt.NDArray[Any], I64, I64], None]
 Report = Callable[[int, int], None]
 
@@ -37,18 +37,18 @@ def run_batches(
     batch_tokens: int = BATCH_TOKENS,
     report: Report | None = None,
 ) -> None:
-    """Calls ``sink`` with the model's output of every batch.
+    """Call ``sink`` with the model's output of every batch.
 
-    Each thread runs whole batches by itself: two calls on one thread each finish sooner than two threads in one call,
-    and a row's result does not depend on either. Threads are not pinned to cores: 213 against 214 sentences/s, and
-    services that pin alike share one core. ``report(done, total)`` counts tokens; an exception in a thread, or an
-    interrupt, ends the others after the batch they are at.
+    Each thread runs whole batches by itself. Two calls on one thread each finish sooner than two threads in one call,
+    and a row's result does not depend on either. Threads are not pinned to cores. Pinning gave 213 against 214
+    sentences/s, and services that pin the same way share one core. ``report(done, total)`` counts tokens. An exception
+    in a thread, or an interrupt, ends the other threads after their current batch.
     """
     lengths = rows.lengths()
     total = int(lengths.sum())
     if total == 0:
         return
-    # A small call is cut finer, so that every thread has something to do.
+    # A small call is cut into smaller batches, so that every thread has work.
     budget = max(1, min(batch_tokens, -(-total // threads)))
     order, borders = native.plan_batches(lengths, budget=budget, least=min(LEAST_TOKENS, budget))
     batches = iter(range(len(borders) - 1))
@@ -88,7 +88,7 @@ def _tensors(session: Session, rows: ModelRows, chosen: I64, width: int) -> dict
     assert ids is not None
     if all(each is None or each.dtype == ids.dtype for each in (mask, types)):
         rows.fill(chosen, width, ids, mask, types)
-    else:  # inputs of both widths of integers: filled at the ids' own, then copied
+    else:  # The inputs have integers of both widths, so they are filled at the ids' width and then copied.
         like = [None if each is None else np.empty_like(ids) for each in (mask, types)]
         rows.fill(chosen, width, ids, *like)
         for each, filled in zip((mask, types), like, strict=True):

@@ -1,4 +1,7 @@
-"""Replays a function of tensors for shapes that come again, as CUDA graphs: one launch instead of one a kernel."""
+"""The replay of a function of tensors as CUDA graphs, for shapes that recur.
+
+A graph takes one launch instead of one for each kernel.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-#: Tensors of one call; None where a call has none.
+#: The tensors of one call; None for a tensor that the call does not have.
 Inputs = tuple["torch.Tensor | None", ...]
 Function = Callable[..., "torch.Tensor"]
-#: Makes the function that replays a call: (function, its inputs) -> function.
+#: A function that makes the function that replays a call: (function, its inputs) -> function.
 Capture = Callable[[Function, Inputs], Function]
 
-#: Shapes kept: sentences of a corpus have some 100 lengths, each with one usual number of rows.
+#: The number of shapes that are kept. Sentences of a corpus have some 100 lengths, each with one usual number of rows.
 KEPT = 128
-#: cuBLAS, triton and the allocator set themselves up in the first calls, which must not be captured.
+#: The calls before a capture. cuBLAS, triton and the allocator set themselves up in the first calls, which must not be
+#: captured.
 WARM_UPS = 3
 
 
 class ShapeGraphs:
-    """A function that is captured for each shape of its inputs: the second time that it comes, not the first.
+    """A function that is captured for each shape of its inputs, when the shape occurs for the second time.
 
-    The last of a length's batches mostly has a number of rows that never comes again; capturing it would cost several
-    runs. Of the captured shapes the ``kept`` last used stay.
+    The last batch of a length mostly has a number of rows that never recurs, and capturing it would cost several runs.
+    The ``kept`` captured shapes that were used last are kept.
     """
 
     def __init__(self, function: Function, capture: Capture, kept: int = KEPT) -> None:
@@ -37,7 +41,7 @@ class ShapeGraphs:
 
     def __call__(self, *inputs: torch.Tensor | None) -> torch.Tensor:
         shape = tuple(None if each is None else tuple(each.shape) for each in inputs)
-        with self._lock:  # captures must not overlap, and replays share their buffers
+        with self._lock:  # Captures must not overlap, and replays share their buffers.
             if shape in self._captured:
                 self._captured.move_to_end(shape)
                 return self._captured[shape](*inputs)
@@ -47,16 +51,16 @@ class ShapeGraphs:
                     self._seen.popitem(last=False)
                 return self._function(*inputs)
             self._captured[shape] = self._capture(self._function, inputs)
-            if len(self._captured) > self._kept:  # after the capture, which has waited for all replays
+            if len(self._captured) > self._kept:  # This comes after the capture, which waited for all replays.
                 self._captured.popitem(last=False)
             return self._captured[shape](*inputs)
 
 
 class CudaCapture:
-    """Captures calls on one device into graphs that share one pool of memory.
+    """A capture of calls on one device as graphs that share one pool of memory.
 
-    A later graph may use the memory of an earlier one's inner states. That is safe as no two replays run at once: each
-    waits for the one before, whatever stream it was on, and its result is copied out before the next.
+    A later graph may use the memory of an earlier one's inner states. That is safe because no two replays run at once.
+    Each waits for the one before, on any stream, and its result is copied out before the next.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -82,7 +86,8 @@ class CudaCapture:
                     function(*static)
             current.wait_stream(self._stream)
             graph = torch.cuda.CUDAGraph()
-            # Entering waits for the device. Other threads may use it meanwhile: only this one's calls are captured.
+            # Entering waits for the device. Other threads may use it meanwhile, because only calls of this thread are
+            # captured.
             with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
                 result = function(*static)
 

@@ -1,4 +1,7 @@
-"""Runs a transformer over rows of tokens on a GPU: all tensors at once, then batch after batch without waiting."""
+"""The run of a transformer over rows of tokens on a GPU.
+
+All tensors are copied at once. Then batch follows batch without waiting.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,21 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 
-#: Tokens of a batch: its float16 states of 384 dimensions take 50 MB, what an H100's second-level cache holds.
+#: The tokens of a batch. Its float16 states of 384 dimensions take 50 MB, which is the second-level cache of an H100.
 BATCH_TOKENS = 65_536
-#: A batch smaller than this takes rows of other lengths, too: so few tokens leave most of a GPU idle.
+#: The tokens below which a batch takes rows of other lengths, too, because so few tokens leave most of a GPU idle.
 LEAST_TOKENS = 8_192
-#: Streams that batches alternate between: the end of one batch's kernel overlaps the beginning of the other's.
+#: The number of streams that batches alternate between. The end of one batch's kernel overlaps the beginning of
+#: another's.
 STREAMS = 2
 
-#: Takes the output of a batch, which rows of the sorted order it is, their numbers and lengths on the device, and the
-#: device with the stream to work in.
+#: A function that takes the output of a batch, the slice of its rows in the sorted order, their numbers and lengths on
+#: the device, and the device with the stream to work in.
 DeviceSink = Callable[["Array", slice, "Array", "Array", Device], None]
 
 
 class Streams:
-    """Streams on a device that begin after, and end before, what is in the device's own stream."""
+    """The streams on a device that begin after, and end before, the work in the device's own stream."""
 
     def __init__(self, device: Device, count: int = STREAMS) -> None:
         self.device = device
@@ -62,13 +66,13 @@ def run_device_batches(
     batch_tokens: int = BATCH_TOKENS,
     report: Callable[[int, int], None] | None = None,
 ) -> I64:
-    """Calls ``sink`` with the output of every batch; returns the sorted order of the rows, int64[n].
+    """Call ``sink`` with the output of every batch, and return the sorted order of the rows, int64[n].
 
-    What is in ``lanes.device.stream`` afterwards comes after all of it. A batch that does not fit into the device's
-    memory is halved, again and again. ``destinations`` int64[n] are what the sink is told as the rows' numbers.
+    Later work in ``lanes.device.stream`` runs after all batches. A batch that does not fit into the device's memory is
+    halved repeatedly. ``destinations`` int64[n] are the numbers of the rows that the sink receives.
 
     Raises:
-        OutOfDeviceMemory: a single row does not fit.
+        OutOfDeviceMemory: A single row does not fit.
     """
     lengths = rows.lengths()
     order, borders = native.plan_batches(lengths, budget=batch_tokens, least=min(LEAST_TOKENS, batch_tokens))
@@ -86,7 +90,8 @@ def run_device_batches(
                 done += int(lengths[order[borders[batch] : borders[batch + 1]]].sum())
                 report(done, total)
     finally:
-        lanes.end()  # also after an error: memory that goes back to the device's stream is still read in the others
+        # This is needed after an error, too: the other streams still read memory that returns to the device's stream.
+        lanes.end()
     return order
 
 
@@ -115,9 +120,9 @@ def _run_halving(
 
 
 class DeviceTensors:
-    """The model's inputs for all batches, flat, filled by many threads into pinned memory and copied at once.
+    """The model's inputs for all batches, flat, filled by many threads in pinned memory and copied at once.
 
-    A pool of 65,000 sentences is 1.6 million tokens: 6.5 MB an input.
+    A pool of 65,000 sentences is 1.6 million tokens, 6.5 MB for each input.
     """
 
     def __init__(
@@ -162,7 +167,7 @@ class DeviceTensors:
         return bool(self._padded[batch])
 
     def views(self, part: slice, batch: int) -> tuple[dict[str, Array], Array]:
-        """Inputs by role, [rows, width], and lengths int32[rows], of some rows of a batch."""
+        """Return the inputs by role, [rows, width], and lengths int32[rows], of some rows of a batch."""
         width = int(self.widths[batch])
         begin = int(self._first[batch]) + (part.start - int(self.borders[batch])) * width
         shape = (part.stop - part.start, width)

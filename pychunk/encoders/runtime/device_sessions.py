@@ -1,6 +1,6 @@
-"""What runs a model's graph on a GPU: torch, or ONNX Runtime with its CUDA provider, behind one interface.
+"""The runtimes that execute a graph on a GPU: torch, or ONNX Runtime with its CUDA provider, behind one interface.
 
-Inputs and outputs stay in device memory; a call puts work into a stream and does not wait for it.
+Inputs and outputs stay in device memory. A call adds work to a stream and does not wait for it.
 """
 
 from __future__ import annotations
@@ -22,43 +22,47 @@ if TYPE_CHECKING:
 
 
 class DeviceSession(ABC):
-    """A loaded graph on one device. Calls on streams of their own may come from several threads."""
+    """A loaded graph on one device.
+
+    Several threads may call it at once on streams of their own.
+    """
 
     runtime: str
     version: str
     arithmetic: str
     device: Device
     inputs: list[Input]
-    #: Dimensions of the output: 3 for states of all tokens, 2 for one row a text; the last one's size, 0 if not stated.
+    #: The number of dimensions of the output: 3 for states of all tokens, 2 for one row for each text. ``dim`` is the
+    #: size of the last one, 0 if it is unknown.
     rank: int
     dim: int
 
     def needed(self, pairs: bool) -> list[Input]:
-        """What :meth:`run` must be given for single sentences, or for pairs of them."""
+        """Return the inputs that :meth:`run` requires for single sentences, or for pairs of them."""
         return self.inputs
 
     @abstractmethod
     def run(self, tensors: dict[str, Array], lengths: Array | None, device: Device) -> Array:
-        """The output for inputs by role, [rows, width] each, in ``device.stream``.
+        """Return the output for inputs by role, [rows, width] each, in ``device.stream``.
 
-        ``lengths`` int32[rows] are the real tokens of each row; None where no row is padded.
+        ``lengths`` int32[rows] are the real tokens of each row, or None if no row is padded.
         """
 
     @abstractmethod
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Whether a call failed for lack of device memory, so that half as large a one may pass."""
+        """Return whether a call failed for lack of device memory, so that a call of half the size may succeed."""
 
     def trim(self) -> None:
-        """Gives back device memory that is kept for later calls."""
+        """Release device memory that is kept for later calls."""
         _device.trim(self.device)
 
 
 def open_device_session(path: Path, placement: Placement, output: str | None = None) -> DeviceSession:
-    """Loads a graph onto ``placement.device``.
+    """Load a graph onto ``placement.device``.
 
     Raises:
-        ValueError: the runtime cannot run this graph, or not on a GPU; the message says what to do.
-        ImportError: the runtime is not installed.
+        ValueError: The runtime cannot run this graph, or not on a GPU. The message says what to do.
+        ImportError: The runtime is not installed.
     """
     if placement.runtime == "torch":
         return TorchDeviceSession(path, placement)
@@ -66,7 +70,10 @@ def open_device_session(path: Path, placement: Placement, output: str | None = N
 
 
 class TorchDeviceSession(DeviceSession):
-    """BERT in torch (see :mod:`bert_torch`); batches of equal length run without a mask."""
+    """A BERT in torch (see :mod:`bert_torch`).
+
+    Batches of equal length run without a mask.
+    """
 
     runtime = "torch"
 
@@ -97,7 +104,7 @@ class TorchDeviceSession(DeviceSession):
             return _device.view(states.contiguous().detach(), device)
 
     def _on(self, device: Device) -> Any:
-        """The scope in which torch puts its work into our stream."""
+        """Return the context in which torch adds its work to our stream."""
         if self._bert.device.type == "cpu":
             import contextlib
 
@@ -116,7 +123,10 @@ class TorchDeviceSession(DeviceSession):
 
 
 class OnnxDeviceSession(DeviceSession):
-    """ONNX Runtime's CUDA provider through IOBinding; one session a stream, since a session has one stream."""
+    """ONNX Runtime's CUDA provider through IOBinding, with one session for each stream.
+
+    A session can use only one stream.
+    """
 
     runtime = "onnxruntime"
     arithmetic = ""
@@ -130,7 +140,8 @@ class OnnxDeviceSession(DeviceSession):
         self._ort: Any = ort
         self.device, self._path = placement.device, path
         self.version = f"onnxruntime {ort.__version__}"
-        if hasattr(ort, "preload_dlls"):  # CUDA's libraries from their wheels, where they are not installed otherwise
+        # This loads CUDA's libraries from their wheels if they are not installed otherwise.
+        if hasattr(ort, "preload_dlls"):
             ort.preload_dlls()
         if not _device.emulated() and "CUDAExecutionProvider" not in ort.get_available_providers():
             raise ValueError(
@@ -167,7 +178,7 @@ class OnnxDeviceSession(DeviceSession):
             provider = ("CUDAExecutionProvider", settings)
         try:
             return self._ort.InferenceSession(str(self._path), options, providers=[provider])
-        except Exception as error:  # ONNX Runtime's errors share no better base
+        except Exception as error:  # The errors of ONNX Runtime share no better base class.
             reason = str(error).splitlines()[0][:300]
             raise ValueError(f"{self._path} cannot be loaded by {self.version} on {device.name}: {reason}") from error
 

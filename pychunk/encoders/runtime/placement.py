@@ -1,4 +1,4 @@
-"""What runs transformers, and where: a runtime, a device and the precision of its arithmetic."""
+"""The placement of transformers: a runtime, a device and the precision of its arithmetic."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from ..._engine.device import Device, emulated, open_device
 
 RUNTIMES = ("auto", "onnxruntime", "openvino", "torch")
-#: "mixed": fp16, and fp32 for the sentences that it leaves in doubt (see pychunk.doubt).
+#: "mixed" is fp16, and fp32 for the sentences that fp16 leaves in doubt (see pychunk/features/fp16_recheck.py).
 PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """One runtime on one device; ``device`` None is the CPU, ``precision`` empty what the model is stored in."""
+    """A runtime on a device.
+
+    ``device`` None is the CPU. An empty ``precision`` is that of the stored model.
+    """
 
     runtime: str = "onnxruntime"
     device: Device | None = None
@@ -22,10 +25,13 @@ class Placement:
 
     @staticmethod
     def of(runtime: str | Placement = "auto", device: str = "auto", precision: str = "auto") -> Placement:
-        """Checked, with "auto" resolved: ONNX Runtime on the CPU; on a GPU torch, mixed, else ONNX Runtime.
+        """Check a placement and resolve "auto".
+
+        "auto" is ONNX Runtime on the CPU. On a GPU it is torch with precision "mixed", or ONNX Runtime if torch is
+        missing.
 
         Raises:
-            ValueError: an unknown name, or a device that is not there; the message names the choices.
+            ValueError: A name is unknown, or the device does not exist. The message lists the choices.
         """
         if isinstance(runtime, Placement):
             return runtime
@@ -44,8 +50,8 @@ class Placement:
             precision = on_torch if runtime == "torch" else ""
         elif runtime != "torch":
             raise ValueError(
-                f"precision={precision!r} is for runtime='torch'; {runtime} computes in what the model is stored in "
-                "(pychunk export --fp16, or --bits 8)"
+                f"precision={precision!r} is for runtime='torch'; {runtime} computes in the precision of the stored "
+                "model (pychunk export --fp16, or --bits 8)"
             )
         if precision == "mixed" and on_gpu is None:
             raise ValueError("precision='mixed' is for a GPU; on the CPU pass fp32")
@@ -53,14 +59,14 @@ class Placement:
 
     @property
     def in_doubt(self) -> Placement | None:
-        """Where sentences run again that half precision leaves in doubt; None where nothing does."""
+        """The placement on which sentences that half precision leaves in doubt run again, or None."""
         return replace(self, precision="fp32") if self.precision == "mixed" else None
 
     @property
     def torch_device(self) -> str:
-        """What torch calls the device."""
+        """The name of the device in torch."""
         return self.device.name if self.device is not None and not emulated() else "cpu"
 
 
-#: ONNX Runtime on the CPU.
+#: The placement of ONNX Runtime on the CPU.
 CPU = Placement()

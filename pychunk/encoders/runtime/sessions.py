@@ -1,4 +1,4 @@
-"""What runs a model's graph on the CPU: ONNX Runtime, or OpenVINO or torch where asked for, behind one interface."""
+"""The runtimes that execute a graph on the CPU: ONNX Runtime, or OpenVINO or torch on request, behind one interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDS, MASK, TYPES = "ids", "mask", "types"
 
 @dataclass(frozen=True)
 class Input:
-    """One input of a graph: its name there, which of IDS, MASK and TYPES it is, and its integer type."""
+    """An input of a graph: its name there, its role (IDS, MASK or TYPES), and its integer type."""
 
     name: str
     role: str
@@ -28,28 +28,31 @@ class Input:
 
 
 class Session(ABC):
-    """A loaded graph; ``run`` may be called from several threads at once."""
+    """A loaded graph whose ``run`` several threads may call at once."""
 
     runtime: str
     version: str
-    #: What it computes in where that is not what the model says: "bf16" for instance; else empty.
+    #: The precision of the arithmetic if it differs from the model's, such as "bf16"; else empty.
     arithmetic: str
     inputs: list[Input]
-    #: Dimensions of the output: 3 for states of all tokens, 2 for one row a text; the last one's size, 0 if not stated.
+    #: The number of dimensions of the output: 3 for states of all tokens, 2 for one row for each text. ``dim`` is the
+    #: size of the last one, 0 if it is unknown.
     rank: int
     dim: int
 
     @abstractmethod
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """The chosen output for tensors by input name."""
+        """Return the chosen output for tensors by input name."""
 
 
 def open_session(path: Path, placement: Placement = CPU, output: str | None = None) -> Session:
-    """Loads a graph for the CPU, one thread a call: batches run beside each other instead.
+    """Load a graph for the CPU with one thread for each call.
+
+    Batches run in parallel instead.
 
     Raises:
-        ValueError: the file is no graph, or one that cannot be an encoder; the message says why.
-        ImportError: the runtime is not installed; the message has the command.
+        ValueError: The file is no graph, or one that cannot be an encoder. The message gives the reason.
+        ImportError: The runtime is not installed. The message has the command.
     """
     if placement.runtime == "torch":
         return TorchSession(path, placement)
@@ -57,7 +60,11 @@ def open_session(path: Path, placement: Placement = CPU, output: str | None = No
 
 
 def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
-    """Which input is which, from (name, type, dimensions); ValueError where one of them cannot be filled."""
+    """Return the inputs with their roles, from (name, type, dimensions).
+
+    Raises:
+        ValueError: An input cannot be filled.
+    """
     dtypes: dict[str, Any] = {"int32": np.int32, "int64": np.int64}
     inputs = []
     for name, kind, rank in found:
@@ -77,7 +84,10 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
 
 
 def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:
-    """(name, dimensions, size of the last one) of the output to read, from (name, type, dimensions, last size)."""
+    """Return (name, dimensions, size of the last one) of the output to read.
+
+    ``found`` lists the outputs as (name, type, dimensions, last size).
+    """
     usable = [(name, rank, size) for name, kind, rank, size in found if "float" in kind and rank in (2, 3)]
     names = [name for name, _, _ in usable]
     for name in (wanted, "logits", "last_hidden_state", "token_embeddings", *names):
@@ -90,7 +100,10 @@ def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted
 
 
 class OnnxRuntime(Session):
-    """ONNX Runtime on the CPU, fp32 as the graph says; bit for bit the same in any batch on one CPU type."""
+    """ONNX Runtime on the CPU, in the precision of the graph.
+
+    Results are bit for bit the same in any batch on one CPU type.
+    """
 
     runtime = "onnxruntime"
     arithmetic = ""
@@ -105,16 +118,16 @@ class OnnxRuntime(Session):
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # 8-bit weights become float32 once, at load; otherwise they would be restored in every call.
+        # 8-bit weights become float32 once, when the graph is loaded. Otherwise every call would restore them.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         try:
             self._session = ort.InferenceSession(
                 str(path),
                 options,
                 providers=["CPUExecutionProvider"],
-                disabled_optimizers=["SkipLayerNormFusion"],  # what it makes is slower: see files/bert_graph.py
+                disabled_optimizers=["SkipLayerNormFusion"],  # Its result is slower: see files/bert_graph.py.
             )
-        except Exception as error:  # ONNX Runtime's errors share no better base
+        except Exception as error:  # The errors of ONNX Runtime share no better base class.
             reason = str(error).splitlines()[0][:300]
             raise ValueError(f"{path} cannot be loaded by ONNX Runtime {ort.__version__}: {reason}") from error
         self.version = f"onnxruntime {ort.__version__}"
@@ -141,7 +154,7 @@ _FIRST = threading.Lock()
 
 
 class OpenVino(Session):
-    """OpenVINO on the CPU, in bfloat16 where the CPU has it: faster, and close to float32, not equal."""
+    """OpenVINO on the CPU, in bfloat16 if the CPU has it: faster than float32, and close but not equal to it."""
 
     runtime = "openvino"
 
@@ -151,17 +164,18 @@ class OpenVino(Session):
         except ImportError as error:
             raise ImportError('runtime="openvino" needs: pip install "pychunk-native[openvino]"') from error
         with _FIRST:
-            # The first look at a tensor's data makes a table under a C++ lock, and lets go of the GIL meanwhile: of two
-            # threads that both look first, one holds the lock and waits for the GIL, the other the reverse, for ever.
+            # The first access to a tensor's data creates a table under a C++ lock, and releases the GIL meanwhile. If
+            # two threads both do this first, one holds the lock and waits for the GIL, the other the reverse, and both
+            # wait for ever.
             _ = openvino.Tensor(openvino.Type.i64, openvino.Shape([1])).data
         core = openvino.Core()
-        # A stream of one thread for each thread that may call.
+        # There is one stream of one thread for each thread that may call.
         streams = native.default_threads()
         settings = {"INFERENCE_NUM_THREADS": streams, "NUM_STREAMS": streams, "PERFORMANCE_HINT": "THROUGHPUT"}
         try:
             model = core.read_model(path)
             self._compiled = core.compile_model(model, "CPU", settings)
-        except Exception as error:  # OpenVINO raises RuntimeError and its own
+        except Exception as error:  # OpenVINO raises RuntimeError and its own errors.
             reason = str(error).strip().splitlines()[-1][:300]
             raise ValueError(f"{path} cannot be loaded by OpenVINO {openvino.__version__}: {reason}") from error
         self.version = f"openvino {openvino.__version__.split('-')[0]}"
@@ -191,14 +205,14 @@ class OpenVino(Session):
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
         request = getattr(self._own, "request", None)
-        if request is None:  # each thread keeps one
+        if request is None:  # Each thread keeps one request.
             request = self._own.request = self._compiled.create_infer_request()
         request.infer(tensors)
         return np.array(request.get_tensor(self._output).data)
 
 
 class TorchSession(Session):
-    """BERT in torch on the CPU, in any precision: what a GPU computes in fp16, slowly, where there is no GPU."""
+    """A BERT in torch on the CPU, in any precision: a slow equivalent of fp16 on a GPU for machines without one."""
 
     runtime = "torch"
 

@@ -1,4 +1,4 @@
-"""Makes torch multiply matrices in the precision they are in, whatever the process has allowed it to save."""
+"""The setting that makes torch multiply matrices in their own precision, whatever the process allows it to reduce."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Sums of half-precision products are kept in float32 where kernels split them, too.
+#: The settings that let kernels sum half-precision products in less than float32.
 REDUCED = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
 
 _lock = threading.Lock()
@@ -17,10 +17,11 @@ _put_back: Callable[[], None]
 
 @contextmanager
 def exact_products() -> Iterator[None]:
-    """No TF32 (10 bits of mantissa) in float32 products and no half-precision sums, as long as any thread is inside.
+    """Disable TF32 (10 bits of mantissa) in float32 products, and half-precision sums, while any thread is inside.
 
-    These settings are the process's, not the thread's: the first one in changes them, the last one out puts back what
-    was there. Calls that are to be captured or compiled are made inside, too, as kernels are chosen then.
+    These settings belong to the process, not to the thread. The first thread to enter changes them, and the last one to
+    leave restores them. Calls that are to be captured or compiled must be made inside, too, because kernels are chosen
+    then.
     """
     global _inside, _put_back
     with _lock:
@@ -37,7 +38,7 @@ def exact_products() -> Iterator[None]:
 
 
 def _set() -> Callable[[], None]:
-    """Changes the settings and returns what undoes it."""
+    """Change the settings and return a function that restores them."""
     import torch
 
     backends: Any = torch.backends
@@ -51,7 +52,7 @@ def _set() -> Callable[[], None]:
         change(backends.cuda.matmul, name, False)
     try:
         older = torch.get_float32_matmul_precision()
-    except RuntimeError:  # the process uses the settings of torch 2.9, which the older ones must not be mixed with
+    except RuntimeError:  # The process uses the settings of torch 2.9, which must not be mixed with the older ones.
         for owner in (backends.cuda.matmul, backends.mkldnn.matmul):
             change(owner, "fp32_precision", "ieee")
         older = "highest"

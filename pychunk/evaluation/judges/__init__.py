@@ -1,1 +1,1 @@
-"""Chunks, hits and answers judged by a model."""
+"""The judgement of chunks, hits and answers by a model."""

@@ -1,4 +1,4 @@
-"""How far two judges agree beyond chance: Cohen's kappa, with its interval over documents."""
+"""The agreement of two judges beyond chance: Cohen's kappa, with its interval over documents."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ Weights = Literal["equal", "quadratic"]
 
 
 class Agreement(NamedTuple):
-    """Of two judges.
+    """The agreement of two judges.
 
     Attributes:
-        kappa: 1 where they always agree, 0 where no more than by chance; NaN where both know one verdict alone, or have
-            judged nothing together. Its ends are NaN where all is of one document.
-        same: equal verdicts, of how many that both gave.
-        table: how often which verdict of the first met which of the second, int64[verdicts, verdicts].
+        kappa: Cohen's kappa: 1 if the judges always agree, 0 if they agree no more than by chance. It is NaN if both
+            only ever give one verdict, or if they judged no chunk in common. Its ends are NaN if all chunks come from
+            one document.
+        same: The number of equal verdicts, and the number of chunks that both judged.
+        table: The number of chunks for each pair of verdicts, int64[verdicts of the first, verdicts of the second].
     """
 
     kappa: Interval
@@ -41,31 +42,34 @@ def cohen_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Agreement:
-    """Cohen's kappa of two lists of verdicts on the same chunks.
+    """Return Cohen's kappa of two lists of verdicts on the same chunks.
 
-    The interval is a percentile bootstrap over documents, each drawn whole: chunks of one document are alike.
+    The interval is a percentile bootstrap over documents. It draws whole documents, because chunks of one document are
+    alike.
 
     Args:
-        one, other: verdicts, whole numbers from 0, [chunks] each; what one of them leaves out (-1) is not counted.
-        documents: of each chunk, int[chunks]; default: each chunk is one.
-        weights: ``"equal"``: any two verdicts that differ count alike; ``"quadratic"``: by the square of the
-            difference, for grades.
-        level, resamples, seed: as in :func:`~.intervals.interval`.
+        one, other: Verdicts, whole numbers from 0, [chunks] each. A chunk with -1 in either list is not counted.
+        documents: The document of each chunk, int[chunks]. By default, each chunk is a document of its own.
+        weights: ``"equal"`` counts any two different verdicts alike. ``"quadratic"`` weights them by the square of
+            their difference, as is usual for grades.
+        level, resamples, seed: See :func:`~.intervals.interval`.
 
     Raises:
-        ValueError: lists of different lengths, or verdicts under -1.
+        ValueError: The lists differ in length, or a verdict is below -1.
 
     Example:
         >>> found = cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
         >>> found.kappa.mean, found.same, found.table.tolist()
-        (0.5, Tally(found=3, of=4), [[2, 0], [1, 1]])
+        (0.5, RatioSum(found=3, of=4), [[2, 0], [1, 1]])
 
     Source: Cohen, "A coefficient of agreement for nominal scales" (1960) and "Weighted kappa" (1968).
     """
     left, right = np.asarray(one, np.int64), np.asarray(other, np.int64)
     rows = np.arange(len(left)) if documents is None else np.asarray(documents, np.int64)
     if left.ndim != 1 or not left.shape == right.shape == rows.shape:
-        raise ValueError(f"verdicts must be of the same chunks; got shapes {left.shape}, {right.shape}, {rows.shape}")
+        raise ValueError(
+            f"needed one verdict and one document for each chunk; got shapes {left.shape}, {right.shape}, {rows.shape}"
+        )
     if weights not in ("equal", "quadratic"):
         raise ValueError(f"weights must be equal or quadratic; got {weights!r}")
     if len(left) and min(left.min(), right.min()) < -1:
@@ -87,7 +91,10 @@ def cohen_kappa(
 
 
 def _kappa(sums: F64, cost: F64) -> F64:
-    """Of tables float64[verdicts * verdicts, n], one a column: 1 less what differs over what would by chance."""
+    """Return kappa for each column of float64[verdicts * verdicts, n], which holds one table of verdicts a column.
+
+    Kappa is 1 minus the ratio of the observed disagreement to the disagreement expected by chance.
+    """
     tables = sums.reshape(*cost.shape, -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(0, 1))

@@ -1,4 +1,4 @@
-"""Answers of a model to a dataset's questions, from what each row of an evaluation found, and how right they are."""
+"""A model's answers to the questions of a dataset, from the hits of each row of an evaluation, and their accuracy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnswerSetup:
-    """Who answers, from how many hits, of how many words.
+    """The settings with which a model answers questions.
 
     Args:
-        llm: the client. k: hits for each question. words: longest text of them that the model is shown.
-        judged: whether it is asked of each answer, too, if it means the same as one of the dataset's.
+        llm: The client of the model.
+        k: The number of hits for each question.
+        words: The most words of these hits that the model sees.
+        judged: Whether the model also judges if each answer means the same as one of the dataset's answers.
     """
 
     llm: LLM
@@ -33,23 +35,27 @@ class AnswerSetup:
     judged: bool = False
 
     def check(self, data: Dataset) -> None:
-        """That there is something to hold answers against.
+        """Check that the dataset has answers to compare with.
 
         Raises:
-            ValueError: questions without answers, says of which; options, where a model is to judge answers.
+            ValueError: A question has no answer; the message names it. Or a model should judge answers, but the
+                questions are multiple choice.
         """
         lacking = next((row for row, each in enumerate(data.questions) if not each.answers), None)
         if not data.questions or lacking is not None:
             which = "no questions" if lacking is None else f"no answer to question {lacking}"
-            raise ValueError(f"answers are held against those of a dataset: {data.name} has {which}")
+            raise ValueError(f"answers are compared with the dataset's own, but {data.name} has {which}")
         if self.judged and _choose(data):
-            raise ValueError(f"which option was chosen is counted, not judged: {data.name} is multiple choice")
+            raise ValueError(
+                f"multiple-choice answers are counted and need no judge, but {data.name} is multiple choice"
+            )
 
     def __call__(self, hits: Sequence[Sequence[Any]], data: Dataset) -> tuple[dict[str, F64], Answers]:
-        """(values of each measure float64[q], the answers) from the hits of each question.
+        """Answer each question from its hits, and return (values of each measure as float64[q], the answers).
 
-        Where all questions have options: ``answer accuracy``; else ``answer exact match`` and ``answer F1`` (SQuAD's).
-        Where they ask for pages also ``UNLP score``, by the first source that the answer names.
+        If all questions have options, the measure is ``answer accuracy``. Otherwise, the measures are SQuAD's: ``answer
+        exact match`` and ``answer F1``. If the questions ask for pages, there is also ``UNLP score``, for the first
+        source that the answer names.
         """
         self.check(data)
         choose = _choose(data)
@@ -77,9 +83,10 @@ class AnswerSetup:
         return values, found
 
     def rows(self, name: str, found: Answers, data: Dataset, seed: int = 0) -> list[dict[str, Any]]:
-        """What the model says of the answers of a row, as :func:`~.answer_judge.judged_rows`; none unless ``judged``.
+        """Return the judge's verdicts on the answers of a row, as :func:`~.answer_judge.judged_rows` does.
 
-        A dry run judges the gold answer wherever the answer is not known yet.
+        The list is empty unless ``judged`` is set. A dry run judges the dataset's answer wherever the model's answer is
+        not known yet.
         """
         if not self.judged:
             return []
@@ -99,7 +106,7 @@ def _choose(data: Dataset) -> bool:
 
 
 def _cited(found: Answers, data: Dataset) -> tuple[list[int], list[int]]:
-    """(documents, pages) of the first source of each answer; -1 where it names none."""
+    """Return (documents, pages) of the first source of each answer, -1 if the answer names no source."""
     first = [each.sources[0] if each.sources else None for each in found]
     documents = [-1 if part is None else part.document for part in first]
     own = [

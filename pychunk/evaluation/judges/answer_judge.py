@@ -1,4 +1,4 @@
-"""Answers judged by a model: whether one means the same as a gold one, yes or no, beside SQuAD's measures."""
+"""A judge of answers: a model says whether an answer means the same as a gold answer, next to SQuAD's measures."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .chunk_judge import ChunkVerdicts, documents_of
 if TYPE_CHECKING:
     from ...llm import LLM
 
-#: Token F1 from which an answer counts as right beside the judge.
+#: The token F1 from which an answer counts as right when the judge is compared with it.
 ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
 class JudgedAnswers(ChunkVerdicts):
-    """What a judge said of answers; as :class:`~.chunk_judge.ChunkVerdicts`, of answers in place of chunks.
+    """The verdicts of a judge on answers, like :class:`~.chunk_judge.ChunkVerdicts` on chunks.
 
     Attributes:
-        asked: bool[answers], those that the model was shown. Of the others, questions without an answer or without a
-            gold one, nothing has to be asked: there the verdict is whether both are empty.
+        asked: The answers that the model saw, bool[answers]. The model sees no question without an answer or without a
+            gold answer. For these, the verdict is 1 if both are empty.
     """
 
     asked: npt.NDArray[np.bool_] = field(kw_only=True)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Cohen's kappa with what is counted, bool[answers], over those that the model was shown."""
+        """Return Cohen's kappa with counted verdicts, bool[answers], over the answers that the model saw."""
         return super().agreement(np.where(self.asked, np.asarray(counted, np.int64), -1), level=level, seed=seed)
 
 
@@ -49,20 +49,23 @@ def judge_answers(
     seed: int | None = 0,
     language: str = "en",
 ) -> JudgedAnswers:
-    """Ask a model of each answer whether it means the same as one of the gold ones; many answers a call.
+    """Ask a model whether each answer means the same as one of the gold answers, with many answers in a call.
 
-    Answers are shown in an order drawn with ``seed``, each as JSON on one line, so that no text of an answer is taken
-    for a gold one. How verdicts are read, and what is asked again: :class:`pychunk.llm.verdicts.Judge`.
+    The model sees the answers in an order drawn with ``seed``. Each answer is JSON on one line, so that no text of an
+    answer can pass for a gold answer. :class:`pychunk.llm.verdicts.Judge` describes how verdicts are read and what is
+    asked again.
 
     Args:
-        llm: the client; with ``dry_run=True`` nothing is asked, and what would be has no verdict.
-        questions, answers, gold: as of :func:`~.answers.exact_match`, with the questions.
-        documents: that each question is about, for intervals; default: each question is of its own.
-        together, window_tokens, seed, language: as in :func:`~.chunk_judge.judge`.
+        llm: The client. With ``dry_run=True`` it asks nothing, and each answer that it would ask about has no verdict.
+        questions: The questions.
+        answers, gold: The answers and the gold answers, as in :func:`~.answer_accuracy.exact_match`.
+        documents: The document that each question is about, for intervals. By default, each question has a document of
+            its own.
+        together, window_tokens, seed, language: See :func:`~.chunk_judge.judge`.
 
     Raises:
-        ValueError: not as many of one as of the other; gold answers that are no lists.
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        ValueError: The numbers of questions, answers and gold answers differ, or gold answers are not lists.
+        LLMError: There is no endpoint, the key is wrong, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
 
     Example:
         >>> from pychunk.llm import LLM
@@ -75,7 +78,9 @@ def judge_answers(
 
     pairs = checked_pairs(answers, gold)
     if len(questions) != len(pairs):
-        raise ValueError(f"there are {len(questions)} questions and {len(pairs)} answers: one for each")
+        raise ValueError(
+            f"needed one answer for each question; got {len(questions)} questions and {len(pairs)} answers"
+        )
     rows = documents_of(len(questions), documents, "question")
     known = [[each for each in own if each.strip()] for _, own in pairs]
     asked = np.array([bool(answer.strip() and own) for (answer, _), own in zip(pairs, known, strict=True)], bool)
@@ -111,10 +116,13 @@ def judged_rows(
     *,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Rows in the form that :mod:`.report` shows under ``judged``: one beside exact match, one beside token F1.
+    """Judge answers and return two rows as :mod:`.report` shows them under ``judged``.
+
+    One row compares the judge with exact match, the other with token F1.
 
     Args:
-        name: of the row. Others: as of :func:`judge_answers`.
+        name: The name of the row.
+        llm, questions, answers, gold, documents, seed: See :func:`judge_answers`.
     """
     found = judge_answers(llm, questions, answers, gold, documents, seed=seed)
     beside = {
@@ -124,7 +132,7 @@ def judged_rows(
     return [
         {
             "name": name,
-            "judge": f"answers, beside {measure}",
+            "judge": f"answers, compared with {measure}",
             "better": "more",
             "share": found.share(seed=seed)._asdict(),
             "asked": int(found.asked.sum()),

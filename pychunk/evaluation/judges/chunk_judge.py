@@ -1,9 +1,10 @@
-"""Chunks judged by a model, yes or no: noise, completeness, context switches, relevance to a task.
+"""A judge of chunks: a model says whether they hold noise, are complete, change their subject or serve a task.
 
-Beside each judge stands what is counted without one (:mod:`.tenets`), and how far both agree (:mod:`.agreement`).
+Each judge can be compared with a count made without a model (:mod:`.quality_counts`). :mod:`.agreement` measures how
+far both agree.
 
-Source of the tenets: Jain, Aggarwal and Saladi, "AutoChunker: Structured Text Chunking and its Evaluation" (2025). The
-prompts are ours (``pychunk/llm/prompts``), and figures cannot be held against those of the paper.
+Source of the criteria: Jain, Aggarwal and Saladi, "AutoChunker: Structured Text Chunking and its Evaluation" (2025).
+The prompts are our own (``pychunk/llm/prompts``), so the figures are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 
-#: The judges, and whether the better chunks are those of which they say yes.
+#: The judges, and whether a yes means that the chunk is good.
 JUDGES = {"noise": False, "completeness": True, "context_switch": False, "task": True}
-#: What chunks are for where nobody says it.
+#: The purpose of chunks if the caller names none.
 PURPOSE = "to answer questions about what the documents say"
 
 
 @dataclass(frozen=True)
 class ChunkVerdicts:
-    """What a judge said of chunks.
+    """The verdicts of a judge on chunks.
 
     Attributes:
-        name: of the judge.
-        verdicts: int64[chunks]: 1 yes, 0 no, -1 an abstention.
-        documents: of each chunk, int64[chunks].
-        faults: why there are abstentions, counted; see :class:`pychunk.llm.verdicts.Verdicts`.
-        asked_again: chunks of calls whose first answer was of no use.
-        facts: what verdicts depend on besides the text: model, parameters, prompt.
-        reasons: why calls had no answer of use, each once, at most five.
+        name: The name of the judge.
+        verdicts: int64[chunks]: 1 for yes, 0 for no, -1 for an abstention.
+        documents: The document of each chunk, int64[chunks].
+        faults: The number of abstentions for each reason; see :class:`pychunk.llm.verdicts.Verdicts`.
+        asked_again: The number of chunks in calls whose first answer was unusable.
+        facts: What the verdicts depend on in addition to the text: model, parameters, prompt.
+        reasons: Why calls had no usable answer, each reason once, at most five.
     """
 
     name: str
@@ -54,23 +55,24 @@ class ChunkVerdicts:
 
     @property
     def tally(self) -> RatioSum:
-        """How many have a yes, of how many that have a verdict."""
+        """The number of chunks with a yes, and the number with a verdict."""
         return RatioSum(int((self.verdicts == 1).sum()), int((self.verdicts >= 0).sum()))
 
     @property
     def abstained(self) -> int:
-        """Chunks without a verdict."""
+        """The number of chunks without a verdict."""
         return int((self.verdicts < 0).sum())
 
     def share(self, *, level: float = 0.95, seed: int = 0) -> Interval:
-        """The share of yes among verdicts, its interval over documents; NaN without a verdict."""
+        """Return the share of yes among the verdicts with its interval over documents, NaN if there is no verdict."""
         values = np.where(self.verdicts >= 0, self.verdicts, np.nan)
         return by_documents(values, self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Cohen's kappa with what was counted without a model, bool[chunks], its interval over documents.
+        """Return Cohen's kappa with verdicts counted without a model, bool[chunks], and its interval over documents.
 
-        What is counted must mean the same: that a chunk is noisy, complete, changes its subject, serves the task.
+        The counted verdicts must mean the same as the judge's: that a chunk holds noise, is complete, changes its
+        subject, or serves the task.
         """
         return cohen_kappa(self.verdicts, counted, self.documents, level=level, seed=seed)
 
@@ -87,28 +89,30 @@ def judge(
     seed: int | None = 0,
     language: str = "en",
 ) -> ChunkVerdicts:
-    """Ask a model of each chunk whether it is so; many chunks a call, calls in parallel, answers from the cache.
+    """Ask a model for a verdict on each chunk, with many chunks in a call, calls in parallel, and cached answers.
 
-    Chunks of all documents are shown in an order drawn with ``seed``, so that their place says nothing; verdicts are
-    in the order of ``texts``. A chunk of more than 8,000 characters is shown by its beginning and its end. How answers
-    are read, and what is asked again: :class:`pychunk.llm.verdicts.Judge`.
+    The model sees the chunks of all documents in an order drawn with ``seed``, so that their position tells it nothing.
+    The verdicts are in the order of ``texts``. Of a chunk of more than 8,000 characters, the model sees the beginning
+    and the end. :class:`pychunk.llm.verdicts.Judge` describes how answers are read and what is asked again.
 
     Args:
-        llm: the client; with ``dry_run=True`` nothing is asked, every verdict is an abstention, and ``llm.account``
-            says what it would take.
-        name: ``"noise"`` (yes: it holds noise), ``"completeness"`` (yes: it is complete), ``"context_switch"`` (yes:
-            its subject changes) or ``"task"`` (yes: it serves the task).
-        texts: the chunks, such as ``chunks.texts``.
-        documents: of each chunk, for intervals, such as ``chunks.table["document"]``; default: each chunk is one.
-        task: of ``"task"``: what the chunks are for.
-        together, window_tokens: chunks a call, and their tokens at most, as estimated.
-        seed: of the order; None: as they are.
-        language: of the prompt.
+        llm: The client. With ``dry_run=True`` it asks nothing, every verdict is an abstention, and ``llm.account``
+            holds an estimate of the cost.
+        name: The judge. For ``"noise"``, a yes means that the chunk holds noise. For ``"completeness"``, it means that
+            the chunk is complete, for ``"context_switch"`` that its subject changes, for ``"task"`` that it serves the
+            task.
+        texts: The chunks, such as ``chunks.texts``.
+        documents: The document of each chunk, for intervals, such as ``chunks.table["document"]``. By default, each
+            chunk is a document of its own.
+        task: The purpose of the chunks, for ``"task"``.
+        together, window_tokens: The most chunks in a call, and the most tokens of them, as estimated.
+        seed: The seed of the order. None keeps the order of ``texts``.
+        language: The language of the prompt.
 
     Raises:
-        ValueError: no such judge; as many documents as chunks are needed.
-        TypeError: chunks that are no texts.
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        ValueError: There is no such judge, or the number of documents is not the number of chunks.
+        TypeError: The chunks are not texts.
+        LLMError: There is no endpoint, the key is wrong, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
 
     Example:
         >>> from pychunk.llm import LLM
@@ -132,22 +136,24 @@ def judge(
 
 
 def documents_of(count: int, documents: npt.ArrayLike | None, of: str) -> npt.NDArray[np.int64]:
-    """int64[count]: the document of each chunk or question, named ``of``; each is one of its own where none is said.
+    """Return the document of each chunk or question as int64[count], by default a document of its own for each.
+
+    ``of`` is the word for the error, ``"chunk"`` or ``"question"``.
 
     Raises:
-        ValueError: they are not as many.
+        ValueError: The number of documents is not ``count``.
     """
     rows = np.arange(count) if documents is None else np.asarray(documents, np.int64)
     if rows.shape != (count,):
-        raise ValueError(f"documents must be one a {of}; got shape {rows.shape} for {count} {of}s")
+        raise ValueError(f"documents must have one entry for each {of}; got shape {rows.shape} for {count} {of}s")
     return rows
 
 
 def checked_texts(texts: Sequence[str]) -> list[str]:
-    """Chunks as a list of texts; an Arrow column becomes one.
+    """Return the chunks as a list of texts; an Arrow column becomes a list.
 
     Raises:
-        TypeError: they are none.
+        TypeError: The chunks are not texts.
     """
     found = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
     if isinstance(found, str) or not all(isinstance(text, str) for text in found):

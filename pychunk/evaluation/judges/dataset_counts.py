@@ -1,4 +1,4 @@
-"""The tenets counted on a contender's chunks, by what a data set knows of its documents: beside what a model says."""
+"""AutoChunker's criteria counted on a system's chunks with what a dataset knows, to compare with a model's verdicts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from ..systems import Encoder, SystemChunks
 Bools = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 
-#: Words of the longest unit that a chunk should not cut: some 200 tokens.
+#: The number of words in the longest unit that a chunk should not cut, about 200 tokens.
 UNIT_WORDS = 150
 
 
 def counted(name: str, chunked: SystemChunks, rows: npt.ArrayLike, data: Dataset, encoder: Encoder) -> Bools | None:
-    """bool[rows] of some chunks, or None where a data set does not know it, as where chunks overlap.
+    """Return whether each of the given chunks meets a criterion, bool[rows], or None if the dataset cannot tell.
 
-    - ``"completeness"``: it neither begins by referring back nor cuts a unit of at most 150 words
-      (:func:`~.tenets.incomplete`, :func:`~.blocks.find_blocks`).
-    - ``"context_switch"``: one of its document's sharpest turns is inside (:func:`~.tenets.breaks_inside`), by the
-      vectors of the evaluation's encoder.
-    - ``"task"``: it holds what answers one of the questions: a part of a reference span, an answer in the paragraph
-      that was asked about (:mod:`~.holding`), a part of the page.
-    - ``"noise"``: None; no data set here has marked text.
+    A dataset cannot tell if chunks overlap, for example.
+
+    - ``"completeness"``: The chunk neither begins by referring back nor cuts a unit of at most 150 words
+      (:func:`~.quality_counts.incomplete`, :func:`~.plain_text_blocks.find_blocks`).
+    - ``"context_switch"``: One of the document's sharpest turns is inside the chunk
+      (:func:`~.quality_counts.breaks_inside`), according to the vectors of the evaluation's encoder.
+    - ``"task"``: The chunk holds what answers one of the questions. This is a part of a reference span, an answer in
+      the paragraph that the question is about (:mod:`~.answer_containment`), or a part of the page.
+    - ``"noise"``: Always None, as no dataset here has marked text.
     """
     chosen = np.asarray(rows, np.int64)
     if name == "task":
@@ -53,7 +55,7 @@ def counted(name: str, chunked: SystemChunks, rows: npt.ArrayLike, data: Dataset
 
 
 def _documents(chunked: SystemChunks, chosen: I64) -> Iterator[tuple[int, I64, I64]]:
-    """Each document that holds a chosen chunk: its number, the rows of all its chunks, and their spans."""
+    """Yield (number, rows of all its chunks, their spans) for each document that holds a chosen chunk."""
     document = np.asarray(chunked.table["document"], np.int64)
     spans = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     for number in np.unique(document[chosen]):
@@ -68,7 +70,7 @@ def _units(text: str, data: Dataset, number: int) -> I64:
 
 
 def _answering(chunked: SystemChunks, chosen: I64, data: Dataset) -> Bools:
-    """Return which chunks hold what answers a question of their document, or one of no document that is known."""
+    """Return which chunks answer a question about their document, or a question without a known document."""
     table = chunked.table.take(chosen)
     asked: dict[int, list[int]] = {}
     for number, each in enumerate(data.questions):

@@ -1,7 +1,7 @@
-"""What a search finds, judged by a model: questions made of sampled chunks, grades of hits, weighted precision.
+"""A judge of searches: a model writes questions about sampled chunks and grades the hits, for a weighted precision.
 
 Source: Jain, Aggarwal and Saladi, "AutoChunker: Structured Text Chunking and its Evaluation" (2025), section 4.5. The
-prompts and the words of the grades are ours, and figures cannot be held against those of the paper.
+prompts and the wording of the grades are our own, so the figures are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The first k hits of a query: (queries, k) to rows of chunks, int[queries, k], -1 where there are fewer.
+#: A search: (queries, k) to the rows of the first k hits of each query, int[queries, k], -1 for none.
 Search = Callable[[Sequence[str], int], npt.ArrayLike]
 
 
 @dataclass(frozen=True)
 class HitGrades:
-    """What a judge said of hits.
+    """The grades that a judge gave to hits.
 
     Attributes:
-        grades: int64[questions, k], 0 to 4, -1 an abstention, or no hit.
-        hits: rows of chunks, int64[questions, k]; -1 where there is no hit.
-        documents: of each question, int64[questions], for intervals.
-        faults: why there are abstentions, counted; see :class:`pychunk.llm.verdicts.Verdicts`.
-        facts: what grades depend on besides the texts.
-        reasons: why calls had no answer of use, each once, at most five.
+        grades: The grade of each hit, int64[questions, k], 0 to 4; -1 for an abstention or no hit.
+        hits: The row of the chunk of each hit, int64[questions, k], -1 for none.
+        documents: The document of each question, int64[questions], for intervals.
+        faults: The number of abstentions for each reason; see :class:`pychunk.llm.verdicts.Verdicts`.
+        facts: What the grades depend on in addition to the texts.
+        reasons: Why calls had no usable answer, each reason once, at most five.
     """
 
     grades: I64
@@ -53,18 +53,19 @@ class HitGrades:
 
     @property
     def abstained(self) -> int:
-        """Hits without a grade."""
+        """The number of hits without a grade."""
         return int(((self.grades < 0) & (self.hits >= 0)).sum())
 
     def precisions(self, k: int) -> F64:
-        """float64[questions]: the grades of the first k hits, as a share of what k perfect ones have.
+        """Return the sum of each question's first k grades, as a share of k times the best grade; float64[questions].
 
-        Where fewer were found the others count as irrelevant; one without a grade does not count. NaN where none does.
+        If a question has fewer than k hits, the missing ones count as irrelevant. A hit without a grade is not counted.
+        The value is NaN if none is counted.
 
         Raises:
-            ValueError: ``k`` below 1.
+            ValueError: ``k`` is below 1.
 
-        Source: AutoChunker, section 4.5.2 (there in per cent, of hits that all have grades).
+        Source: AutoChunker, section 4.5.2 (in per cent there, and for hits that all have grades).
         """
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}")
@@ -74,11 +75,11 @@ class HitGrades:
         return np.where(counted > 0, sums / (MOST * np.maximum(1, counted)), np.nan)
 
     def weighted_precision(self, k: int, *, level: float = 0.95, seed: int = 0) -> Interval:
-        """The mean of :meth:`precisions`, its interval over documents; NaN where no hit has a grade."""
+        """Return the mean of :meth:`precisions` with its interval over documents, NaN if no hit has a grade."""
         return by_documents(self.precisions(k), self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Cohen's kappa, weighted by the square of the difference, with grades that were counted, int[questions, k]."""
+        """Return Cohen's kappa, with quadratic weights, with grades counted without a model, int[questions, k]."""
         rows = np.repeat(self.documents, self.grades.shape[1])
         given = np.asarray(counted, np.int64).reshape(-1)
         return cohen_kappa(self.grades.reshape(-1), given, rows, weights="quadratic", level=level, seed=seed)
@@ -98,18 +99,21 @@ def grade(
 ) -> HitGrades:
     """Ask a model how well each hit answers its question, from 0 (not at all) to 4 (it is the answer).
 
-    The hits of one question are shown together, in an order drawn with ``seed``, so that their rank says nothing.
+    The model sees the hits of one question together, in an order drawn with ``seed``, so that their rank tells it
+    nothing.
 
     Args:
-        hits: rows of ``texts``, int[questions, k]; -1 where there are fewer.
-        texts: the chunks.
-        documents: of each question, for intervals; default: each question is one.
-        together, window_tokens, seed, language: as in :func:`~.chunk_judge.judge`; with more hits than ``together`` a
-            question takes several calls.
+        llm: The client.
+        questions: The questions.
+        hits: Rows of ``texts``, int[questions, k], -1 for none.
+        texts: The chunks.
+        documents: The document of each question, for intervals. By default, each question has a document of its own.
+        together, window_tokens, seed, language: See :func:`~.chunk_judge.judge`. A question with more hits than
+            ``together`` takes several calls.
 
     Raises:
-        ValueError: hits that are not [questions, k], or no rows of ``texts``.
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        ValueError: The hits are not [questions, k], or are not rows of ``texts``.
+        LLMError: There is no endpoint, the key is wrong, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
     """
     from ...llm.verdicts import Judge
 
@@ -129,7 +133,7 @@ def grade(
         together=together,
         window_tokens=window_tokens,
     )
-    places = np.argwhere(rows >= 0)  # question and rank of each hit
+    places = np.argwhere(rows >= 0)  # the question and the rank of each hit
     shown = [texts[rows[question, rank]] for question, rank in places]
     begins = np.searchsorted(places[:, 0], np.arange(len(questions) + 1)).tolist()
     calls = (
@@ -144,7 +148,10 @@ def grade(
 
 
 def _order(begin: int, end: int, question: int, seed: int | None) -> list[int]:
-    """Places from begin to end, drawn for this question alone: another question changes none of its calls."""
+    """Return the places from begin to end in an order drawn for this question alone.
+
+    Another question therefore changes none of its calls.
+    """
     if seed is None:
         return list(range(begin, end))
     return list(map(int, begin + np.random.default_rng([seed, question]).permutation(end - begin)))
@@ -152,16 +159,16 @@ def _order(begin: int, end: int, question: int, seed: int | None) -> list[int]:
 
 @dataclass(frozen=True)
 class JudgedRetrieval:
-    """Questions, grades of what was found, and the same counted without a model.
+    """Questions, the grades of their hits, and the same grades counted without a model.
 
     Attributes:
-        questions: what was asked.
-        sources: the row of the chunk that each question was made of, int64[questions].
-        graded: of the hits.
-        counted: int64[questions, k], by how much of a hit is in the chunk that the question was made of
-            (:func:`~.tenets.relevance`); -1 where there is no hit.
-        without: sampled chunks of which no question was made.
-        reasons: why, where answers were of no use, each once.
+        questions: The questions.
+        sources: The row of the chunk that each question was made from, int64[questions].
+        graded: The grades of the hits.
+        counted: The counted grade of each hit, int64[questions, k], -1 if there is no hit. It depends on how much of
+            the hit is in the chunk that the question was made from (:func:`~.quality_counts.relevance`).
+        without: The number of sampled chunks that gave no question.
+        reasons: Why answers were unusable, each reason once.
     """
 
     questions: list[str]
@@ -173,7 +180,7 @@ class JudgedRetrieval:
 
     @property
     def agreement(self) -> Agreement:
-        """Of grades and counts."""
+        """The agreement of grades and counted grades."""
         return self.graded.agreement(self.counted)
 
 
@@ -188,21 +195,25 @@ def judge_retrieval(
     seed: int = 0,
     language: str = "en",
 ) -> JudgedRetrieval:
-    """Draw chunks, have a model make questions of them, search for these, and have it grade what is found.
+    """Draw chunks, let a model write questions about them, search for these, and let it grade the hits.
 
-    Questions are one call a drawn chunk, grades one a question. A dry run counts the questions' calls, and the grades'
-    as if every chunk gave ``each`` questions that found k chunks as long as the first ones drawn.
+    Each drawn chunk takes one call for its questions, and each question one call for its grades. A dry run counts the
+    calls for questions. It estimates the calls for grades as if every chunk gave ``each`` questions, whose k hits are
+    as long as the first chunks drawn.
 
     Args:
-        table: chunks, with the columns ``text``, ``document``, ``start`` and ``end``.
-        search: such as ``lambda queries, k: index.rank(queries, k)[0]``, its rows those of ``table``.
-        sample: chunks drawn with ``seed``; all where there are fewer.
-        each: questions of a chunk.
-        k: hits that are graded.
+        llm: The client.
+        table: Chunks with the columns ``text``, ``document``, ``start`` and ``end``.
+        search: A search whose rows are those of ``table``, such as ``lambda queries, k: index.rank(queries, k)[0]``.
+        sample: The number of chunks drawn with ``seed``. If there are fewer, all are taken.
+        each: The number of questions for each chunk.
+        k: The number of hits to grade.
+        seed: The seed of the sample and of the order of hits.
+        language: The language of the prompts.
 
     Raises:
-        ValueError: a number out of range, a column that is missing.
-        LLMError: no endpoint, a wrong key, a limit; see :meth:`pychunk.llm.LLM.ask_many`.
+        ValueError: A number is out of range, or a column is missing.
+        LLMError: There is no endpoint, the key is wrong, or a limit is reached; see :meth:`pychunk.llm.LLM.ask_many`.
     """
     from ...llm.question_generation import make_questions
 
@@ -217,7 +228,9 @@ def judge_retrieval(
     made = make_questions(llm, [texts[row] for row in drawn], each=each, language=language)
     questions, sources = made.texts, drawn[np.asarray(made.rows, np.int64)]
     if llm.dry_run:
-        questions = [f"{number:?>80}" for number in range(len(drawn) * each)]  # equal ones would be asked once
+        questions = [
+            f"{number:?>80}" for number in range(len(drawn) * each)
+        ]  # the client would ask equal questions only once
         sources = np.repeat(drawn, each)
         hits = np.resize(drawn, (len(questions), k))
     else:

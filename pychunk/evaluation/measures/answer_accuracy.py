@@ -1,4 +1,4 @@
-"""Are answers right: by SQuAD's measures, of multiple-choice questions, and by the UNLP 2026 shared task's score."""
+"""Measures of right answers: SQuAD's, accuracy on multiple-choice questions, and the score of the UNLP 2026 task."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .metrics import F64
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: What the answer, its document and its page count in the UNLP task's score.
+#: The weights of the answer, its document and its page in the UNLP task's score.
 UNLP_WEIGHTS = (0.5, 0.25, 0.25)
 
 
 def normalised(text: str) -> str:
-    """Lower case, without ASCII punctuation and English articles, single spaces: what SQuAD compares.
+    """Return the text as SQuAD compares it: lower case, no ASCII punctuation, no English articles, single spaces.
 
     >>> normalised("The Cat's  toy, an (old) one."), normalised("Another theme")
     ('cats toy old one', 'another theme')
@@ -30,9 +30,9 @@ def normalised(text: str) -> str:
 
 
 def exact_match(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
-    """1 where the answer is one of the gold ones, normalised; float64[questions].
+    """Return 1 for each answer that equals one of its gold answers after normalisation, else 0; float64[questions].
 
-    A question without gold answers is right where nothing is answered.
+    If a question has no gold answer, an empty answer is right.
 
     Example:
         >>> exact_match(["The moon.", "the Sun", ""], [["Moon", "a star"], ["stars"], []])
@@ -44,34 +44,38 @@ def exact_match(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
 
 
 def token_f1(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
-    """Harmonic mean of precision and recall of the answer's tokens, normalised, by the best gold one; float64[q].
+    """Return the token F1 of each answer with the best of its gold answers; float64[questions].
 
-    A token counts as often as it comes in both. Of an empty answer, or an empty gold one, it is 1 where both are.
+    F1 is the harmonic mean of precision and recall of the normalised tokens. A token counts as often as both texts
+    contain it. If either text is empty, F1 is 1 if both are, else 0.
 
     Example:
         >>> token_f1(["the old cat", "dog"], [["cat", "an old grey cat"], ["cats"]]).round(3).tolist()
         [0.8, 0.0]
 
-    Source: as :func:`exact_match`.
+    Source: See :func:`exact_match`.
     """
     return np.array([_best(answer, own, _f1) for answer, own in checked_pairs(answers, gold)], np.float64)
 
 
 def choice_accuracy(options: Sequence[int | None], gold: Sequence[int]) -> F64:
-    """1 where the chosen option is the gold one, 0 where another or none was chosen; float64[questions].
+    """Return 1 for each question whose chosen option is the gold one, else 0; float64[questions].
 
     Args:
-        options: places of options, None where none was chosen. gold: the right places.
+        options: The number of the option chosen for each question, None for none.
+        gold: The number of the right option of each question.
 
     Raises:
-        ValueError: not as many of one as of the other.
+        ValueError: The numbers of options and gold options differ.
 
     Example:
         >>> choice_accuracy([2, None, 1], [2, 0, 0])
         array([1., 0., 0.])
     """
     if len(options) != len(gold):
-        raise ValueError(f"there are {len(options)} answers and {len(gold)} gold ones: one for each question")
+        raise ValueError(
+            f"needed one gold answer for each question; got {len(options)} answers and {len(gold)} gold ones"
+        )
     return np.array(
         [float(each is not None and each == right) for each, right in zip(options, gold, strict=True)], np.float64
     )
@@ -85,21 +89,26 @@ def unlp_score(
     gold_pages: npt.ArrayLike,
     page_counts: npt.ArrayLike,
 ) -> F64:
-    """Half for the answer, a quarter for its document, a quarter for how near its page is; float64[questions].
+    """Return the score of each question: a half for the answer, a quarter for its document, a quarter for its page.
+
+    The quarter for the page decreases with its distance from the gold page.
 
     Args:
-        right: of each question 1 where its answer is right, else 0.
-        documents, found_pages, gold_documents, gold_pages, page_counts: as of
-            :func:`pychunk.evaluation.measures.page_accuracy.accuracy_page`; -1 where no source was named.
+        right: 1 for each question with a right answer, else 0.
+        documents, found_pages, gold_documents, gold_pages, page_counts: See
+            :func:`pychunk.evaluation.measures.page_accuracy.accuracy_page`. -1 means that the answer named no source.
+
+    Returns:
+        float64[questions].
 
     Raises:
-        ValueError: not as many of one as of the other.
+        ValueError: The arrays differ in length.
 
     Example:
         >>> unlp_score([1, 1, 0], [0, 1, 2], [3, 3, 1], [0, 2, 2], [1, 3, 1], [4, 4, 9]).tolist()
         [0.875, 0.5, 0.5]
 
-    Source: the UNLP 2026 shared task.
+    Source: The UNLP 2026 shared task.
     """
     answered = np.asarray(right, np.float64)
     by_document = page_accuracy.accuracy_doc(documents, gold_documents)
@@ -111,21 +120,23 @@ def unlp_score(
 
 
 def checked_pairs(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
-    """Each answer with its gold ones.
+    """Return each answer with its gold answers.
 
     Raises:
-        ValueError: not as many of one as of the other; gold answers that are no lists.
+        ValueError: The numbers of answers and of lists of gold answers differ, or gold answers are not lists.
     """
     if len(answers) != len(gold):
-        raise ValueError(f"there are {len(answers)} answers and {len(gold)} lists of gold ones: one for each question")
+        raise ValueError(
+            f"needed one list of gold answers for each answer; got {len(answers)} answers and {len(gold)} lists"
+        )
     wrong = next((row for row, own in enumerate(gold) if isinstance(own, str)), None)
     if wrong is not None:
-        raise ValueError(f"gold answers are lists of texts; of question {wrong} got {gold[wrong]!r:.60}")
+        raise ValueError(f"gold answers must be lists of texts; question {wrong} has {gold[wrong]!r:.60}")
     return list(zip(answers, gold, strict=True))
 
 
 def _best(answer: str, gold: Sequence[str], measure: Any) -> float:
-    usable = [each for each in gold if normalised(each)] or [""]  # as the authors' script has it
+    usable = [each for each in gold if normalised(each)] or [""]  # as in the authors' script
     return max(float(measure(normalised(answer), normalised(each))) for each in usable)
 
 

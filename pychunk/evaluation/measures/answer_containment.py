@@ -1,12 +1,13 @@
-"""The check that a place of a text holds an answer: by its characters, folded in width, case and white space.
+"""The check whether a span of a text contains an answer, after folding of width, case and white space.
 
-- Letters of a script with spaces are held as whole words: ``art`` is not in ``start``, nor in ``article``.
-- A number is held whole: ``12`` is not in ``2012``, ``1.5`` neither in ``11.5`` nor in ``1.55``.
-- Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) are held anywhere, but for numerals.
-- Articles and prepositions may be written onto a word of Arabic or Hebrew (``وبالكتاب``) of three letters or more.
-- Endings may follow where a language chains them. In Korean these are particles, in Turkish and Azerbaijani suffixes of
-  nouns; in Tamil, Telugu, Kannada, Malayalam, Georgian and Hungarian anything after three letters. In other languages,
-  Hindi among them, they may not: there they make other words of short ones.
+- In scripts with spaces, only whole words match: ``art`` is neither in ``start`` nor in ``article``.
+- Only whole numbers match: ``12`` is not in ``2012``, and ``1.5`` is neither in ``11.5`` nor in ``1.55``.
+- In scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), a match may be anywhere. Numerals
+  are an exception.
+- A word of Arabic or Hebrew of three letters or more may have articles and prepositions attached (``وبالكتاب``).
+- Endings may follow in languages that chain them. In Korean these are particles, in Turkish and Azerbaijani suffixes of
+  nouns. In Tamil, Telugu, Kannada, Malayalam, Georgian and Hungarian anything may follow three letters. In other
+  languages, Hindi among them, no ending may follow, because it would turn short words into other words.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ _NO_SPACES = re.compile(
     "\u3040-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U000323af]"
 )
-#: Numerals of Chinese and Japanese, and those that make another number of the digits before them.
+#: The numerals of Chinese and Japanese, and those of them that turn the digits before them into another number.
 _NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億兆")
 _MULTIPLES = frozenset("十百千万萬亿億兆")
-#: What stands between the digits of one number, a time or a ratio.
+#: The marks that can join the digits of one number, time or ratio.
 _JOINERS = frozenset(".,:'/\u2044\u066b\u066c\u00b7")
-#: A date is no number: its parts are.
+#: A date, which is not one number, though its parts are numbers.
 _DATE = re.compile(r"\d{1,2}([./])\d{1,2}\1\d{2,4}|\d{4}([./])\d{1,2}\2\d{1,2}")
 _ALIKE = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-    "\u0131": "i",  # capitals do not tell it from i everywhere
+    "\u0131": "i",  # upper-casing turns both into I in most languages
     "\u0640": "",
 }
-#: What is read as part of the character before: vowels and final consonants of Hangul, halfwidth marks of katakana.
+#: Characters that belong to the one before: vowels and final consonants of Hangul, halfwidth katakana marks.
 _FOLLOWS = re.compile("[\u1160-\u11ff\uff9e\uff9f]")
-#: Letters that only end words of Arabic, so that the next letter begins one though a space is missing.
+#: Letters that occur only at the end of Arabic words. The next letter begins a word even if a space is missing.
 _LAST = frozenset("ىة")
 _ARABIC = re.compile("[\u0620-\u06ff]")
 _ARABIC_BEFORE = re.compile("[وف]?(?:[بكل]?(?:ال)?|لل)|س")
@@ -63,17 +64,18 @@ _TURKISH = re.compile(
     f"(?:[dt]{_VOWEL}r|y?[dt]{_VOWEL}|y?m{_VOWEL}ş)?"
 )
 _ANY = re.compile(r"[^\W\d_]+")
-#: What follows an apostrophe inside of an English word.
+#: The part of an English contraction that follows the apostrophe.
 _CONTRACTED = re.compile(r"(?:[stdm]|ll|re|ve)(?![^\W_])")
 _AROUND = " .,;:!?'\"()[]{}…。、！？«»「」『』।॥؟،؛"
 _ARTICLE = re.compile(r"(?:a|an|the) (?=.)")
 
 
 class FoldedText:
-    """A text as answers are looked for in it, folded once, and where its characters stood.
+    """A text folded once for searching, with the position of each of its characters in the original.
 
     Attributes:
-        text: width, case and digits folded, white space one space, none beside scripts without spaces.
+        text: The text with width, case and digits folded. A run of white space is one space, and none next to scripts
+            without spaces.
 
     Example:
         >>> FoldedText("The  Ｃａｔ sat.").text
@@ -86,10 +88,11 @@ class FoldedText:
         self._endings = None if self.text.isascii() else _endings_of(text)
 
     def holds(self, answer: str, start: int = 0, end: int | None = None) -> bool:
-        """Return whether the folded answer stands in these characters of the text, as whole words and numbers.
+        """Return whether these characters of the text contain the folded answer as whole words and numbers.
 
         Args:
-            answer: one of its :func:`forms`. start, end: in characters of the text as it was given.
+            answer: One of the answer's :func:`forms`.
+            start, end: The range to search, in characters of the original text.
         """
         return next(self._found(answer, start, self._length if end is None else end), None) is not None
 
@@ -123,7 +126,7 @@ class FoldedText:
         return self._written_on(place, answer)
 
     def _written_on(self, place: int, answer: str) -> bool:
-        """Return whether what stands before, from the start of the word on, is written onto words."""
+        """Return whether the part of the word before this place consists of attached articles and prepositions."""
         begin = place
         while begin and _in_word(self.text[begin - 1]) and not _without_spaces(self.text[begin - 1]):
             begin -= 1
@@ -150,7 +153,7 @@ class FoldedText:
         elif _numeral(answer) and (after in _NUMERALS or after.isdecimal()):
             return False
         if unicodedata.category(after)[0] == "M":
-            return False  # it is part of the last character
+            return False  # the mark is part of the last character
         if _without_spaces(last) or not _in_word(after) or _without_spaces(after):
             return True
         end = place
@@ -170,7 +173,7 @@ class FoldedText:
         return self._endings is not None and self._endings.fullmatch(ending) is not None
 
     def _joins(self, place: int) -> bool:
-        """Return whether what stands between digits there makes one number of them."""
+        """Return whether the mark at this place, between digits, makes them one number."""
         text = self.text
         if not (0 < place < len(text) - 1 and text[place - 1].isdecimal() and text[place + 1].isdecimal()):
             return False
@@ -185,15 +188,15 @@ class FoldedText:
 
 
 class Gold:
-    """The answers of questions as they stand in documents, each of which is folded once.
+    """The answers to questions and their occurrences in documents, each of which is folded once.
 
     Args:
-        documents: their texts.
-        asked: of each question its document (-1: any), its paragraph there if it is known, its answers, and where they
-            stand in that document if that is known.
+        documents: The texts of the documents.
+        asked: A tuple for each question: its document (-1 for any), the paragraph in it if known, its answers, and the
+            spans of the answers in that document if known.
 
     Attributes:
-        nowhere: questions none of whose answers stands in the paragraph, document or documents.
+        nowhere: The questions without an answer in their paragraph, document or documents.
     """
 
     def __init__(
@@ -207,24 +210,26 @@ class Gold:
         for number, (document, paragraph, answers, places) in enumerate(asked):
             start, end = paragraph or (0, None)
             looked = self._folded if document < 0 else [self._folded[document]]
-            # A full stop is in any text.
+            # An answer without letters and digits, such as a full stop, occurs in any text.
             answers = [each for each in answers if any(map(str.isalnum, each))] or answers
             stand = []
             for answer in answers:
                 found = (form for form in forms(answer) if any(text.holds(form, start, end) for text in looked))
-                stand += [(form, answer) for form in islice(found, 1)]  # the best: "The Who" is not who
+                stand += [
+                    (form, answer) for form in islice(found, 1)
+                ]  # only the best form: "The Who" must not match "who"
             self._forms.append(stand or [(form, answer) for answer in answers for form in forms(answer)[:1]])
             if not stand and not places:
                 self.nowhere.append(number)
 
     def held(self, question: int, document: int, start: int, end: int) -> list[str]:
-        """Return which answers of a question these characters of a document hold, wherever else they may stand."""
+        """Return the answers to a question that these characters of a document contain."""
         text = self._folded[document]
         return [answer for form, answer in self._forms[question] if text.holds(form, start, end)]
 
 
 def holds(text: str, answer: str) -> bool:
-    """Return whether a text holds an answer.
+    """Return whether a text contains an answer.
 
     Example:
         >>> holds("Opened in 2012.", "2012"), holds("Opened in 2012.", "12"), holds("诺曼底在法国。", "法国")
@@ -235,7 +240,7 @@ def holds(text: str, answer: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """The text as :class:`FoldedText` has it.
+    """Return the text folded as in :class:`FoldedText`.
 
     Example:
         >>> folded("Der\u00a0 WEG")
@@ -246,7 +251,7 @@ def folded(text: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 14)
 def forms(answer: str) -> tuple[str, ...]:
-    """The answer folded, and that without punctuation around it and an English article before it, best first.
+    """Return the folded answer, then without the punctuation around it, then also without an English article before it.
 
     Example:
         >>> forms("The Moon."), forms("12")
@@ -260,7 +265,7 @@ def forms(answer: str) -> tuple[str, ...]:
 
 
 def _folded(text: str) -> tuple[str, array[int]]:
-    """(folded text, which character of the text each of its characters is of)."""
+    """Return (folded text, the position in the original text of each of its characters)."""
     parts: list[str] = []
     at = array("q")
     space, before, place = False, "", 0
@@ -291,7 +296,8 @@ def _character(cluster: str) -> str:
         return "" if cluster == "\u200b" else " "
     first = cluster[0]
     if unicodedata.decomposition(first).startswith("<super>"):
-        return cluster  # an exponent is no digit of the number, nor is the mark of a note
+        # An exponent is not a digit of the number, nor is a note's mark.
+        return cluster
     found = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster).casefold())
     if found.isspace():
         return " "
@@ -304,7 +310,7 @@ def _character(cluster: str) -> str:
 
 
 def _pointing(character: str) -> bool:
-    """Return whether a character is a vowel sign of Arabic or Hebrew, which is written or not."""
+    """Return whether a character is a vowel sign of Arabic or Hebrew, which writers may leave out."""
     return "\u064b" <= character <= "\u0652" or character == "\u0670" or "\u0591" <= character <= "\u05c7"
 
 
@@ -325,7 +331,7 @@ def _without_spaces(character: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _loose(character: str) -> bool:
-    """Return whether white space beside it says nothing."""
+    """Return whether white space next to the character has no meaning."""
     wide = "\u3001" <= character <= "\u303f" or "\uff01" <= character <= "\uff65"
     return _without_spaces(character) or (wide and unicodedata.category(character)[0] == "P")
 
@@ -335,9 +341,10 @@ def _numeral(answer: str) -> bool:
 
 
 def _endings_of(text: str) -> re.Pattern[str] | None:
-    """Return what may follow on a word of a Latin alphabet, by how many letters no other language has.
+    """Return a pattern for the endings of the text's language, recognised by letters that no other language has.
 
-    A name in a text of another language has some, too; of texts of their own they are five in a hundred and two.
+    The share of these letters must be at least 1.5 % for Turkish and Azerbaijani and 0.8 % for Hungarian. Texts in
+    these languages have some 5 % and 2 %. A foreign name in another text has some of the letters, too.
     """
     for letters, per_mille, endings in (("ğıĞİ", 15, _TURKISH), ("őűŐŰ", 8, _ANY)):
         if 1000 * sum(map(text.count, letters)) >= per_mille * len(text):

@@ -1,7 +1,7 @@
-"""How well hypothesised segment boundaries agree with a reference: Pk, WindowDiff, boundary F1.
+"""Measures of the agreement of segment boundaries with a reference: Pk, WindowDiff, boundary F1.
 
-A document has n units, sentences as a rule. A boundary is the number of the unit that begins a segment, 1 to n - 1;
-the beginning of the document is none.
+A document has n units, usually sentences. A boundary is the number of the unit that begins a segment, from 1 to n - 1.
+The beginning of the document is not a boundary.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ I64 = npt.NDArray[np.int64]
 
 
 class BoundaryScores(NamedTuple):
-    """Precision, recall and F1 of boundaries."""
+    """The precision, recall and F1 of boundaries."""
 
     precision: float
     recall: float
@@ -23,9 +23,9 @@ class BoundaryScores(NamedTuple):
 
 
 def in_units(positions: npt.ArrayLike, unit_starts: npt.ArrayLike) -> I64:
-    """The boundaries, as units, of segments that begin at ``positions``; both in characters, int[...].
+    """Return the boundaries, as units, of segments that begin at ``positions``; both arguments in characters, int[...].
 
-    A segment counts for the unit that its first character is in, also where it begins inside of it. Unit 0 is left out.
+    A segment that begins inside a unit counts as beginning with that unit. Unit 0 is left out.
 
     Example:
         >>> in_units([0, 40, 95], unit_starts=[0, 20, 40, 80])
@@ -37,13 +37,14 @@ def in_units(positions: npt.ArrayLike, unit_starts: npt.ArrayLike) -> I64:
 
 
 def window_size(reference: npt.ArrayLike, units: int) -> int:
-    """Half the mean length of a reference segment, in units, rounded; at least 1."""
+    """Return half the mean length of a reference segment in units, rounded, and at least 1."""
     return max(1, round(units / (2 * (len(_checked(reference, units, "reference")) + 1))))
 
 
 def pk(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
-    """The share of unit pairs, ``window`` apart, on which the two disagree whether both are in one segment; 0 is best.
+    """Return Pk, the share of pairs of units for which the two disagree; 0 is best.
 
+    The units of a pair are ``window`` apart. The two disagree if the pair is in one segment in only one of them.
     ``window=None`` is :func:`window_size` of the reference. A document of one unit has no pair and scores 0.
 
     Example:
@@ -57,9 +58,9 @@ def pk(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, windo
 
 
 def window_diff(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
-    """The share of windows in which the two have different numbers of boundaries; 0 is best.
+    """Return WindowDiff, the share of windows in which the two have different numbers of boundaries; 0 is best.
 
-    As :func:`pk`, but a surplus boundary in a window that has one already counts too.
+    Unlike :func:`pk`, it also counts a surplus boundary in a window that already has one.
 
     Example:
         >>> window_diff([2], [2, 3], units=5, window=2)
@@ -74,10 +75,10 @@ def window_diff(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int,
 def boundary_f1(
     reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, tolerance: int = 0
 ) -> BoundaryScores:
-    """Precision, recall and F1 of hypothesised boundaries, each matched with one of the reference's at the most.
+    """Return precision, recall and F1 of hypothesised boundaries, each matched with at most one of the reference's.
 
-    A match is at most ``tolerance`` units away; as many are matched as can be. Where neither side has a boundary all
-    three are 1, where only one has, all are 0.
+    A match is at most ``tolerance`` units away, and the number of matches is the largest possible. If neither side has
+    a boundary, all three values are 1. If only one side has boundaries, all are 0.
 
     Example:
         >>> boundary_f1([3, 6], [3, 7, 9], units=10, tolerance=1)
@@ -88,7 +89,7 @@ def boundary_f1(
     expected, found = _checked(reference, units, "reference"), _checked(hypothesis, units, "hypothesis")
     if not len(expected) and not len(found):
         return BoundaryScores(1.0, 1.0, 1.0)
-    # Both sorted, all of one tolerance: to match the first two that are near enough never costs a match later on.
+    # Both are sorted and have one tolerance, so matching the first two that are near enough never costs a later match.
     i = j = matches = 0
     while i < len(expected) and j < len(found):
         if abs(expected[i] - found[j]) <= tolerance:
@@ -103,7 +104,7 @@ def boundary_f1(
 
 
 def _checked(boundaries: npt.ArrayLike, units: int, name: str) -> I64:
-    """The boundaries sorted, each once."""
+    """Return the boundaries, sorted and without duplicates."""
     if units < 1:
         raise ValueError(f"units must be at least 1; got {units}")
     found = np.unique(np.asarray(boundaries, np.int64))
@@ -114,14 +115,14 @@ def _checked(boundaries: npt.ArrayLike, units: int, name: str) -> I64:
 
 
 def _crossed(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, window: int | None) -> tuple[I64, I64]:
-    """How many boundaries of each side stand between unit i and unit i + window, int64[units - window]."""
+    """Return the number of boundaries of each side between unit i and unit i + window, int64[units - window]."""
     if window is None:
         window = window_size(reference, units)
     elif not 1 <= window < max(units, 2):
         raise ValueError(f"window must be 1 to units - 1 = {units - 1}; got {window}")
     counts = []
     for name, boundaries in (("reference", reference), ("hypothesis", hypothesis)):
-        segment = np.zeros(units, np.int64)  # of each unit
+        segment = np.zeros(units, np.int64)  # the segment of each unit
         segment[_checked(boundaries, units, name)] = 1
         segment = segment.cumsum()
         counts.append(segment[window:] - segment[:-window])

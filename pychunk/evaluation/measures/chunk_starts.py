@@ -1,6 +1,6 @@
-"""How chunks begin: scraps, starts that refer back, and where headings stand; of one document at a time.
+"""Measures of the beginnings of one document's chunks: short chunks, starts that refer back, positions of headings.
 
-Spans are int[n, 2], start and end in characters; chunks are in order and do not overlap.
+Spans are int[n, 2], start and end in characters. Chunks are in order and do not overlap.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Words that stand for what was said before: personal, possessive and demonstrative, in English and Ukrainian.
+#: Words that refer to something said before, personal, possessive and demonstrative, in English and Ukrainian.
 _PRONOUNS = _words(
     """he she it they him her them his hers its their theirs himself herself itself themselves this that these those
     such він вона воно вони його її їх їхній їхня їхнє їхні цей ця це ці цього цієї цих той те ті такий
     така таке такі"""
 )
-#: Words that join a sentence with the one before.
+#: Words that connect a sentence with the one before it.
 _CONNECTIVES = _words(
     """and but or nor so yet also then thus hence therefore however moreover furthermore nevertheless nonetheless
     otherwise instead besides meanwhile similarly likewise consequently accordingly additionally conversely
@@ -43,10 +43,11 @@ _PHRASES = frozenset(
 
 
 def refers_back(text: str) -> bool:
-    """Whether a text begins with a pronoun or a connective, so that it needs what was said before it.
+    """Return whether a text begins with a pronoun or a connective, so that it needs what was said before.
 
-    The first word is looked up in short lists, English and Ukrainian, and the first two to four words in a list of
-    phrases; marks and quotes before it are passed over. No parser is asked: "It rains" counts, "The ship" does not.
+    The function looks up the first word in short lists, English and Ukrainian, and the first two to four words in a
+    list of phrases. It skips marks and quotes before the first word. It uses no parser: "It rains" counts, "The ship"
+    does not.
 
     Example:
         >>> [refers_back(text) for text in ("However, it sank.", "“They” sank.", "The ship sank.", "It's late.")]
@@ -62,9 +63,10 @@ def refers_back(text: str) -> bool:
 
 
 class HeadingPositions(NamedTuple):
-    """How many headings begin their chunk with what follows them, are all of it, end it, or stand inside of it.
+    """The numbers of headings that begin their chunk, are all of it, end it, or are inside it.
 
-    ``behind``: inside of it, behind a scrap, which a cut before the heading would leave to itself.
+    ``begin`` counts headings that are followed by text. ``behind`` counts headings inside a chunk that follow so little
+    text that a cut before the heading would leave a short chunk.
     """
 
     begin: int
@@ -75,18 +77,20 @@ class HeadingPositions(NamedTuple):
 
 
 def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) -> HeadingPositions:
-    """Where headings stand in the chunks that hold their first characters; a heading in no chunk is not counted.
+    """Return the positions of headings in the chunks that hold their first characters.
 
-    Headings with nothing but white space between them are one run, which begins a chunk as a whole: of a title and a
-    subtitle at the top of a chunk both begin it. Marks and digits before a run, as its number on a line of its own, are
-    part of it. A heading is alone where its chunk holds nothing but headings of its run, and ends its chunk where other
-    text comes first and nothing but its run follows. One that has text on both sides is behind a scrap where fewer than
-    :data:`CHUNKS.scrap` characters of its chunk come before its run.
+    Headings outside all chunks are not counted. Headings with only white space between them are one run, which begins a
+    chunk as a whole. If a title and a subtitle are at the top of a chunk, both begin it. Marks and digits before a run,
+    such as a number on a line of its own, are part of it.
+
+    A heading is alone if its chunk contains only headings of its run. It ends its chunk if other text comes first and
+    only its run follows. A heading with text on both sides counts as ``behind`` if fewer than :data:`CHUNKS.scrap`
+    characters of its chunk come before its run, else as ``inside``.
 
     Example:
         >>> text = "Life. Ada lived. Work. She wrote."
         >>> heading_places(text, [[0, 5], [17, 22]], chunks=[[0, 22], [23, 33]])
-        Places(begin=1, alone=0, end=1, inside=0, behind=0)
+        HeadingPositions(begin=1, alone=0, end=1, inside=0, behind=0)
     """
     wanted, held = _spans(headings, "headings"), _spans(chunks, "chunks")
     counts = [0] * len(HeadingPositions._fields)
@@ -109,7 +113,7 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
 
 
 def holders(positions: npt.ArrayLike, chunks: npt.ArrayLike) -> I64:
-    """The row of the chunk that holds each position, -1 where none does; int64[positions].
+    """Return the row of the chunk that holds each position, int64[positions], -1 for none.
 
     Example:
         >>> holders([0, 9, 10, 25], [[0, 10], [10, 20]])

@@ -1,4 +1,4 @@
-"""How sure a figure is: percentile bootstrap intervals of a mean over questions, of a pair, of what sums give."""
+"""Percentile bootstrap intervals of means over questions, of paired differences, and of figures computed from sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: Questions drawn at a time, over all resamples of a block: 8 MB of indices.
+#: The number of questions drawn at a time, over all resamples of a block: 8 MB of indices.
 _BLOCK = 1 << 20
 
 
@@ -21,10 +21,11 @@ class Interval(NamedTuple):
 
 
 def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
-    """The mean of ``values`` (one a question, [questions]) and its percentile bootstrap interval.
+    """Return the mean of ``values`` (one for each question, [questions]) and its percentile bootstrap interval.
 
-    Questions are drawn with replacement, as many as there are, ``resamples`` times; the interval holds the middle
-    ``level`` of the means. The same seed and number of questions draw the same questions, whatever the values.
+    Each of the ``resamples`` resamples draws as many questions as there are, with replacement. The interval contains
+    the middle ``level`` of the means. The same seed and number of questions draw the same questions, whatever the
+    values.
 
     Example:
         >>> interval([1.0, 1.0, 1.0])
@@ -34,7 +35,9 @@ def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     """
     scores = np.asarray(values, np.float64)
     if scores.ndim != 1 or not len(scores):
-        raise ValueError(f"values must be one number a question, of at least one; got shape {scores.shape}")
+        raise ValueError(
+            f"values must be a list of one number for each question, at least one; got shape {scores.shape}"
+        )
     if not np.isfinite(scores).all():
         question = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ValueError(f"values must be finite; got {scores[question]} for question {question}")
@@ -52,13 +55,13 @@ def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
 def paired(
     a: npt.ArrayLike, b: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> Interval:
-    """The mean of a - b over the same questions, [questions] each, and its interval.
+    """Return the mean of a - b over the same questions, [questions] each, with its interval.
 
-    What makes a question hard for both methods cancels out, so the interval is narrower than those of a and b suggest.
+    A question that is hard for both methods cancels out, so the interval is narrower than those of a and b suggest.
     """
     left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if left.shape != right.shape:
-        raise ValueError(f"a and b must be of the same questions; got shapes {left.shape} and {right.shape}")
+        raise ValueError(f"a and b must have one value for each question; got shapes {left.shape} and {right.shape}")
     return interval(left - right, level=level, resamples=resamples, seed=seed)
 
 
@@ -70,17 +73,18 @@ def of_sums(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """What sums over documents (or questions) give, such as words over chunks, and its percentile bootstrap interval.
+    """Return a figure computed from sums over documents or questions, and its percentile bootstrap interval.
 
-    Whole documents are drawn with replacement, as many as there are: chunks of one document are alike, so that
-    intervals over chunks would be too narrow. Draws that give no figure are left out.
+    Such a figure is the number of words divided by the number of chunks. The bootstrap draws as many whole documents as
+    there are, with replacement. Chunks of one document are alike, so intervals over chunks would be too narrow. Draws
+    without a figure are left out.
 
     Args:
-        parts: what is summed, one row a document, [documents, sums].
-        figure: of sums float64[sums, n], one a column, to float64[n]; NaN where there is none.
+        parts: The numbers to sum, one row for each document, [documents, sums].
+        figure: A function from sums float64[sums, n], one draw a column, to figures float64[n], NaN for none.
 
     Raises:
-        ValueError: parts are not [documents, sums], are not finite, or their sums give no figure.
+        ValueError: ``parts`` is not [documents, sums] or not finite, or its sums give no figure.
 
     Example:
         >>> of_sums([[2, 10], [2, 10]], lambda sums: sums[1] / sums[0])  # chunks and words of two documents
@@ -88,7 +92,7 @@ def of_sums(
     """
     rows = np.asarray(parts, np.float64)
     if rows.ndim != 2 or not rows.size:
-        raise ValueError(f"parts must be [documents, sums], of at least one each; got shape {rows.shape}")
+        raise ValueError(f"parts must be [documents, sums] with at least one of each; got shape {rows.shape}")
     if not np.isfinite(rows).all():
         raise ValueError(f"parts must be finite; row {int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])} is not")
     _check(level, resamples)
@@ -106,13 +110,14 @@ def of_sums(
 
 
 def by_documents(values: npt.ArrayLike, documents: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Interval:
-    """The mean of values, one a chunk or question, its interval over their documents by :func:`of_sums`.
+    """Return the mean of values of chunks or questions, with its interval over their documents by :func:`of_sums`.
 
     Args:
-        values: float[n]; NaN is left out. documents: int[n], of each.
+        values: The value of each chunk or question, float64[n]. NaN values are left out.
+        documents: The document of each chunk or question, int[n].
 
     Returns:
-        NaN three times where there is no value.
+        The mean and the interval, all NaN if there is no value.
 
     Example:
         >>> by_documents([1.0, float("nan"), 1.0], [0, 0, 7])

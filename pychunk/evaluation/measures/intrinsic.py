@@ -1,12 +1,12 @@
-"""Five measures of chunks that need no question, under the names of the Adaptive Chunking paper, each in our own terms.
+"""Five measures of chunks that need no question, named as in the Adaptive Chunking paper but with our own definitions.
 
-Each is of one document and gives a :class:`RatioSum`, so that a mean over documents, and its interval, can be made of
-sums (:func:`pychunk.evaluation.measures.intervals.of_sums`). Spans are int[n, 2], start and end in characters; chunks
-are in order and do not overlap. A sentence is its chunk's whose span holds its first character
+Each measures one document and returns a :class:`RatioSum`. A mean over documents and its interval can be computed from
+these sums (:func:`pychunk.evaluation.measures.intervals.of_sums`). Spans are int[n, 2], start and end in characters.
+Chunks are in order and do not overlap. A sentence belongs to the chunk whose span holds its first character
 (:func:`~.chunk_starts.holders`).
 
 Source of the names: de Moura Júnior, Lelong and Blangero, "Adaptive Chunking: Optimizing Chunking-Method Selection for
-RAG" (2026, arXiv 2603.25333). The definitions are ours, and figures cannot be held against those of the paper.
+RAG" (2026, arXiv 2603.25333). The definitions are ours, so the figures are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -22,41 +22,45 @@ I64 = npt.NDArray[np.int64]
 
 
 class RatioSum(NamedTuple):
-    """What a share or a mean is made of: a sum, and over how many."""
+    """The numerator and denominator of a share or a mean."""
 
     found: float
     of: int
 
 
 def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> RatioSum:
-    """Of sentences that refer back, how many have the sentence before them in their chunk.
+    """Count the sentences that refer back, and those of them whose chunk also has the sentence before.
 
-    The paper resolves pronouns to nouns with a model. This needs none: a sentence refers back where it begins with a
-    pronoun or a connective (:func:`~.chunk_starts.refers_back`), and what it refers to is taken to be in the sentence
-    before it. The first sentence of a document has none before it and is not counted.
+    The paper resolves pronouns to nouns with a model. This measure needs none: a sentence refers back if it begins with
+    a pronoun or a connective (:func:`~.chunk_starts.refers_back`). Its referent is assumed to be in the sentence
+    before. The first sentence of a document has no sentence before it and is not counted.
 
     Args:
-        refers: of each sentence, bool[n]. rows: its chunk, int[n]; -1 where it is in none.
+        refers: Whether each sentence refers back, bool[n].
+        rows: The chunk of each sentence, int[n], -1 for none.
 
     Example:
         >>> reference_completeness([False, True, True, False], rows=[0, 0, 1, 1])
-        Tally(found=1, of=2)
+        RatioSum(found=1, of=2)
     """
     back, own = np.asarray(refers, bool), np.asarray(rows, np.int64)
     if back.shape != own.shape or back.ndim != 1:
-        raise ValueError(f"refers and rows must be of the same sentences; got shapes {back.shape} and {own.shape}")
+        raise ValueError(
+            f"refers and rows must have one entry for each sentence; got shapes {back.shape} and {own.shape}"
+        )
     counted = back[1:] & (own[1:] >= 0)
     return RatioSum(int((counted & (own[1:] == own[:-1])).sum()), int(counted.sum()))
 
 
 def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) -> RatioSum:
-    """The cosine of each sentence to the mean vector of its chunk, summed; sentences that are alike have cosines of 1.
+    """Sum the cosine of each sentence to the mean vector of its chunk; sentences that are alike have cosines of 1.
 
-    Only sentences of chunks that hold two or more: one alone is its own mean and has 1 whatever it says. A sentence is
-    part of the mean that it is held against, so that short chunks come out higher: compare at equal length.
+    Only chunks of two or more sentences count, because a sentence alone is its own mean and always has 1. A sentence is
+    part of the mean it is compared with, so short chunks score higher. Compare methods at equal chunk length.
 
     Args:
-        vectors: unit vectors of sentences [n, d]; one of zeros is left out. rows: as above.
+        vectors: The unit vectors of the sentences, [n, d]. Vectors of zeros are left out.
+        rows: The chunk of each sentence, int[n], -1 for none.
 
     Example:
         >>> vectors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
@@ -73,19 +77,21 @@ def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) 
 
 
 def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, *, window: int = 10) -> RatioSum:
-    """The cosine of each chunk's mean vector to that of the text around it, summed over chunks.
+    """Sum the cosine of each chunk's mean vector to that of the text around it.
 
-    Around it are the ``window`` sentences before its first and the ``window`` after its last, as far as the document
-    goes: the same for every method, whatever the length of the neighbours. A document of one chunk has none. It is high
-    where chunks still say what they are about, and pulls against cohesion: cuts where the topic changes lower it.
+    The text around a chunk is the ``window`` sentences before its first and the ``window`` after its last, as far as
+    the document goes. It is the same for every method, whatever the length of the neighbours. A document of one chunk
+    has no such text. The measure is high if chunks still say what they are about. It opposes cohesion, because cuts
+    where the topic changes lower it.
 
     Args:
-        vectors, rows: as in :func:`intrachunk_cohesion`.
+        vectors, rows: See :func:`intrachunk_cohesion`.
+        window: The number of sentences on either side.
 
     Example:
         >>> vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         >>> contextual_coherence(vectors, rows=[0, 1, 1], window=1)  # each has the other, or a part of it, around it
-        Tally(found=1.7071067811865475, of=2)
+        RatioSum(found=1.7071067811865475, of=2)
     """
     if window < 1:
         raise ValueError(f"window must be at least 1; got {window}")
@@ -101,12 +107,13 @@ def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike,
 
 
 def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> RatioSum:
-    """How many blocks (:func:`~.plain_text_blocks.find_blocks`) lie whole in one chunk; callers leave out those too
-    long for one.
+    """Count the blocks (:func:`~.plain_text_blocks.find_blocks`), and those that are whole in one chunk.
+
+    Callers leave out the blocks that are too long for one chunk.
 
     Example:
         >>> block_integrity([[0, 10], [12, 30]], chunks=[[0, 20], [20, 30]])
-        Tally(found=1, of=2)
+        RatioSum(found=1, of=2)
     """
     spans, held = np.asarray(blocks, np.int64).reshape(-1, 2), np.asarray(chunks, np.int64).reshape(-1, 2)
     rows = holders(spans[:, 0], held)
@@ -115,13 +122,13 @@ def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> RatioSum:
 
 
 def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> RatioSum:
-    """How many chunks have a size from ``least`` to ``most``, both included; ``sizes`` int[chunks], in any unit.
+    """Count the chunks whose size is from ``least`` to ``most``, both included; ``sizes`` is int[chunks] in any unit.
 
-    A document's only chunk is compliant where it is not above ``most``: nothing is left to join it.
+    The only chunk of a document complies if it is not above ``most``, because there is nothing to join it with.
 
     Example:
         >>> size_compliance([20, 100, 300], least=50, most=250)
-        Tally(found=1, of=3)
+        RatioSum(found=1, of=3)
     """
     if not 0 <= least <= most:
         raise ValueError(f"needed 0 <= least <= most; got least={least}, most={most}")
@@ -133,7 +140,7 @@ def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> RatioSum:
 def _by_chunk(
     vectors: npt.NDArray[np.floating], rows: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Vectors of the sentences that are in a chunk, and where each chunk's begin, with the end of the last one."""
+    """Return the vectors of sentences in chunks, and the first row of each chunk, followed by the number of rows."""
     own = np.asarray(rows, np.int64)
     if vectors.ndim != 2 or own.shape != vectors.shape[:1]:
         raise ValueError(f"needed vectors [n, d] and rows [n]; got shapes {vectors.shape} and {own.shape}")

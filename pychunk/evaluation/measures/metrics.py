@@ -16,7 +16,9 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalize_answer(text: str) -> str:
-    """Lower case, without punctuation, articles and surplus white space (SQuAD's evaluation, Rajpurkar et al., 2016).
+    """Return the text in lower case, without punctuation, articles and surplus white space.
+
+    This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016).
 
     Example:
         >>> normalize_answer("The  Norman-conquest, (1066)")
@@ -26,10 +28,10 @@ def normalize_answer(text: str) -> str:
 
 
 def answer_shares(chunks: Sequence[str], answers: Sequence[str]) -> F64:
-    """For each chunk the share of its words that are the answer's, 0 where it does not hold one; float64[chunks].
+    """Return for each chunk the share of its words that are the answer's, 0 if it contains no answer; float64[chunks].
 
-    Chunks and answers are normalised (:func:`normalize_answer`). An answer is held where its words stand in the chunk
-    one after the other; of several answers the one with the largest share counts.
+    Chunks and answers must be normalised (:func:`normalize_answer`). A chunk contains an answer if the answer's words
+    follow each other in it. Of several answers, the one with the largest share counts.
 
     Example:
         >>> answer_shares(["cats purr at night", "dogs bark"], ["night"])
@@ -45,11 +47,11 @@ def answer_shares(chunks: Sequence[str], answers: Sequence[str]) -> F64:
 
 
 def hits(shares: F64, allowed: npt.NDArray[np.bool_] | None = None) -> F64:
-    """Hits@k: 1 where an answer occurs in one of the top k chunks that is also ``allowed``; float64[questions].
+    """Return Hits@k: 1 if one of the top k chunks that are ``allowed`` contains an answer, else 0; float64[questions].
 
     Args:
-        shares: float64[questions, k] of :func:`answer_shares`, 0 where fewer than k were retrieved.
-        allowed: bool[questions, k]; None allows all. The strict reading gives :func:`in_paragraph`.
+        shares: The shares from :func:`answer_shares`, float64[questions, k], 0 for chunks that were not retrieved.
+        allowed: bool[questions, k]. None allows all. :func:`in_paragraph` gives the strict reading.
 
     Example:
         >>> hits(np.array([[0.0, 0.2], [0.1, 0.0]]), np.array([[True, True], [False, True]]))
@@ -60,7 +62,7 @@ def hits(shares: F64, allowed: npt.NDArray[np.bool_] | None = None) -> F64:
     held = shares > 0
     if allowed is not None:
         if allowed.shape != held.shape:
-            raise ValueError(f"allowed must be of the shape of shares, {shares.shape}; got {allowed.shape}")
+            raise ValueError(f"allowed must have the shape of shares, {shares.shape}; got {allowed.shape}")
         held = held & allowed
     return np.asarray(held.any(axis=1), np.float64)
 
@@ -68,32 +70,34 @@ def hits(shares: F64, allowed: npt.NDArray[np.bool_] | None = None) -> F64:
 def in_paragraph(
     documents: npt.NDArray[np.int64], spans: npt.NDArray[np.int64], gold: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """Which chunks share a character with the paragraph that their question is about; bool[questions, k].
+    """Return which chunks share a character with the paragraph that their question is about; bool[questions, k].
 
     Args:
-        documents: of each retrieved chunk, int64[questions, k]; -1 where there were fewer.
-        spans: its start and end in characters, int64[questions, k, 2].
-        gold: document, start and end of the paragraph, int64[questions, 3].
+        documents: The document of each retrieved chunk, int64[questions, k], -1 for none.
+        spans: The start and end of each chunk in characters, int64[questions, k, 2].
+        gold: The document, start and end of the paragraph, int64[questions, 3].
     """
     overlaps = np.minimum(spans[..., 1], gold[:, None, 2]) > np.maximum(spans[..., 0], gold[:, None, 1])
     return np.asarray((documents == gold[:, None, 0]) & overlaps)
 
 
 def hits_within_words(held: npt.NDArray[np.bool_], words: npt.NDArray[np.integer], budgets: Sequence[int]) -> F64:
-    """Hits@k with a budget of words in place of k, the fair comparison of chunk sizes; float64[questions, budgets].
+    """Return Hits@k with a budget of words in place of k, to compare chunk sizes fairly; float64[questions, budgets].
 
-    The ranking is walked down until the budget is spent; a chunk counts only if all of it fits into the budget.
+    Chunks count in the order of the ranking until the budget is spent. A chunk counts only if all of it fits into the
+    budget.
 
     Args:
-        held: whether the chunk is a hit, bool[questions, depth], best first.
-        words: in the chunk, int[questions, depth]; 0 where fewer were retrieved.
+        held: Whether the chunk is a hit, bool[questions, depth], best first.
+        words: The number of words in the chunk, int[questions, depth], 0 for chunks that were not retrieved.
+        budgets: The budgets in words.
 
     Example:
         >>> hits_within_words(np.array([[False, True]]), np.array([[100, 60]]), [150, 160])
         array([[0., 1.]])
     """
     if held.shape != words.shape:
-        raise ValueError(f"words must be of the shape of held, {held.shape}; got {words.shape}")
+        raise ValueError(f"words must have the shape of held, {held.shape}; got {words.shape}")
     if (words < 0).any():
         raise ValueError(f"words must not be negative; got {words.min()}")
     spent = np.cumsum(words, axis=1)
@@ -101,32 +105,33 @@ def hits_within_words(held: npt.NDArray[np.bool_], words: npt.NDArray[np.integer
 
 
 def recall_at_k(shares: F64) -> F64:
-    """1 where an answer occurs in one of the top k chunks; ``shares`` float64[questions, k]; float64[questions].
+    """Return 1 if one of the top k chunks contains an answer, else 0; ``shares`` is float64[questions, k].
 
-    Source: the NSP paper's Recall@k, whose wording leaves open what is counted.
+    Source: The NSP paper's Recall@k, whose wording leaves open what is counted.
     """
     return np.asarray((shares > 0).any(axis=1), np.float64)
 
 
 def precision_at_k(shares: F64) -> F64:
-    """Words of the answer over words of the chunk, mean over the top k; ``shares`` float64[questions, k].
+    """Return the mean over the top k of words of the answer by words of the chunk; ``shares`` float64[questions, k].
 
-    Source: the NSP paper's Precision@k.
+    Source: The NSP paper's Precision@k.
     """
     return np.asarray(shares.mean(axis=1), np.float64)
 
 
 def cosine_at_k(answers: npt.NDArray[np.floating], chunks: npt.NDArray[np.floating], top: npt.NDArray[np.int64]) -> F64:
-    """Cosine of answer and chunk, mean over the top k; float64[questions].
+    """Return the mean cosine of the answer and the top k chunks; float64[questions].
 
-    Semantic precision, where the chunks' vectors are those of their texts, each encoded as one; ``pychunk eval`` has
-    the sums of their sentences' vectors, and calls it answer cosine.
+    This is Semantic Precision if the chunks' vectors are those of their texts, each encoded as one. ``pychunk eval``
+    uses the sums of their sentences' vectors, and calls the measure answer cosine.
 
     Args:
-        answers: unit vectors [questions, d]. chunks: unit vectors [n, d].
-        top: rows of ``chunks`` that were retrieved, int64[questions, k]; -1 where there were fewer, not counted.
+        answers: The unit vectors of the answers, [questions, d].
+        chunks: The unit vectors of the chunks, [n, d].
+        top: The rows of ``chunks`` that were retrieved, int64[questions, k]. Rows of -1 are not counted.
 
-    Source: the NSP paper's Semantic-Precision@k.
+    Source: The NSP paper's Semantic-Precision@k.
     """
     cosines = np.einsum("qd,qkd->qk", answers.astype(np.float64), chunks[top].astype(np.float64))
     found = top >= 0

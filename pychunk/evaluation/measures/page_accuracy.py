@@ -1,4 +1,4 @@
-"""Was the right document found, and how near is the right page: the measures of the UNLP 2026 shared task."""
+"""The measures of the UNLP 2026 shared task: the right document, and the distance from the right page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ I64 = npt.NDArray[np.int64]
 
 
 def pages_at(page_starts: Sequence[int], positions: npt.ArrayLike) -> I64:
-    """The page, counted from 1, of each position (characters) of a document whose pages begin at ``page_starts``.
+    """Return the page, counted from 1, of each position in characters; the pages begin at ``page_starts``.
 
     Example:
         >>> pages_at([0, 120, 300], [0, 119, 120, 450])
@@ -23,7 +23,7 @@ def pages_at(page_starts: Sequence[int], positions: npt.ArrayLike) -> I64:
 
 
 def accuracy_doc(documents: npt.ArrayLike, gold_documents: npt.ArrayLike) -> F64:
-    """1 where the predicted document is the gold one; both int[questions]; float64[questions].
+    """Return 1 if the predicted document is the gold one, else 0; both int[questions]; float64[questions].
 
     Source: the UNLP paper's Accuracy_doc, equation 1.
     """
@@ -37,9 +37,9 @@ def accuracy_page(
     gold_pages: npt.ArrayLike,
     page_counts: npt.ArrayLike,
 ) -> F64:
-    """1 - |page - gold page| / pages of the document where the document is right, else 0; float64[questions].
+    """Return 1 - |page - gold page| / pages of the document if the document is right, else 0; float64[questions].
 
-    All are int[questions]; ``page_counts`` is of the gold document.
+    All arguments are int[questions]. ``page_counts`` is the number of pages of the gold document.
 
     Example:
         >>> accuracy_page([0, 1], [3, 3], [0, 2], [1, 3], [4, 4])
@@ -56,11 +56,11 @@ def accuracy_page(
 def page_recall_at_k(
     documents: npt.ArrayLike, pages: npt.ArrayLike, gold_documents: npt.ArrayLike, gold_pages: npt.ArrayLike
 ) -> F64:
-    """1 where the gold page is among the top k; float64[questions].
+    """Return 1 if the gold page is among the top k, else 0; float64[questions].
 
     Args:
-        documents, pages: of what was retrieved, int[questions, k]; -1 where there were fewer.
-        gold_documents, gold_pages: int[questions].
+        documents, pages: The document and page of each retrieved chunk, int[questions, k], -1 for none.
+        gold_documents, gold_pages: The right document and page, int[questions].
 
     Source: the UNLP paper's page Recall@k.
     """

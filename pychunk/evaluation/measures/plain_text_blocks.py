@@ -1,4 +1,4 @@
-"""Blocks of plain text, which should not be cut apart: paragraphs, lists with their introduction, code, tables."""
+"""The blocks of plain text that should not be cut: paragraphs, lists with their introduction, code, tables."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ _ENDS = tuple(".!?:;…。！？")
 
 
 def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayLike = ()) -> I64:
-    """What should not be cut apart, int64[blocks, 2] in characters, trimmed; each line that is not blank is in one.
+    """Return the blocks that should not be cut, int64[blocks, 2] in characters, trimmed.
 
-    - Fenced code, from its opening fence to the closing one; a table, lines that begin with ``|``.
-    - A list, items that follow on each other, with the paragraph before it where that ends with a colon.
-    - A paragraph: lines up to a blank one where the document has blank lines inside, or else a line; a line that ends
-      without a stop goes on in the next where both are of up to 120 characters and the first is of at least 60, as
-      in text that was filled.
+    Each line that is not blank is in one of these blocks:
+
+    - Fenced code from the opening fence to the closing one, or a table of lines that begin with ``|``.
+    - A list of consecutive items, with the paragraph before it if that ends with a colon.
+    - A paragraph. If the document has blank lines, a paragraph extends to the next blank line. Otherwise it is one
+      line, and it continues on the next line if the text was filled. This means that the line ends without a stop, that
+      both lines have at most 120 characters, and that the first has at least 60.
     - A heading, or several in a row, with the block that follows.
 
-    No block reaches over the first character of a page.
+    No block extends over the first character of a page.
 
     Args:
-        headings: spans of lines, int[h, 2], from whoever knows them. page_starts: int[pages].
+        text: The text of the document.
+        headings: The spans of the lines that are headings, int[h, 2], as the caller knows them.
+        page_starts: The first character of each page, int[pages].
 
     Example:
         >>> text = "Tools\\nYou need:\\n- a saw\\n- a nail\\nBegin early."
@@ -38,7 +42,7 @@ def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayL
     lines = _lines(text, starts)
     spaced = any(kind == "blank" for kind, _, _ in lines)
     blocks: list[tuple[str, int, int]] = []
-    blank = True  # whether the line before was
+    blank = True  # whether the line before was blank
     for kind, begin, end in lines:
         if kind == "blank":
             blank = True
@@ -58,14 +62,14 @@ def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayL
 
 
 def _lines(text: str, headings: set[int]) -> list[tuple[str, int, int]]:
-    """(kind, start, end) of each line, trimmed: "blank", "heading", "code", "table", "item" or "text"."""
+    """Return (kind, start, end) of each line, trimmed: "blank", "heading", "code", "table", "item" or "text"."""
     found, at, fenced = [], 0, False
     for line in text.split("\n"):
         begin = at + len(line) - len(line.lstrip())
         end = at + len(line.rstrip())
         fence = line.lstrip().startswith("```")
         if fenced or fence:
-            # A fence that opens begins a block of its own.
+            # An opening fence begins a new block.
             kind = "code" if fenced else "fence"
             fenced ^= fence
         elif end <= begin:
@@ -81,7 +85,7 @@ def _lines(text: str, headings: set[int]) -> list[tuple[str, int, int]]:
 
 
 def _goes_on(text: str, block: tuple[str, int, int], kind: str, end: int, blank: bool, spaced: bool) -> bool:
-    """Whether a line belongs to the block before it."""
+    """Return whether a line belongs to the block before it."""
     before, begin, stop = block
     if kind == "code":
         return before in ("fence", "code")
@@ -102,7 +106,7 @@ def _page_between(pages: I64, begin: int, end: int) -> bool:
 
 
 def _with_headings(text: str, blocks: list[tuple[str, int, int]], pages: I64) -> I64:
-    """Each heading joined with what follows it on its page."""
+    """Return the blocks, each heading joined with what follows it on its page."""
     joined: list[tuple[int, int]] = []
     leads = False
     for kind, begin, end in blocks:

@@ -1,12 +1,12 @@
-"""Tenets of chunks, counted instead of judged: noise, completeness, context switches, weighted precision.
+"""AutoChunker's criteria of chunks, counted instead of judged: noise, completeness, context switches, precision.
 
-AutoChunker has a language model judge each chunk. Here what people marked is held against it: the text of a page, the
-units that a parser saw, the section that answers a question. Spans are int[n, 2], start and end in characters; chunks
-are in order and do not overlap; each function is of one document, and what is a share is a
-:class:`~.intrinsic.RatioSum`.
+AutoChunker lets a language model judge each chunk by these criteria, which it calls tenets. Here, chunks are compared
+with what people marked: the text of a page, the units that a parser saw, the section that answers a question. Spans are
+int[n, 2], start and end in characters. Chunks are in order and do not overlap. Each function measures one document, and
+returns shares as :class:`~.intrinsic.RatioSum`.
 
 Source of the names: Jain, Aggarwal and Saladi, "AutoChunker: Structured Text Chunking and its Evaluation" (2025). The
-definitions are ours but for weighted precision, and figures cannot be held against those of the paper.
+definitions are ours except for weighted precision, so the figures are not comparable with the paper's.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ Bools = npt.NDArray[np.bool_]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Words that two texts have in common by more than chance, as runs of them.
+#: The shortest run of words that two texts have in common by more than chance.
 RUN = 3
 #: The share of noise above which a chunk counts as noisy.
 NOISY = 0.2
-#: The percentile of a document's cosines under which a pair of neighbours is a break.
+#: The percentile of a document's cosines below which a pair of neighbours is a break.
 BREAK = 5
-#: The best relevance there is.
+#: The highest relevance.
 MOST = 4
 
 _WORD = re.compile(r"\w+")
 
 
 def marked_spans(text: str, marked: str) -> I64:
-    """Where a text holds what people marked, int64[n, 2] in characters, in order.
+    """Return the spans of a text that people marked, int64[n, 2] in characters, in order.
 
-    Words are compared, runs of letters and digits in lower case. The longest run of words that both texts have is
-    taken first, each word once, down to runs of three (of fewer where the marked text has no more): so that a second
-    copy, in a menu, is not the marked one, and other orders, marks and white space do not matter.
+    The function compares words: runs of letters and digits in lower case. It first takes the longest run of words
+    that both texts have, and uses each word once. It continues down to runs of three, or of fewer if the marked text
+    has no more. A second copy, in a menu, is therefore not the marked one. Other orders, marks and white space do not
+    matter.
 
-    Time grows with the pairs of equal runs of three, so with the square of the text where that is one run again and
-    again.
+    The time grows with the number of pairs of equal runs of three. If a text repeats one run again and again, the time
+    is quadratic.
 
     Source: greedy string tiling, Wise, "String similarity via greedy string tiling and running Karp-Rabin matching"
     (1993).
@@ -76,7 +77,7 @@ def marked_spans(text: str, marked: str) -> I64:
 
 
 def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]]:
-    """(words, first word here, first word there) of each run that both have and that goes on on neither side."""
+    """Return (words, first word here, first word there) of each maximal run of words that both lists contain."""
     least = min(RUN, len(wanted))
     if not least:
         return []
@@ -84,7 +85,8 @@ def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]
     for j in range(len(wanted) - least + 1):
         there[tuple(wanted[j : j + least])].append(j)
     found: list[tuple[int, int, int]] = []
-    before: dict[int, int] = {}  # by the last place there: how many places in a row are equal
+    # For each last place there: the number of consecutive places that are equal.
+    before: dict[int, int] = {}
     for i in range(len(own) - least + 2):
         now = {j: before.get(j - 1, 0) + 1 for j in there.get(tuple(own[i : i + least]), ())}
         for j, count in before.items():
@@ -95,13 +97,13 @@ def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]
 
 
 def _parts(kept: list[bool]) -> list[tuple[int, int]]:
-    """First and last of each run of true values."""
+    """Return the first and last place of each run of true values."""
     edges = np.flatnonzero(np.diff(np.array([False, *kept, False], np.int8)))
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
 class Noise(NamedTuple):
-    """Of each chunk, int64[chunks]: the characters of its words that are outside the marked text, and all of them."""
+    """The noise of each chunk: its words' characters outside the marked text, and all of them, int64[chunks] each."""
 
     outside: I64
     of: I64
@@ -113,26 +115,30 @@ class Noise(NamedTuple):
 
     @property
     def noisy(self) -> Bools:
-        """bool[chunks]: whether each is noise by more than 20 %; one without words is not."""
+        """The chunks with more than 20 % noise, bool[chunks]; a chunk without words is not noisy."""
         return np.asarray(self.outside > NOISY * self.of, np.bool_)
 
     @property
     def chunks(self) -> RatioSum:
-        """How many chunks are noise by more than 20 %."""
+        """The number of chunks with more than 20 % noise, and the number of chunks."""
         return RatioSum(int(self.noisy.sum()), len(self.of))
 
 
 def noise(text: str, chunks: npt.ArrayLike, marked: npt.ArrayLike) -> Noise:
-    """How much of each chunk is outside the marked text, in characters of words: marks and white space are neither.
+    """Return how much of each chunk is outside the marked text, in characters of words.
+
+    Marks and white space count neither as noise nor as text.
 
     Args:
-        marked: spans of the text that people marked (:func:`marked_spans`).
+        text: The text of the document.
+        chunks: The spans of the chunks.
+        marked: The spans of the text that people marked (:func:`marked_spans`).
 
     Example:
         >>> text = "Home About Cats purr."
         >>> found = noise(text, [(0, 15), (16, 21)], marked=[(11, 20)])
         >>> found.outside.tolist(), found.of.tolist(), found.characters, found.chunks
-        ([9, 0], [13, 4], Tally(found=9, of=17), Tally(found=1, of=2))
+        ([9, 0], [13, 4], RatioSum(found=9, of=17), RatioSum(found=1, of=2))
     """
     words = _covered(np.array([found.span() for found in _WORD.finditer(text)], np.int64), len(text))
     sums = [np.concatenate([[0], np.cumsum(each)]) for each in (words & ~_covered(marked, len(text)), words)]
@@ -142,7 +148,7 @@ def noise(text: str, chunks: npt.ArrayLike, marked: npt.ArrayLike) -> Noise:
 
 
 def _covered(spans: npt.ArrayLike, size: int) -> Bools:
-    """bool[size]: whether each character is in a span."""
+    """Return whether each character is in a span, bool[size]."""
     steps = np.zeros(size + 1, np.int64)
     starts, ends = np.asarray(spans, np.int64).reshape(-1, 2).T
     np.add.at(steps, starts, 1)
@@ -151,8 +157,9 @@ def _covered(spans: npt.ArrayLike, size: int) -> Bools:
 
 
 def dangling(text: str, chunks: npt.ArrayLike) -> Bools:
-    """bool[chunks]: whether each refers back to what was said before it (:func:`~.chunk_starts.refers_back`); the
-    first: no.
+    """Return whether each chunk refers back to what was said before it, bool[chunks].
+
+    :func:`~.chunk_starts.refers_back` decides. The first chunk never counts.
 
     Example:
         >>> dangling("It rains. It pours.", [(0, 9), (10, 19)]).tolist()
@@ -163,10 +170,12 @@ def dangling(text: str, chunks: npt.ArrayLike) -> Bools:
 
 
 def cuts_a_unit(chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
-    """bool[chunks]: whether each begins or ends inside a unit (a list, a table, a paragraph), which is not whole then.
+    """Return whether each chunk begins or ends inside a unit, bool[chunks], so that the unit is not whole.
 
     Args:
-        units: in order, not overlapping; callers leave out those too long for a chunk.
+        chunks: The spans of the chunks.
+        units: The spans of lists, tables and paragraphs, in order and not overlapping. Callers leave out those too long
+            for a chunk.
 
     Example:
         >>> cuts_a_unit([(0, 10), (10, 30), (30, 40)], units=[(0, 10), (11, 25), (26, 40)]).tolist()
@@ -180,7 +189,7 @@ def cuts_a_unit(chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
 
 
 def incomplete(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
-    """bool[chunks]: whether each begins by referring back, or cuts a unit.
+    """Return whether each chunk begins by referring back or cuts a unit, bool[chunks].
 
     Example:
         >>> incomplete("It rains. It pours.", [(0, 9), (10, 19)], units=[(0, 9), (10, 19)]).tolist()
@@ -190,26 +199,27 @@ def incomplete(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
 
 
 def completeness(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> RatioSum:
-    """How many chunks are complete: they do not begin by referring back, and cut no unit.
+    """Count the chunks that are complete: they do not begin by referring back, and cut no unit.
 
     Example:
         >>> completeness("It rains. It pours.", [(0, 9), (10, 19)], units=[(0, 9), (10, 19)])
-        Tally(found=1, of=2)
+        RatioSum(found=1, of=2)
     """
     found = incomplete(text, chunks, units)
     return RatioSum(int((~found).sum()), len(found))
 
 
 def breaks_inside(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, chunks: int) -> Bools:
-    """bool[chunks]: whether the lowest cosine of neighbouring sentences in a chunk is under the document's own 5th
-    percentile of such cosines, so that one of the document's sharpest turns is inside.
+    """Return which chunks have one of their document's sharpest turns inside them, bool[chunks].
 
-    The percentile is of all pairs of neighbours, those with a cut between them included, interpolated; a document with
-    a single pair has no break. Longer chunks hold more pairs: compare at equal length.
+    A chunk has one if its lowest cosine of neighbouring sentences is below the document's own 5th percentile of such
+    cosines. The percentile is interpolated over all pairs of neighbours, including those with a cut between them. A
+    document with a single pair has no break. Longer chunks hold more pairs, so compare methods at equal chunk length.
 
     Args:
-        vectors: unit vectors of the document's sentences [n, d]; one of zeros is left out.
-        rows: the chunk of each sentence, int[n]; -1 where it is in none.
+        vectors: The unit vectors of the document's sentences, [n, d]. Vectors of zeros are left out.
+        rows: The chunk of each sentence, int[n], -1 for none.
+        chunks: The number of chunks.
 
     Example:
         >>> vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -231,10 +241,12 @@ def breaks_inside(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, chunks
 
 
 def equal_headings(rows: npt.ArrayLike, levels: npt.ArrayLike, chunks: int) -> Bools:
-    """bool[chunks]: whether a chunk holds two headings of one level, and so two sections beside each other.
+    """Return whether each chunk holds two headings of one level, and therefore two sections; bool[chunks].
 
     Args:
-        rows: the chunk of each heading, int[h]; -1 where it is in none. levels: of each heading, int[h].
+        rows: The chunk of each heading, int[h], -1 for none.
+        levels: The level of each heading, int[h].
+        chunks: The number of chunks.
 
     Example:
         >>> equal_headings([0, 0, 1, 1], levels=[1, 2, 2, 2], chunks=2).tolist()
@@ -242,7 +254,9 @@ def equal_headings(rows: npt.ArrayLike, levels: npt.ArrayLike, chunks: int) -> B
     """
     own, level = np.asarray(rows, np.int64), np.asarray(levels, np.int64)
     if own.shape != level.shape or own.ndim != 1:
-        raise ValueError(f"rows and levels must be of the same headings; got shapes {own.shape} and {level.shape}")
+        raise ValueError(
+            f"rows and levels must have one entry for each heading; got shapes {own.shape} and {level.shape}"
+        )
     pairs, counts = np.unique(np.stack([own, level], axis=1)[own >= 0], axis=0, return_counts=True)
     found = np.zeros(chunks, np.bool_)
     found[pairs[counts > 1, 0]] = True
@@ -256,12 +270,12 @@ def context_switch(
     levels: npt.ArrayLike,
     chunks: int,
 ) -> RatioSum:
-    """How many chunks change their subject: :func:`breaks_inside` or :func:`equal_headings`.
+    """Count the chunks that change their subject, by :func:`breaks_inside` or :func:`equal_headings`.
 
     Example:
         >>> vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         >>> context_switch(vectors, [0, 0, 1], heading_rows=[0, 0], levels=[2, 2], chunks=2)
-        Tally(found=1, of=2)
+        RatioSum(found=1, of=2)
     """
     found = breaks_inside(vectors, rows, chunks) | equal_headings(heading_rows, levels, chunks)
     return RatioSum(int(found.sum()), chunks)
@@ -270,14 +284,16 @@ def context_switch(
 def relevance(
     chunks: npt.ArrayLike, gold: tuple[int, int], same_parent: npt.ArrayLike, same_document: npt.ArrayLike = True
 ) -> I64:
-    """int64[chunks], how much each chunk is the section that was asked for, by its share that is in it.
+    """Return the relevance of each chunk to the section that was asked for, int64[chunks].
 
-    4: at least 90 %, 3: at least half, 2: some of it, 1: nothing, but it is of the same parent, 0: nothing.
+    The grade depends on the share of the chunk that is in the section. 4 is at least 90 %, 3 at least half, 2 some of
+    it. 1 is none of it, but the chunk has the same parent as the section. 0 is none of it.
 
     Args:
-        gold: start and end of the section, in characters of its document.
-        same_parent: of each chunk, whether it hangs on the heading that the section hangs on, bool[chunks].
-        same_document: whether chunks are of that document, bool[chunks]; default: all.
+        chunks: The spans of the chunks.
+        gold: The start and end of the section, in characters of its document.
+        same_parent: Whether each chunk is under the same parent heading as the section, bool[chunks].
+        same_document: Whether each chunk is in the section's document, bool[chunks]; default: all are.
 
     Example:
         >>> relevance([(0, 10), (4, 14), (8, 18), (30, 40), (50, 60)], (0, 10), [1, 1, 1, 1, 0]).tolist()
@@ -292,9 +308,9 @@ def relevance(
 
 
 def weighted_precision(relevance: npt.ArrayLike, k: int) -> float:
-    """The relevance of the first k chunks found, 0 to 4 each, as a share of what k perfect ones have.
+    """Return the sum of the first k grades, from 0 to 4 each, as a share of the sum of k best grades.
 
-    Where fewer were found the others count as irrelevant.
+    If fewer than k chunks were found, the missing ones count as irrelevant.
 
     Example:
         >>> weighted_precision([4, 2, 0, 4], k=3)

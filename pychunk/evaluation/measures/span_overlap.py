@@ -1,4 +1,4 @@
-"""How much of the reference spans retrieved chunks hold, and how little else: Chroma's chunking evaluation.
+"""The measures of Chroma's chunking evaluation: how much of the references the chunks hold, and how little else.
 
 Spans are int[n, 2], start and end in characters of one document, or in tokens after :func:`in_tokens`.
 
@@ -16,7 +16,7 @@ I64 = npt.NDArray[np.int64]
 
 
 class SpanScores(NamedTuple):
-    """Token-wise recall, precision and intersection over union of retrieved chunks."""
+    """The token-wise recall, precision and intersection over union of retrieved chunks."""
 
     recall: float
     precision: float
@@ -24,9 +24,10 @@ class SpanScores(NamedTuple):
 
 
 def in_tokens(spans: npt.ArrayLike, tokens: npt.ArrayLike) -> I64:
-    """Spans in characters as spans in tokens, int64[n, 2]; ``tokens`` int[t, 2] are characters, increasing.
+    """Convert spans in characters to spans in tokens, int64[n, 2].
 
-    A token is in a span if its first character is, so chunks that follow on each other share no token.
+    ``tokens`` are the spans of the tokens in characters, int[t, 2], increasing. A token is in a span if its
+    first character is. Consecutive chunks therefore share no token.
 
     Example:
         >>> in_tokens([[0, 7], [7, 12]], tokens=[[0, 3], [4, 9], [10, 12]])
@@ -38,14 +39,15 @@ def in_tokens(spans: npt.ArrayLike, tokens: npt.ArrayLike) -> I64:
 
 
 def span_scores(chunks: npt.ArrayLike, references: npt.ArrayLike, *, elsewhere: int = 0) -> SpanScores:
-    """Recall, precision and IoU of the chunks retrieved for one question.
+    """Return recall, precision and IoU of the chunks retrieved for one question.
 
     ``elsewhere`` is the total length of the chunks that were retrieved from other documents.
 
-    What is shared by chunks and references is counted once, however many chunks hold it. All else is counted as often
-    as it occurs: the denominator of precision is the length of every retrieved chunk, those that overlap and those
-    of other documents included; that of recall is the length of every reference; that of IoU is precision's, and what
-    of each reference no chunk covers. So chunks that repeat each other lower precision and IoU.
+    Text that chunks and references share is counted once, however many chunks hold it. All other text is counted as
+    often as it occurs. The denominator of precision is the length of all retrieved chunks, including overlaps and
+    chunks of other documents. The denominator of recall is the length of all references. The denominator of IoU is that
+    of precision plus the part of each reference that no chunk covers. Chunks that repeat each other therefore lower
+    precision and IoU.
 
     Example:
         >>> span_scores([[0, 10], [10, 20]], [[5, 15], [30, 40]])
@@ -62,19 +64,20 @@ def span_scores(chunks: npt.ArrayLike, references: npt.ArrayLike, *, elsewhere: 
 
 
 def holds_reference(chunks: npt.ArrayLike, references: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Which chunks share a character (or token) with a reference, bool[chunks].
+    """Return which chunks share a character (or token) with a reference, bool[chunks].
 
-    How many those are is how many chunks Chroma's evaluation retrieves for a question if no number is given. (Its code
-    also takes a chunk that ends where a reference begins, or the other way round; its paper does not.)
+    If no number of chunks is given, Chroma's evaluation retrieves as many for a question as share a character with a
+    reference. Its code also takes a chunk that ends where a reference begins, or the other way round. Its paper does
+    not.
     """
     return _covered(_checked(chunks, "chunks"), _union(_references(references))) > 0
 
 
 def precision_omega(chunks: npt.ArrayLike, references: npt.ArrayLike) -> float:
-    """Precision if exactly the chunks that hold a part of a reference were retrieved; ``chunks`` are all there are.
+    """Return the precision if exactly the chunks with a part of a reference were retrieved; ``chunks`` are all chunks.
 
-    The best that a retriever can do with these chunks. Here overlapping chunks are counted once, and what of the
-    references no chunk covers is in the denominator too, as in the source.
+    This is the best that a retriever can do with these chunks. As in the source, overlapping chunks are counted once,
+    and the denominator includes the parts of references that no chunk covers.
 
     Example:
         >>> precision_omega([[0, 10], [10, 20], [20, 30]], [[5, 12]])
@@ -106,7 +109,7 @@ def _references(spans: npt.ArrayLike) -> I64:
 
 
 def _union(spans: I64) -> I64:
-    """The same positions as spans that are sorted and neither overlap nor touch."""
+    """Return the same positions as sorted spans that neither overlap nor touch."""
     if not len(spans):
         return spans
     spans = spans[np.argsort(spans[:, 0], kind="stable")]
@@ -116,11 +119,12 @@ def _union(spans: I64) -> I64:
 
 
 def _covered(spans: I64, union: I64) -> I64:
-    """How many positions of each span are in the union; int64[n]."""
+    """Return how many positions of each span are in the union, int64[n]."""
     if not len(union):
         return np.zeros(len(spans), np.int64)
     before = np.append(0, np.cumsum(union[:, 1] - union[:, 0]))
-    # Positions of the union below x: all of the spans that begin by x, less what the last of them has from x on.
+    # The number of union positions below x is the length of all union spans that begin at or before x. The part of the
+    # last of these spans from x on is subtracted.
     begun = np.searchsorted(union[:, 0], spans, side="right")
     below = before[begun] - np.where(begun > 0, np.maximum(0, union[begun - 1, 1] - spans), 0)
     return np.asarray(below[:, 1] - below[:, 0], np.int64)

@@ -1,1 +1,1 @@
-"""Results as tables on a terminal, as JSON and as a page."""
+"""The results as tables on a terminal, as JSON and as an HTML page."""

@@ -1,4 +1,4 @@
-"""What rows of an evaluation cost: columns of the table, and what a model that was asked took."""
+"""The costs of rows of an evaluation: the columns of the table, and the usage of a model that was asked."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ DASH = "–"
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a finite number."""
+    """Return whether the value is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
 def numbers(values: Any) -> bool:
-    """Whether there are values and all are numbers."""
+    """Return whether there are values and all are numbers."""
     return bool(values) and all(map(is_number, values))
 
 
 def number(value: Any, form: str) -> str:
-    """As it is shown; a dash where it is none."""
+    """Format a number, or return a dash for anything else."""
     return f"{value:{form}}" if is_number(value) else DASH
 
 
 def size(value: Any) -> str:
-    """Bytes in a unit that leaves few digits."""
+    """Format a number of bytes in a unit that needs few digits."""
     if not is_number(value):
         return DASH
     for unit in ("B", "kB", "MB"):
@@ -39,7 +39,7 @@ def size(value: Any) -> str:
     return f"{value:.3g} GB"
 
 
-#: Columns of the cost table and how their values are written.
+#: The columns of the cost table, with the function that formats their values.
 COSTS: dict[str, Callable[[Any], str]] = {
     "words a chunk": lambda value: number(value, ".0f"),
     "chunk seconds": lambda value: number(value, ".2f"),
@@ -54,12 +54,12 @@ COSTS: dict[str, Callable[[Any], str]] = {
     "LLM tokens a question": lambda value: number(value, ".0f"),
     "LLM cost of 1,000 questions": lambda value: number(value, ".4f"),
 }
-#: Those of few rows, shown where a row has them: of planning, and of a model that is asked.
+#: The columns of planners and models, shown only if a row has them.
 RARE = {"ms a plan", "LLM tokens", "LLM cost", "LLM tokens a question", "LLM cost of 1,000 questions"}
 
 
 def columns(rows: Sequence[Row]) -> dict[str, Callable[[Any], str]]:
-    """The columns of a table of these rows, and how their values are written.
+    """Return the columns of a table of these rows, with the function that formats their values.
 
     Example:
         >>> list(columns([{"cost": {"words a chunk": 80.0}}, {"cost": {"ms a plan": 0.3}}]))[-2:]
@@ -73,15 +73,15 @@ def columns(rows: Sequence[Row]) -> dict[str, Callable[[Any], str]]:
 
 
 def of(row: Row, name: str) -> Any:
-    """A row's cost; None where it has no such."""
+    """Return one cost of a row, None if the row does not have it."""
     return (row.get("cost") or {}).get(name)
 
 
 class LLMUsage:
-    """What a model was asked since it was last looked at.
+    """The usage of a model since the last look at it.
 
     Args:
-        account: of the client; None: nothing is asked.
+        account: The account of the client; None means that no model is asked.
 
     Example:
         >>> account = Account(price=(3.0, 15.0))
@@ -96,7 +96,7 @@ class LLMUsage:
         self._before = Counts() if account is None else account.total
 
     def take(self) -> Counts:
-        """Calls, tokens and cost since the last time."""
+        """Return calls, tokens and cost since the last call of this method."""
         if self.account is None:
             return Counts()
         now = self.account.total
@@ -104,9 +104,9 @@ class LLMUsage:
         return found
 
     def costs(self, made: Counts, asked: Counts, questions: int) -> dict[str, float]:
-        """Of a row: what chunks and index took, and its questions; nothing where no model was asked.
+        """Return the costs of a row, for chunks and index and for its questions; empty if no model was asked.
 
-        Tokens are those in and out of paid answers: what the cache knew costs nothing.
+        The tokens are those of paid requests and responses. A cached answer costs nothing.
         """
         if self.account is None:
             return {}

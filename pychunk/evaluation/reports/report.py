@@ -1,26 +1,27 @@
-"""What an evaluation found, as a table on the terminal, as JSON and as one self-contained HTML page.
+"""The report of an evaluation: tables on the terminal, JSON, and one self-contained HTML page.
 
-All three are made from one dictionary of plain JSON types (the `results` of the functions here); a field that is
+All three are made from one dictionary of plain JSON types, the `results` of the functions here. A field that is
 missing, null or not a number is shown as an en dash::
 
-    dataset      {name, kind: "answers" | "references", documents, questions, words, "without an answer": questions
-                  none of whose answers stands in their document}
-    encoder (whose vectors chunks are found by), command, machine, versions {name: version}
+    dataset      {name, kind: "answers" | "references", documents, questions, words, "without an answer": number of
+                  questions whose answers do not occur in their document}
+    encoder (whose vectors are searched), command, machine, versions {name: version}
     rows         [{name, options, peer: null | "chonkie 1.7.0", mode, encoder,
                    measures {name: {mean, low, high}},          low and high: 95 % interval
                    within {words [..], share [..], low [..], high [..]},
                    lengths {edges [..], counts [..], mean, std, chunks},
                    cost {"words a chunk", "chunk seconds", "encoder tokens", "index seconds", "index bytes",
-                         "words in top 5", "ms a question", where a planner is asked "ms a plan", and where a model
-                         is "LLM tokens" and "LLM cost" of chunks and index, "LLM tokens a question", "LLM cost of
+                         "words in top 5", "ms a question", "ms a plan" if a planner is used, and if a model is asked
+                         "LLM tokens" and "LLM cost" of chunks and index, "LLM tokens a question", "LLM cost of
                          1,000 questions"},
                    levels: null | {hits, finest, coarsest {level: share}, "words a hit", "plans that failed"}}]
     differences  [{measure, row, against, mean, low, high}]     row minus against, on the same questions
-    primary      [measure ..]                                   whose differences the terminal shows; default: all
-    judged       [{name, judge, better: "more" | "less", share {mean, low, high}, asked, abstained, faults {why: n},
-                   reasons [why calls had no answer ..],
-                   counted: null | share without a model, kappa: null | {mean, low, high}}]      where a model judged
-    notes        [text ..]                                      questions that nothing can answer, or a model did not
+    primary      [measure ..]                                   differences that the terminal shows; default: all
+    judged       [{name, judge, better: "more" | "less", share {mean, low, high}, asked, abstained,
+                   faults {reason: number}, reasons [why calls had no usable answer ..],
+                   counted: null | share without a model,
+                   kappa: null | {mean, low, high}}]            if a model judged
+    notes        [text ..]                                      questions without an answer, or not answered by a model
     absent       [{name, reason}]                               peers that did not run
 """
 
@@ -43,21 +44,23 @@ from .terminal_tables import Column, RowLabels, blocks, show
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
 
-#: Measures of which less is better; every other measure is the better the higher.
+#: The measures for which less is better. For all others, more is better.
 LOWER_IS_BETTER = {"pk", "windowdiff"}
-#: Columns of the table of judges.
+#: The columns of the table of judges.
 JUDGED = ("judge", "judged", "asked", "abstained", "counted", "kappa")
-#: What the table of levels says.
-LEVELS_SAY = "Of the best five hits the % at each level / of the searches the % from it on / up to it."
+#: The caption of the table of levels.
+LEVELS_SAY = (
+    "For each level: % of the best five hits / % of searches whose finest level it is / whose coarsest level it is."
+)
 
 
 def to_json(results: Results) -> str:
-    """The results as JSON text; what is not a finite number becomes null."""
+    """Return the results as JSON text; a float that is not finite becomes null."""
     return json.dumps(_finite(results), ensure_ascii=False, indent=2) + "\n"
 
 
 def print_table(results: Results, console: Console) -> None:
-    """Measures, costs, differences and absent peers, in as many tables as the console's width asks for."""
+    """Print measures, costs, differences and absent peers, in as many tables as the console's width requires."""
     rows = _rows(results)
     names = [_text(row.get("name")) for row in rows]
     short = RowLabels(names, console.width)
@@ -70,7 +73,7 @@ def print_table(results: Results, console: Console) -> None:
         console.print(legend)
     measures = _measures(rows)
     if any("low" in _interval(row, measure) for row in rows for measure in measures):
-        console.print(Text("Each measure: its mean and 95 % interval, the best mean bold.", style="dim"))
+        console.print(Text("Each measure with its mean and 95 % interval; the best mean is bold.", style="dim"))
     label = Column("row", [Text(short.short(name)) for name in names])
     columns = []
     for measure in measures:
@@ -89,7 +92,7 @@ def print_table(results: Results, console: Console) -> None:
 
 
 def _print_levels(rows: Sequence[Row], console: Console, label: Column) -> None:
-    """Of rows of levels which levels the best hits are at, and which the plans were from and to."""
+    """Print the levels of the best hits and of the plans, if rows have levels."""
     if not any(row.get("levels") for row in rows):
         return
     table = _levels(rows)
@@ -99,7 +102,7 @@ def _print_levels(rows: Sequence[Row], console: Console, label: Column) -> None:
 
 
 def _levels(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Columns of the table of levels: a cell for each row."""
+    """Return the columns of the table of levels, with a cell for each row."""
     own = [row.get("levels") or {} for row in rows]
     names = list(dict.fromkeys(level for each in own for level in each.get("hits") or {}))
     found = {
@@ -130,7 +133,7 @@ def _print_differences(results: Results, console: Console, names: RowLabels) -> 
         rows, measures = (list(dict.fromkeys(key[place] for key in own)) for place in (0, 1))
         console.print()
         base = f"row {names.short(against)}" if names.numbered else against
-        text = f"Difference from {base} on the same questions; an interval that holds 0 decides nothing."
+        text = f"Difference from {base} on the same questions; an interval that includes 0 shows no clear difference."
         console.print(Text(text, style="dim"))
         label = Column("row", [Text(names.short(row)) for row in rows])
         columns = [
@@ -167,7 +170,7 @@ def _cell(interval: Mapping[str, Any], best: bool, form: str = ".3f") -> Text:
 
 
 def html(results: Results) -> str:
-    """The results as one page that needs no other file, no script and no network."""
+    """Return the results as one page that needs no other file, no script and no network."""
     sections = [
         _within(results),
         _forest(results),
@@ -206,7 +209,7 @@ def _within(results: Results) -> str:
         f"<span>{_name(row)}</span><b>{100 * row['within']['share'][-1]:.1f} %</b></li>"
         for i, row in enumerate(rows)
     )
-    notes = "Share of questions whose answer stands in the first W words of the retrieved chunks."
+    notes = "Share of questions whose answer is in the first W words of the retrieved chunks."
     if peers:
         notes += " Dashed: other packages."
     if banded:
@@ -260,7 +263,7 @@ def _differences(results: Results) -> str:
             f'<table class="forest"><caption>{escape(measure)}</caption>{_forest_head(scale, "difference")}'
             f"<tbody>{body}</tbody></table>"
         )
-    notes = "Differences on the same questions; an interval that holds 0 decides nothing."
+    notes = "Differences on the same questions; an interval that includes 0 shows no clear difference."
     return _section("Paired differences", f'<p>{notes}</p><div class="grid">{"".join(tables)}</div>')
 
 
@@ -279,15 +282,15 @@ def _judged(results: Results) -> str:
         return ""
     head = "".join(f'<th scope="col">{name}</th>' for name in ("row", *JUDGED))
     notes = (
-        "What a model says of drawn chunks: the share of yes, or weighted precision, its interval over documents; "
-        "beside it the same counted without a model, and Cohen's kappa of both: 1 where they always agree, 0 where no "
-        "more than by chance. Chunks without a verdict are in none of them."
+        "The verdicts of a model on sampled chunks: the share of yes, or weighted precision, with its interval over "
+        "documents. Next to it, the share counted without a model, and Cohen's kappa of both: 1 if they always agree, "
+        "0 if they agree no more than by chance. Chunks without a verdict are left out."
     )
-    return _section("Judged by a model", f"<p>{notes}</p>" + _scrolled(f"<tr>{head}</tr>", body, "What a model says"))
+    return _section("Judged by a model", f"<p>{notes}</p>" + _scrolled(f"<tr>{head}</tr>", body, "Verdicts of a model"))
 
 
 def _faults(judged: Mapping[str, Any]) -> str:
-    """Why chunks have no verdict."""
+    """Return the reasons why chunks have no verdict, with their numbers."""
     counts = ", ".join(f"{number(count, ',')} {name}" for name, count in (judged.get("faults") or {}).items())
     return ": ".join(filter(None, [counts, "; ".join(judged.get("reasons") or ())]))
 
@@ -329,8 +332,10 @@ def _lengths(results: Results) -> str:
             f"{number(lengths.get('mean'), '.0f')} ± {number(lengths.get('std'), '.0f')} words"
         )
         cards += f'<figure><figcaption>{_name(row)}<br><span class="soft">{about}</span></figcaption>{drawing}</figure>'
-    notes = "Words in a chunk, on the same axis for all rows (each scaled to its own peak); the line is the mean. "
-    notes += "The longest 0.5 % of a row's chunks may lie beyond the axis."
+    notes = (
+        "Words in a chunk, on the same axis for all rows. Each row is scaled to its own peak. The line is the mean. "
+    )
+    notes += "The longest 0.5 % of a row's chunks may be beyond the axis."
     return _section("Chunk lengths", f'<p>{notes}</p><div class="grid small">{cards}</div>')
 
 
@@ -354,7 +359,7 @@ def _run(results: Results) -> str:
     if absent:
         absent = f"<h3>Packages that did not run</h3><dl>{absent}</dl>"
     return _section(
-        "How it was run",
+        "Settings of the run",
         _scrolled(f"<tr>{head}</tr>", body, "Options of each row", "text")
         + f"<dl><dt>Command</dt><dd><code>{escape(_text(results.get('command')))}</code></dd>"
         f"<dt>Machine</dt><dd>{escape(_text(results.get('machine')))}</dd>"
@@ -367,7 +372,7 @@ def _section(heading: str, body: str) -> str:
 
 
 def _scrolled(head: str, body: str, label: str, kind: str = "") -> str:
-    """A table that scrolls inside the page where the page is narrow; by keyboard too."""
+    """Return a table that scrolls inside a narrow page, also by keyboard."""
     table = f'<table class="{kind}"><thead>{head}</thead><tbody>{body}</tbody></table>'
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{table}</div>'
 
@@ -404,7 +409,10 @@ def _scale(intervals: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
 
 
 def _far(lengths: Mapping[str, Any]) -> float:
-    """The length below which 99.5 % of the chunks are: a few huge chunks would press the others into one bar."""
+    """Return the length below which 99.5 % of the chunks are.
+
+    A few huge chunks would otherwise squeeze the others into one bar.
+    """
     left = 0.995 * sum(lengths["counts"])
     for edge, count in zip(lengths["edges"][1:], lengths["counts"], strict=True):
         left -= count

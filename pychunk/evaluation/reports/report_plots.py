@@ -1,4 +1,4 @@
-"""SVG drawings for the evaluation report; their colours and fonts come from the page's style sheet."""
+"""The SVG drawings of the evaluation report, with colours and fonts from the page's style sheet."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from ...view.svg import histogram, svg, ticks
 
 __all__ = ["colour", "histogram", "spread", "ticks", "whisker", "within_words"]
 
-#: Colours that the page's style sheet defines, as .c0 to .c7; later rows begin again at the first.
+#: The number of colours that the page's style sheet defines, .c0 to .c7. Later rows start again at the first.
 COLOURS = 8
 
 
 def within_words(rows: Sequence[Mapping[str, Any]], banded: Sequence[int] = ()) -> str:
-    """Share of questions answered within W words, one numbered line per row; dashed for other packages.
+    """Draw the share of questions answered within W words, one numbered line for each row, dashed for other packages.
 
     Args:
-        rows: rows of the results that have ``within``. banded: positions of those drawn with their 95 % interval.
+        rows: The rows of the results that have ``within``.
+        banded: The positions of rows that are drawn with their 95 % interval.
     """
     width, height, left, right, top, bottom = 520, 380, 54, 28, 12, 46
     words = [w for row in rows for w in row["within"]["words"]]
@@ -69,7 +70,7 @@ def within_words(rows: Sequence[Mapping[str, Any]], banded: Sequence[int] = ()) 
 
 
 def whisker(mean: float, low: float | None, high: float | None, scale: tuple[float, float], zero: bool = False) -> str:
-    """A dot with its interval on a line from ``scale[0]`` to ``scale[1]``; ``zero`` marks where 0 is."""
+    """Draw a dot with its interval on a line from ``scale[0]`` to ``scale[1]``; ``zero`` marks the position of 0."""
     width, height, edge = 120, 16, 5
 
     def x(value: float) -> float:
@@ -87,15 +88,16 @@ def whisker(mean: float, low: float | None, high: float | None, scale: tuple[flo
 
 
 def colour(row: int) -> str:
-    """The style sheet's class for the colour of a row."""
+    """Return the style sheet's class for the colour of a row."""
     return f"c{row % COLOURS}"
 
 
 def spread(at: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions moved as little as it takes to stand ``gap`` apart, in the same order, between ``low`` and ``high``."""
+    """Move positions as little as possible to be ``gap`` apart, in the same order, between ``low`` and ``high``."""
     order = sorted(range(len(at)), key=lambda i: at[i])
     gap = min(gap, (high - low) / max(1, len(at) - 1))
-    # Without their gaps the positions must not fall: least squares is then to pool neighbours that do (isotonic).
+    # Without their gaps, the positions must not decrease. Least squares then pools neighbours that do (isotonic
+    # regression).
     pools: list[tuple[float, int]] = []
     for place, i in enumerate(order):
         mean, size = at[i] - place * gap, 1

@@ -1,4 +1,4 @@
-"""The style sheet of the evaluation report: light and dark, wide and narrow, screen and paper."""
+"""The style sheet of the evaluation report, for light and dark, wide and narrow, screen and paper."""
 
 from ...view import page_style
 

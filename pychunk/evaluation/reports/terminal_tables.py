@@ -1,4 +1,4 @@
-"""Tables on a terminal, in blocks that fit its width."""
+"""Tables on a terminal, split into blocks that fit its width."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-#: Columns between two of a table; characters that a heading is given before it goes on in another line.
+#: The spaces between two columns of a table; the characters that a heading may have before it is wrapped.
 _GAP, _HEADING = 2, 9
 
 
 class Column(NamedTuple):
-    """A heading, and under it a cell for each row."""
+    """A heading with a cell for each row below it."""
 
     heading: str
     cells: Sequence[Text]
 
     @property
     def width(self) -> int:
-        """Characters of its widest cell, and of its heading as far as that cannot go on in another line."""
+        """The number of characters in the widest cell, or in the heading as far as it cannot be wrapped."""
         longest = max((len(word) for word in self.heading.split()), default=0)
         heading = min(len(self.heading), max(longest, _HEADING))
         return max([heading, *(len(each) for each in self.cells)])
 
 
 class RowLabels:
-    """What rows are called in tables: by their names, or by numbers where these would leave no room for figures.
+    """The labels of rows in tables: names, or numbers if the names leave no room for figures.
 
     Args:
-        names: of all rows. width: of the terminal.
+        names: The names of all rows.
+        width: The width of the terminal.
 
     Example:
         >>> names = RowLabels(["fixed:size=100, hybrid", "sentence, hybrid"], 40)
@@ -44,11 +45,11 @@ class RowLabels:
         self.numbered = max(map(len, names), default=0) > width // 2 - _GAP
 
     def short(self, name: str) -> str:
-        """A row's name in a table."""
+        """Return the label of a row in a table."""
         return str(self._names.index(name) + 1) if self.numbered and name in self._names else name
 
     def legend(self) -> Table | None:
-        """The names beside their numbers, where tables have numbers."""
+        """Return a table of the names and their numbers, None if tables do not use numbers."""
         if not self.numbered:
             return None
         found = Table.grid(padding=(0, _GAP))
@@ -60,7 +61,7 @@ class RowLabels:
 
 
 def blocks(labels: Sequence[Column], columns: Sequence[Column], width: int) -> Iterator[Table]:
-    """The columns in as few tables as fit the width, at least one in each, in each of them the labels of all rows."""
+    """Yield the columns in as few tables as fit the width, at least one column in each, all with the labels of rows."""
     left = taken = width - sum(each.width + _GAP for each in labels)
     shown: list[Column] = []
     for column in columns:
@@ -74,7 +75,7 @@ def blocks(labels: Sequence[Column], columns: Sequence[Column], width: int) -> I
 
 
 def show(console: Console, labels: Sequence[Column], columns: Sequence[Column]) -> None:
-    """Prints them, a blank line before each."""
+    """Print the tables, each after a blank line."""
     for table in blocks(labels, columns, console.width):
         console.print()
         console.print(table)

@@ -1,1 +1,1 @@
-"""Search by vectors: exact scans, codes, graphs."""
+"""Search by vectors: exact scans, codes and graphs."""

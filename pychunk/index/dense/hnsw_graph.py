@@ -1,4 +1,4 @@
-"""A graph of FAISS read from its file, by which no number leads out of the file or out of memory."""
+"""The reading of a FAISS graph from its file, with checks that no number points outside the file or exhausts memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 _BLOCK = 1 << 20
-#: Bytes of a number of each vector of a graph: probabilities, widths of levels, levels, offsets and links.
+#: The bytes of each number in the vectors of a graph: probabilities, widths of levels, levels, offsets and links.
 _GRAPH = (8, 4, 4, 8, 4)
-#: Which graphs there are, and what holds their vectors: of numbers as they are, or in half precision.
+#: The forms of graphs, and the forms of their vectors: unchanged numbers, or half precision.
 _GRAPHS, _FLAT, _HALF = (b"IHNf", b"IHNs"), b"IxFI", b"IxSQ"
 
 
@@ -18,7 +18,7 @@ def read(faiss: Any, file: Any) -> Any:
     """Return the index in a memory-mapped file.
 
     Raises:
-        ValueError: the file holds no such graph, or more numbers are announced than it has bytes.
+        ValueError: The file holds no such graph, or announces more numbers than it has bytes.
         RuntimeError: FAISS finds a fault.
     """
     check(file)
@@ -27,12 +27,12 @@ def read(faiss: Any, file: Any) -> Any:
 
 
 def check(file: Any) -> None:
-    """Check each size in a file before FAISS makes room for so many numbers: 2^36 of them took 64 GB.
+    """Check each size in a file before FAISS allocates memory for that many numbers. 2^36 of them took 64 GB.
 
-    FAISS reads what is behind one of these names in the same way ever since, and gives other forms another name.
+    FAISS has always read the data after one of these names in the same way, and gives other forms another name.
 
     Raises:
-        ValueError: another form, or a size that the file cannot hold.
+        ValueError: The form is another one, or the file cannot hold a size.
     """
     file.seek(0, 2)
     end = file.tell()
@@ -52,7 +52,7 @@ def check(file: Any) -> None:
 
     def head() -> bytes:
         name, *_, metric = taken("<4siqqqBi")
-        if metric != 0:  # inner product
+        if metric != 0:  # The metric 0 is the inner product.
             raise ValueError(f"its metric is {metric}")
         return bytes(name)
 
@@ -60,10 +60,10 @@ def check(file: Any) -> None:
         raise ValueError(f"it is of the form {name!r}")
     for size in _GRAPH:
         skip_vector(size)
-    taken("<5i")  # entry point, highest level, candidates
+    taken("<5i")  # The numbers are the entry point, the highest level and candidates.
     name = head()
     if name == _HALF:
-        taken("<iifQQ")  # kind, range, dimensions, bytes
+        taken("<iifQQ")  # The numbers are the kind, range, dimensions and bytes.
         skip_vector(4)
     elif name != _FLAT:
         raise ValueError(f"its vectors are of the form {name!r}")
@@ -73,7 +73,7 @@ def check(file: Any) -> None:
 
 
 def sound(faiss: Any, index: Any) -> bool:
-    """Return whether a graph leads nowhere but to vectors that are there: FAISS follows any number."""
+    """Return whether all links of a graph lead to existing vectors. FAISS follows any number."""
     own = faiss.downcast_index(index)
     if not isinstance(own, faiss.IndexHNSW) or own.metric_type != faiss.METRIC_INNER_PRODUCT:
         return False
@@ -103,7 +103,7 @@ def sound(faiss: Any, index: Any) -> bool:
 
 
 def _on_their_levels(levels: Any, offsets: Any, links: Any, widths: Any) -> bool:
-    """Return whether links of each level lead to vectors that are at it."""
+    """Return whether links of each level lead to vectors at that level."""
     for level in range(1, int(levels.max())):
         rows = np.flatnonzero(levels > level)
         places = offsets[rows].astype(np.int64)[:, None] + np.arange(widths[level], widths[level + 1])

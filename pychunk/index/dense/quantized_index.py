@@ -1,8 +1,9 @@
-"""An approximate index that one scan builds: half a byte for each piece of a vector, candidates scored again as stored.
+"""An approximate index that one scan builds, with half a byte for each piece of a vector.
 
-Product quantisation (Jegou, Douze and Schmid, 2011) in groups of rows whose tables lie in registers (Andre, Kermarrec
-and Le Scouarnec, 2015). A search reads the codes of all rows; the best candidates by them are scored as they are
-stored. How many it takes is tried when the index is built, on vectors of its own, and is kept in its file.
+It is product quantization (Jegou, Douze and Schmid, 2011) in groups of rows whose tables fit into registers (Andre,
+Kermarrec and Le Scouarnec, 2015). A search reads the codes of all rows. The best candidates by codes are then scored by
+their stored vectors. The number of candidates is determined by trials on vectors of the index when it is built, and
+stored in its file.
 """
 
 from __future__ import annotations
@@ -25,42 +26,46 @@ U8 = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Vectors = npt.NDArray[Any]
 
-#: Fewer vectors than this are scanned as soon.
+#: The number of vectors below which a scan is as fast.
 LEAST = 1000
-#: Three pieces for 16 numbers, of so many numbers that all are in, or of up to four fewer, which leaves the last ones
-#: out: what is nearest to the vectors. Of sentence vectors of 256 numbers, 48 pieces of 3; among 1,945,129 of them
-#: recall@10 is .969, .988, .995 and .998 with 1,024 to 8,192 candidates. With 64 pieces of 3 it is .986 to .999, for a
-#: third more memory and time; with 32 of 4 .900, .950, .973 and .985.
+#: Vectors are cut into three pieces for 16 numbers. A piece has the width that covers all numbers, or one of up to four
+#: fewer, which leaves out the last numbers. The width whose codes are nearest to the vectors is chosen. Sentence
+#: vectors of 256 numbers have 48 pieces of 3. Among 1,945,129 of them, recall@10 is 0.969, 0.988, 0.995 and 0.998 with
+#: 1,024 to 8,192 candidates. With 64 pieces of 3 it is 0.986 to 0.999, for a third more memory and time. With 32 pieces
+#: of 4 it is 0.900, 0.950, 0.973 and 0.985.
 _NARROWER = 4
-#: Most pieces: what tables of bytes add up to fits 16 bits.
+#: The most pieces, so that sums over tables of bytes fit 16 bits.
 _MOST_PIECES = 256
-#: Vectors that centroids are learned from, rounds, and vectors that say which choice is nearest.
+#: The number of vectors from which centroids are learned, the number of rounds, and the number of vectors that decide
+#: which choice is nearest.
 _SAMPLE, _ROUNDS, _TRIED = 16_384, 12, 4096
-#: Rows whose codes are made at a time.
+#: The number of rows whose codes are made at a time.
 _BLOCK = 1 << 18
-#: Candidates: one of so many vectors, at least and at most these, and more where a trial of so many stored vectors
-#: finds less than this share of the ten nearest of each; at most a part in 64 of those tried.
+#: The number of candidates is one in 1,000 vectors, within these limits. It is more if a trial with 128 stored vectors
+#: finds less than this share of the ten nearest of each, up to one in 64 of the vectors tried.
 _ONE_OF, _FEWEST, _MOST = 1000, 512, 16_384
 _PROBED, _NEAREST, _RECALL, _SHARE = 128, 10, 0.985, 64
-#: Vectors among which that is tried, for a scan of all would take as long as making their codes.
+#: The most vectors among which this is tried. A scan of all vectors would take as long as making their codes.
 TRIED_AMONG = 1 << 20
-#: So many times the vectors for which it was made, it is made again.
+#: The factor of growth beyond which the codes are made again.
 _OUTGROWN = 4
-#: Dimensions of an array of codes.
+#: The number of dimensions of an array of codes.
 _CODED = 3
-#: An array in a file begins on a multiple of this.
+#: An array in a file begins at a multiple of this offset.
 _ALIGNED = 64
 
 
 @dataclass
 class Codes:
-    """Codes of rows, by which searches find candidates.
+    """The codes of rows, with which searches find candidates.
 
     Attributes:
-        centroids: float32[pieces, 16, width], of the numbers of a vector in order.
-        blocks: uint8[groups of 32 rows, pieces up to a multiple of four, 16], or vectors whose codes are made when they
-            are first searched or saved. rows: those of each.
-        candidates: that a search scores as they are stored, of ``made_for`` rows.
+        centroids: The centroids of each piece, float32[pieces, 16, width], for the numbers of a vector in order.
+        blocks: The codes, uint8[groups of 32 rows, pieces up to a multiple of four, 16], or vectors whose codes are
+            made when they are first searched or saved.
+        rows: The number of rows of each block.
+        candidates: The number of candidates that a search scores by their stored vectors.
+        made_for: The number of rows for which ``candidates`` was determined.
     """
 
     centroids: F32
@@ -73,7 +78,7 @@ class Codes:
         return sum(self.rows)
 
     def add(self, vectors: Vectors) -> None:
-        """Rows as they are stored, numbered on."""
+        """Add rows in their stored form, numbered consecutively."""
         for begin in range(0, len(vectors), _BLOCK):
             own = vectors[begin : begin + _BLOCK]
             self.blocks.append(own)
@@ -83,26 +88,26 @@ class Codes:
         return block if block.ndim == _CODED else native.encode_rows(block, self.centroids)
 
     def best(self, queries: F32, count: int, allowed: Mask | None = None, threads: int | None = None) -> I64:
-        """Rows int64[q, count] of each query by falling score of their codes; -1 where there are fewer."""
+        """Return the rows of each query by falling score of their codes, int64[q, count], and -1 if there are fewer."""
         self.blocks = [self._codes(block) for block in self.blocks]
         return native.best_by_codes(self.blocks, self.rows, self.centroids, queries, count, allowed, threads=threads)
 
     def fits(self, dim: int) -> bool:
-        """Whether they can be of vectors of so many numbers, as :func:`trained` cuts them."""
+        """Return whether the codes can be of vectors of this width, as :func:`trained` cuts them."""
         pieces, _, width = self.centroids.shape
         return pieces == _pieces_of(dim) and width in _widths(dim)
 
     def outgrown(self, count: int) -> bool:
-        """Whether there are so many more vectors than it was made for that it should be made again."""
+        """Return whether there are so many more vectors than the codes were made for that they should be made again."""
         return count > _OUTGROWN * max(1, self.made_for)
 
     def wide(self, count: int) -> int:
-        """Candidates for ``count`` hits."""
+        """Return the number of candidates for ``count`` hits."""
         grown = -(-self.candidates * len(self) // max(1, self.made_for))
         return min(len(self), max(count, self.candidates, grown))
 
     def save(self, path: Path) -> None:
-        """Write what :func:`read` reads; on the disk when this returns. Codes that are made for it are not kept."""
+        """Write what :func:`read` reads to the disk. Codes that are made for it are not kept in memory."""
         facts = np.array([self.candidates, self.made_for, *self.rows], np.int64)
         with new_file(path) as file:
             _write(file, facts)
@@ -112,10 +117,10 @@ class Codes:
 
 
 def read(stored: Any) -> Codes:
-    """From a file of :meth:`Codes.save`, memory-mapped.
+    """Return the codes in a file of :meth:`Codes.save`, memory-mapped.
 
     Raises:
-        ValueError: the file holds no such codes.
+        ValueError: The file holds no such codes.
     """
     try:
         stored.seek(0)
@@ -132,13 +137,14 @@ def read(stored: Any) -> Codes:
             raise ValueError("its centroids")
         if any(b.shape != (-(-n // 32), held, 16) or b.dtype != np.uint8 for b, n in zip(blocks, rows, strict=True)):
             raise ValueError("its codes")
-    except Exception as error:  # NumPy's of a header that is none are of many kinds, tokenize.TokenError among them
+    # NumPy raises errors of many kinds for an invalid header, among them tokenize.TokenError.
+    except Exception as error:
         raise ValueError(f"the codes are damaged: {error}") from error
     return Codes(centroids, blocks, rows, candidates, made_for)
 
 
 def trained(dim: int, count: int, sample: Callable[[I64], F32]) -> Codes:
-    """Without rows yet, for ``count`` of them; centroids learned from some, drawn evenly."""
+    """Return codes without rows yet, for ``count`` of them, with centroids learned from an even sample."""
     drawn = np.unique(np.linspace(0, count - 1, min(count, _SAMPLE + _TRIED)).astype(np.int64))
     vectors = sample(drawn)
     tried = len(vectors) - min(_TRIED, len(vectors) // 4)
@@ -164,18 +170,22 @@ def search(
     candidates: int | None = None,
     threads: int | None = None,
 ) -> tuple[F32, I64]:
-    """(scores as ``score`` gives them, rows) of about the ``count`` best rows of each query, [q, count], best first.
+    """Return (scores, rows) of about the ``count`` best rows of each query, [q, count], best first.
 
     Args:
-        score: of a query and rows, the scores by the vectors as stored.
-        allowed: bool[n], the others are left out.
-        candidates: to score; None: as many as were chosen when it was built.
+        codes: The codes.
+        queries: Unit vectors, float32[q, dim].
+        count: The number of rows.
+        score: A function of a query and rows that returns the scores by the stored vectors.
+        allowed: The rows that may be found, bool[n]. None: all.
+        candidates: The number of rows to score. None: the number that was determined when the index was built.
+        threads: The number of threads. None: the default number.
     """
     wide = candidates_of(codes, count, candidates)
     scores = np.full((len(queries), count), -np.inf, np.float32)
     rows = np.full((len(queries), count), -1, np.int64)
     for number, own in enumerate(codes.best(queries, wide, allowed, threads)):
-        own = np.sort(own[own >= 0])  # in the order in which they lie
+        own = np.sort(own[own >= 0])  # This is the order of the stored rows.
         exact = score(queries[number], own)
         best = np.lexsort((own, -exact))[:count]
         scores[number, : len(best)], rows[number, : len(best)] = exact[best], own[best]
@@ -183,18 +193,20 @@ def search(
 
 
 def candidates_of(codes: Codes, count: int, candidates: int | None) -> int:
-    """How many rows :func:`search` scores for ``count`` hits."""
+    """Return the number of rows that :func:`search` scores for ``count`` hits."""
     return codes.wide(count) if candidates is None else min(len(codes), max(count, candidates))
 
 
 def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I64]) -> float:
-    """Sets how many candidates a search scores; the recall@10 that was found with as large a share of some rows.
+    """Set how many candidates a search scores, and return the recall@10 that this share of some rows reached.
 
-    The ten nearest among a part of all lie further off, with more that are as near, so that the same share of all
-    finds no less.
+    The ten nearest among a part of all rows are further away, and more rows are as near. The same share of all rows
+    therefore finds no less.
 
     Args:
-        arrays: rows as they are stored, some of each array. exact: of queries the numbers of the nearest of them.
+        codes: The codes.
+        arrays: Stored rows, some of each array.
+        exact: A function that returns the numbers of the nearest rows of queries.
     """
     some = Codes(codes.centroids)
     for array in arrays:
@@ -209,7 +221,7 @@ def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I6
     nearest = exact(queries, min(_NEAREST + 1, total))
     most = max(min(total, _FEWEST), total // _SHARE)
     found = some.best(queries, most)
-    places = [  # of each one's nearest, but for itself
+    places = [  # The positions of each query's nearest rows, without itself.
         int(place[0]) if len(place := np.flatnonzero(own == row)) else most
         for itself, near, own in zip(drawn, nearest, found, strict=True)
         for row in near[near != itself][:_NEAREST]
@@ -227,16 +239,16 @@ def _pieces_of(dim: int) -> int:
 
 
 def _widths(dim: int) -> range:
-    """How many numbers a piece may have."""
+    """Return the possible numbers of values in a piece."""
     widest = -(-dim // _pieces_of(dim))
     return range(max(1, widest - _NARROWER), widest + 1)
 
 
 def _learned(vectors: F32, pieces: int, width: int) -> F32:
-    """Centroids [pieces, 16, width] of vectors cut into pieces, by k-means in each, from vectors that come first.
+    """Return centroids [pieces, 16, width] of vectors cut into pieces, by k-means in each.
 
-    All pieces go through a round together. FAISS's k-means starts threads some thousand times for it, which on a busy
-    machine took minutes.
+    The first vectors are the initial centroids. All pieces go through a round together. FAISS's k-means starts threads
+    about a thousand times for this, which took minutes on a busy machine.
     """
     parts = _pieces(vectors, pieces, width)
     flat = np.ascontiguousarray(parts.reshape(len(vectors), -1))
@@ -254,7 +266,7 @@ def _learned(vectors: F32, pieces: int, width: int) -> F32:
 
 
 def _error(vectors: F32, centroids: F32) -> float:
-    """Sum of the squares of what codes say wrong of vectors, numbers that they leave out among them."""
+    """Return the sum of the squared errors of codes, including the numbers that they leave out."""
     pieces, _, width = centroids.shape
     parts = _pieces(vectors, pieces, width)
     rows = native.encode_rows(parts.reshape(len(vectors), -1), centroids)
@@ -264,7 +276,7 @@ def _error(vectors: F32, centroids: F32) -> float:
 
 
 def _pieces(vectors: F32, pieces: int, width: int) -> F32:
-    """The first numbers of vectors as [n, pieces, width], with zeros behind them."""
+    """Return the first numbers of vectors as [n, pieces, width], padded with zeros."""
     out = np.zeros((len(vectors), pieces * width), np.float32)
     kept = min(out.shape[1], vectors.shape[1])
     out[:, :kept] = vectors[:, :kept]
@@ -272,20 +284,20 @@ def _pieces(vectors: F32, pieces: int, width: int) -> F32:
 
 
 def codes_of_rows(blocks: U8, rows: int, pieces: int) -> U8:
-    """Codes uint8[rows, pieces], from 0 to 15, of blocks of 32 rows."""
+    """Return the codes from 0 to 15 of blocks of 32 rows, uint8[rows, pieces]."""
     halves = np.concatenate([blocks & 15, blocks >> 4], axis=2)[:, :pieces]
     return np.ascontiguousarray(halves.transpose(0, 2, 1).reshape(-1, pieces)[:rows])
 
 
 def _write(file: BinaryIO, array: npt.NDArray[Any]) -> None:
-    """As ``numpy.save`` does; its numbers begin on a multiple of 64, as its header ends on one."""
+    """Write an array as ``numpy.save`` does. Its numbers begin at a multiple of 64, where its header ends."""
     file.write(bytes(-file.tell() % _ALIGNED))
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
     file.write(np.ascontiguousarray(array).data)
 
 
 def _mapped(stored: Any) -> npt.NDArray[Any]:
-    """The next array of a memory-mapped file, where it lies."""
+    """Return the next array of a memory-mapped file without a copy."""
     stored.seek(-(-stored.tell() // _ALIGNED) * _ALIGNED)
     if np.lib.format.read_magic(stored) != (1, 0):
         raise ValueError("its version")

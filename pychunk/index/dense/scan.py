@@ -1,4 +1,4 @@
-"""Exact nearest chunks by one pass over the stored vectors as they lie in their files."""
+"""The exact search for the nearest chunks by one pass over the vectors in their files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Mask = npt.NDArray[np.bool_]
 
 
 class VectorScan:
-    """Chunks by the best of their vectors: inner products in float32, added in one order everywhere.
+    """The scan of chunks by the best of their vectors, with inner products in float32 that are added in a fixed order.
 
-    The vectors are read as they lie in memory-mapped files, once for all queries of a call; hits and the bits of their
-    scores are the same for any number of threads and of queries, and for every instruction set. Of int8 vectors that
-    have most of their length in their first numbers, the second search keeps four bits of each of those in memory, 0.4
-    of the files' bytes, and reads few rows whole.
+    Vectors are read from memory-mapped files, once for all queries of a call. The hits and the bits of their scores are
+    the same for any number of threads and queries, and for every instruction set. For int8 vectors that have most of
+    their length in their first numbers, the second search keeps four bits of each of those in memory, 0.4 of the files'
+    bytes. It then reads few complete rows.
 
     Args:
-        arrays: float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.int8_vectors`), all of one type, numbered on
-            from one to the next.
-        dim: their width.
-        offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
-        blocks: those of the arrays' files, which are compared when rows of them are first read; none: nobody wants to.
+        arrays: The vectors, float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.int8_vectors`), all of one type.
+            Their rows are numbered consecutively across arrays.
+        dim: The width of the vectors.
+        offsets: The offsets of each chunk's rows, int64[chunks + 1]. ``None``: each row is a chunk.
+        blocks: The blocks of the arrays' files, which are checked when their rows are first read. Empty: no checks.
 
     Example:
         >>> scan = VectorScan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
@@ -55,12 +55,12 @@ class VectorScan:
         self._count = count if self._filled is None else int(self._filled.sum())
 
     def check(self, rows: I64 | None = None) -> None:
-        """Compare the blocks of rows, None: of all, that nobody read before.
+        """Check the blocks of rows (None: all) that were not read before.
 
         Raises:
-            ValueError: a block has another hash than the manifest says; names the file.
+            ValueError: A block has another hash than the manifest states. The message names the file.
         """
-        blocks = self._blocks  # another thread may be done with them meanwhile
+        blocks = self._blocks  # Another thread may finish the checks meanwhile.
         if not blocks:
             return
         if rows is None:
@@ -83,7 +83,7 @@ class VectorScan:
         self.check(np.arange(int(sizes.sum())) + np.repeat(self._offsets[chunks] - ends + sizes, sizes))
 
     def found(self, allowed: Mask | None) -> int:
-        """Chunks that can be found: those with a vector, and allowed."""
+        """Return the number of chunks that can be found, which are those with a vector that are allowed."""
         if allowed is None:
             return self._count
         return int(np.count_nonzero(allowed if self._filled is None else allowed & self._filled))
@@ -100,43 +100,48 @@ class VectorScan:
         groups: Sequence[int] = (),
         least: F32 | None = None,
     ) -> tuple[F32, I64, I64]:
-        """(scores, chunks, best rows) of the ``count`` best chunks of each query, [q, c], best first.
+        """Return (scores, chunks, best rows) of the ``count`` best chunks of each query, [q, c], best first.
 
-        Of equal scores the first chunk, and of a chunk's rows the first; chunks without rows are not found, and -1 is
-        where there are fewer. ``allowed`` bool[chunks] leaves the others out, unread.
+        Of equal scores, the first chunk comes first, and of a chunk's rows the first one is returned. Chunks without
+        rows are not found. -1 fills the result if there are fewer.
 
-        ``beside`` float32[q, chunks] is what chunks score by other means: ``weight`` times that is added to what their
-        best rows score, in float32, and the best sums are found; a chunk without rows, whose row is -1, is among them
-        by that alone if it is above 0. It also says which rows need not be looked at: a scan that looks for sums is
-        faster than one without.
-
-        ``groups``, numbers of :meth:`set_groups`, say where all that is allowed lies: no other rows are read. Hits and
-        scores are the same without.
-
-        ``least`` float32[q] is what ``count`` of the chunks that are allowed score at least, -inf where nobody knows:
-        the scan goes on from there, and finds the same.
+        Args:
+            queries: Unit vectors, float32[q, dim].
+            count: The number of chunks.
+            allowed: The chunks that may be found, bool[chunks]. The others are not read. None: all.
+            threads: The number of threads. None: the default number.
+            beside: Other scores of the chunks, float32[q, chunks]. ``weight`` times these are added to the scores of
+                the best rows, in float32, and the best sums are found. A chunk without rows, whose row is -1, is found
+                by its other score alone if this is above 0. These scores also show which rows need not be read, so that
+                a scan for sums is faster than one without.
+            weight: The weight of these scores.
+            groups: Numbers of :meth:`set_groups` that hold all allowed chunks. No other rows are read. Hits and scores
+                are the same without them.
+            least: A score that ``count`` of the allowed chunks reach, float32[q], or -inf if unknown. The scan starts
+                from it and finds the same.
         """
         self.check()
         given: dict[str, Any] = {"beside": beside, "weight": float(weight), "groups": groups, "least": least}
         return native.scan_top(self._native, queries, count, allowed, threads=threads, **given)
 
     def set_groups(self, groups: npt.NDArray[np.int8]) -> None:
-        """Says in which group each row is, int8[rows], -1: in none; of a scan whose rows are their own chunks.
+        """Set the group of each row, int8[rows], or -1 for none. Each row must be a chunk of its own.
 
-        What a search of groups reads lies side by side then, as if each had a scan of its own: of a million nodes of
-        five levels, which lie document by document in the files, 5,423 documents are searched in .2 ms, not in 2.1, and
-        185,718 groups of sentences in 5, not in 24. What is said first stays.
+        The rows that a search of groups reads are then stored side by side, as if each group had a scan of its own.
+        With a million nodes of five levels, which are stored document by document in the files, a search of 5,423
+        documents takes 0.2 ms instead of 2.1. A search of 185,718 groups of sentences takes 5 ms instead of 24. Only
+        the first call has an effect.
         """
         self._native.set_groups(np.ascontiguousarray(groups, np.int8))
 
     def score_chunks(self, query: F32, chunks: I64) -> tuple[F32, I64]:
-        """(score, best row) of chosen chunks, the very bits of :meth:`top`; 0 and -1 of those without rows."""
+        """Return (score, best row) of chosen chunks, with the same bits as :meth:`top`; 0 and -1 without rows."""
         chosen = np.ascontiguousarray(chunks, np.int64)
         self._check_chunks(chosen)
         return self._native.score_chunks(query, chosen)
 
     def score_rows(self, query: F32, rows: I64) -> F32:
-        """Scores of chosen rows, float32[n]; each depends on its row and the query alone."""
+        """Return the scores of chosen rows, float32[n]. Each depends only on its row and the query."""
         chosen = np.ascontiguousarray(rows, np.int64)
         self.check(chosen)
         return self._native.score_rows(query, chosen)

@@ -1,8 +1,9 @@
-"""The share of a text that an encoder knows: what its vector is worth beside BM25.
+"""The share of a text that an encoder knows, which determines the weight of its vector relative to BM25.
 
-A WordPiece vocabulary of English splits Thai into ``[UNK]``, Russian into letters and German into pieces of words, and
-vectors of these say little. On XQuAD (1,190 questions a language, static encoder) the paragraph is found first by BM25
-alone, by cosines and BM25 as they are, and with cosines weighed so:
+An English WordPiece vocabulary splits Thai into ``[UNK]``, Russian into letters and German into pieces of words.
+Vectors of these have little meaning. The table shows how often the paragraph is found first on XQuAD, with 1,190
+questions a language and the static encoder. The columns are BM25 alone, cosines and BM25 as they are, and cosines
+weighted by this share.
 
 ======= ===== ====== =======
         BM25  as are weighed
@@ -38,21 +39,23 @@ if TYPE_CHECKING:
 F32 = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
-#: Known shares between which a vector counts more and more: below them nothing, above them whole.
+#: The known shares between which the weight of a vector rises: it is zero below them, and full above them.
 NOTHING, WHOLE = 0.3, 0.7
-#: Bytes that only go on with a character, as a share of a text's, above which it may be of an unknown script.
+#: The share of continuation bytes in a text above which it may be in an unknown script.
 _CONTINUE = 0.2
-#: Words with accents, which English queries have, too: so few tell no other language without a frequent word of it.
+#: The number of words with accents up to which they show no other language without a frequent word of it. English
+#: queries have such words, too.
 _ACCENTS = 2
 _analyzer = Analyzer()
 
 
 class TokenTraits:
-    """Traits of the tokens of a WordPiece vocabulary: bool[t] each.
+    """The traits of the tokens of a WordPiece vocabulary, bool[t] each.
 
     Attributes:
-        little: ``[UNK]`` and single letters that are not ASCII, to which other scripts fall.
-        letters: tokens of letters. continues: pieces that go on with a word.
+        little: The tokens to which text of other scripts is reduced: ``[UNK]`` and single letters that are not ASCII.
+        letters: The tokens that consist of letters.
+        continues: The tokens that continue a word.
     """
 
     def __init__(self, tokens: TokenTable) -> None:
@@ -63,7 +66,7 @@ class TokenTraits:
         self.continues = np.array([token.startswith("##") for token in tokens.vocabulary])
 
     def known(self, ids: npt.NDArray[np.int32], foreign: bool) -> float:
-        """Return the share of tokens that say something; of a ``foreign`` text that of words which are one token."""
+        """Return the share of meaningful tokens, or for a ``foreign`` text the share of words that are one token."""
         own = ids[self.letters[ids]]
         if not len(own):
             return 1.0
@@ -78,7 +81,7 @@ _pieces: weakref.WeakKeyDictionary[Any, TokenTraits | None] = weakref.WeakKeyDic
 
 
 def _tokens(encoder: Any) -> tuple[Any, TokenTraits] | None:
-    """Return the tokenizer of an encoder and its pieces; None unless it is WordPiece."""
+    """Return the tokenizer of an encoder and its token traits, or None unless it is WordPiece."""
     tokens = getattr(encoder, "tokenizer", None)
     if tokens is None or not hasattr(tokens, "tokens_of"):
         return None
@@ -90,7 +93,7 @@ def _tokens(encoder: Any) -> tuple[Any, TokenTraits] | None:
 
 
 def worth(encoder: Any, texts: Sequence[str]) -> F32:
-    """Return float32[n], from 0 to 1: what the vectors of queries are worth; 1 of an encoder that is not WordPiece.
+    """Return the weights of queries' vectors from 0 to 1, float32[n]. They are 1 for an encoder that is not WordPiece.
 
     Example:
         >>> from pychunk.encoders.static_encoder import load
@@ -116,9 +119,9 @@ def worth(encoder: Any, texts: Sequence[str]) -> F32:
 
 
 def unread(encoder: Any, texts: pa.ChunkedArray) -> Bools:
-    """Return bool[n]: texts of which an encoder knows next to nothing, so that their vectors say nothing.
+    """Return which texts an encoder hardly knows, so that their vectors have no meaning, bool[n].
 
-    Only texts of many characters beyond ASCII are tokenized: 0.1 s per 10 MB of those.
+    Only texts with many characters beyond ASCII are tokenized, which takes 0.1 s for 10 MB of them.
     """
     count = len(texts)
     found = _tokens(encoder)

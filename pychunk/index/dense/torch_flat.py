@@ -1,4 +1,4 @@
-"""Exact search on a GPU by torch, where FAISS has no GPU build: all inner products, then the best of them."""
+"""The exact search on a GPU by torch, if FAISS has no GPU build: all inner products, then the best of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy.typing as npt
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
-#: Products kept at a time, as float32: 1 GiB.
+#: The number of products that are kept at a time, as float32: 1 GiB.
 _PRODUCTS = 1 << 28
-#: Rows turned to float32 at a time.
+#: The number of rows that are converted to float32 at a time.
 _ROWS = 1 << 20
 
 
 class TorchFlat:
-    """Rows in the memory of a device, as they are stored; products in float32 without TF32.
+    """A search of rows in the memory of a device, in their stored form, with products in float32 without TF32.
 
     Args:
-        blocks: float16 or float32 [n, dim] arrays, one after the other all rows.
-        device: torch's name of the device.
+        blocks: Arrays float16 or float32 [n, dim], which together hold all rows.
+        device: The torch name of the device.
     """
 
     def __init__(self, blocks: Iterable[npt.NDArray[Any]], device: str) -> None:
@@ -38,7 +38,7 @@ class TorchFlat:
         return sum(len(part) for part in self._parts)
 
     def search(self, queries: F32, count: int) -> tuple[F32, I64]:
-        """(scores float32[q, count], rows int64[q, count]), best first; of equal scores any order."""
+        """Return (scores float32[q, count], rows int64[q, count]), best first. Equal scores may be in any order."""
         from ...encoders.runtime.torch_precision import exact_products
 
         scores, rows = [], []
@@ -53,7 +53,7 @@ class TorchFlat:
         return np.concatenate(scores), np.concatenate(rows)
 
     def _best(self, queries: Any, count: int) -> tuple[Any, Any]:
-        """Of each block of rows its best, then the best of those and of what came before."""
+        """Find the best rows of each block, then the best of these and the earlier ones."""
         torch = self._torch
         best = torch.empty((len(queries), 0), device=self.device)
         rows = torch.empty((len(queries), 0), dtype=torch.int64, device=self.device)

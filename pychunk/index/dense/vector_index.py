@@ -1,4 +1,4 @@
-"""The vectors of an index: scanned (flat, exact), or found by codes or a graph (HNSW) where there are many."""
+"""The vectors of an index, which are scanned (flat, exact), or found by codes or a graph (HNSW) if there are many."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[Any]
 
 KINDS = ("flat", "pq", "hnsw")
-#: Bytes of vectors up to which "auto" is flat: what a scan for one query reads in about 20 ms on two cores (461 MB in
-#: 18.8 ms; 34 ms on one). Above, it takes codes, which hold 24 bytes a vector of 256 numbers.
+#: The bytes of vectors up to which "auto" is flat. A scan for one query reads them in about 20 ms on two cores (461 MB
+#: in 18.8 ms; 34 ms on one). Above this it uses codes, which take 24 bytes for a vector of 256 numbers.
 SCANNED = 512_000_000
-_BLOCK = 65_536  # vectors handed to FAISS at a time
-#: HNSW: links a vector and level, candidates while building, and in a search. On 200,000 sentence vectors of 256
-#: dimensions recall@10 is .947 with 64 candidates, .959 with 96, .966 with 128, at 15, 12 and 10 times flat's speed on
-#: one thread; candidates of 200 while building take twice as long and give .958 with 64 (bench/index/vector_search.py).
+_BLOCK = 65_536  # The number of vectors that are passed to FAISS at a time.
+#: The parameters of HNSW: links for each vector and level, candidates while building, and candidates in a search. On
+#: 200,000 sentence vectors of 256 dimensions, recall@10 is 0.947 with 64 candidates, 0.959 with 96 and 0.966 with 128.
+#: A search is then 15, 12 and 10 times as fast as flat on one thread. With 200 candidates while building, this takes
+#: twice as long and recall is 0.958 with 64 (bench/index/vector_search.py).
 _LINKS, _CONSTRUCTION, ACCURACY = 32, 100, 96
 
 
 def import_faiss() -> Any:
-    """``faiss``, or an error that names the command which installs it."""
+    """Return ``faiss``, or raise an error that names the command which installs it."""
     try:
         import faiss
     except ModuleNotFoundError as error:
@@ -45,8 +46,11 @@ def import_faiss() -> Any:
 
 
 def choose(kind: str, count: int, size: int) -> str:
-    """The kind for ``count`` vectors of ``size`` bytes: what ``"auto"`` stands for; flat where there are too few for
-    codes. Indexes of before may say ``"ivfpq"`` or ``"ivf"``, of whose place codes took: smaller, and built sooner."""
+    """Return the kind for ``count`` vectors of ``size`` bytes, which is flat if there are too few for codes.
+
+    ``"auto"`` stands for flat or codes. Older indexes may name ``"ivfpq"`` or ``"ivf"``, which codes replaced, because
+    they are smaller and built sooner.
+    """
     if kind == "auto":
         kind = "flat" if count * size <= SCANNED else "pq"
     if kind in ("pq", "ivf", "ivfpq"):
@@ -56,9 +60,9 @@ def choose(kind: str, count: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class StoredVectors:
-    """A file of :meth:`VectorIndex.save`, opened, and of how many rows the manifest says that it is.
+    """An opened file of :meth:`VectorIndex.save`, with the number of its rows in the manifest.
 
-    ``blocks`` are compared before it is read; None: this process wrote it.
+    ``blocks`` are checked before it is read. None: this process wrote it.
     """
 
     path: Path
@@ -68,24 +72,24 @@ class StoredVectors:
 
 
 class VectorIndex:
-    """Nearest rows by inner product, of the rows of several arrays numbered on from one to the next.
+    """An index of nearest rows by inner product. The rows of several arrays are numbered consecutively.
 
     Args:
-        arrays: the vectors, memory-mapped or not; all rows together are searched.
-        dim: their width.
-        kind: one of :data:`KINDS`; a flat one has nothing but :attr:`scan`.
-        offsets: int64[chunks + 1], the rows of each chunk; ``None``: each row is a chunk.
-        stored: a file of :meth:`save`, of the first rows; those it lacks are added here.
-        accuracy: candidates that a search looks at: more is slower and finds more. None: as many as
-            :func:`.quantized_index.tune` chose, and ``ACCURACY`` of HNSW.
-        blocks: as of :class:`.scan.VectorScan`.
-        placement: with a device, flat rows are searched there, but for searches that leave rows out.
+        arrays: The vectors, memory-mapped or not. All rows are searched together.
+        dim: The width of the vectors.
+        kind: One of :data:`KINDS`. A flat index has only :attr:`scan`.
+        offsets: The offsets of each chunk's rows, int64[chunks + 1]. ``None``: each row is a chunk.
+        stored: A file of :meth:`save` with the first rows. Missing ones are added here.
+        accuracy: The number of candidates in a search. More candidates are slower and find more. None: the number that
+            :func:`.quantized_index.tune` determined, or ``ACCURACY`` for HNSW.
+        blocks: The blocks of the files. See :class:`.scan.VectorScan`.
+        placement: The device on which flat rows are searched, if any. Searches that exclude rows do not use it.
 
     Attributes:
-        recall: of codes that were made anew, the share of the ten nearest that :func:`.quantized_index.tune` found.
+        recall: The share of the ten nearest that :func:`.quantized_index.tune` found, if the codes are new.
 
     Raises:
-        ValueError: ``stored`` is of other rows, or damaged; names the file.
+        ValueError: ``stored`` has other rows, or is damaged. The message names the file.
     """
 
     def __init__(
@@ -100,7 +104,8 @@ class VectorIndex:
         placement: Placement = CPU,
         blocks: Sequence[Blocks | None] = (),
     ) -> None:
-        self.arrays = [np.asarray(each) for each in arrays]  # plain views: indexing a memmap takes twice as long
+        # They are plain views, because indexing a memmap takes twice as long.
+        self.arrays = [np.asarray(each) for each in arrays]
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
         self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
         self.scan = VectorScan(self.arrays, dim, offsets, blocks)
@@ -123,7 +128,7 @@ class VectorIndex:
 
     @property
     def row_bytes(self) -> int:
-        """What a vector takes as it is stored."""
+        """The bytes of a stored vector."""
         return int(self.arrays[0].shape[1] * self.arrays[0].itemsize) if self.arrays else 0
 
     @property
@@ -131,10 +136,11 @@ class VectorIndex:
         return self.kind == "flat"
 
     def save(self, path: Path) -> None:
-        """Write what :meth:`__init__` takes as ``stored``; on the disk when this returns."""
+        """Write the file that :meth:`__init__` takes as ``stored`` to the disk."""
         if self.kind == "pq":
             self._index.save(path)
-            self._index = quantized_index.read(pa.memory_map(str(path)))  # 24 bytes a vector need no other place
+            # The 24 bytes a vector need not be kept twice.
+            self._index = quantized_index.read(pa.memory_map(str(path)))
             return
         failed: list[BaseException] = []
 
@@ -142,7 +148,7 @@ class VectorIndex:
             try:
                 if not failed:
                     file.write(data)
-            except BaseException as error:  # FAISS would make a RuntimeError of it
+            except BaseException as error:  # FAISS would turn it into a RuntimeError.
                 failed.append(error)
 
         with new_file(path) as file:
@@ -151,7 +157,7 @@ class VectorIndex:
                 raise failed[0]
 
     def rows(self, chosen: I64) -> F32:
-        """The vectors of rows as they are stored, float32[n, dim]."""
+        """Return the stored vectors of rows, float32[n, dim]."""
         self.scan.check(chosen)
         out = np.empty((len(chosen), self.dim), np.float32)
         part = np.searchsorted(self._first, chosen, side="right") - 1
@@ -161,16 +167,17 @@ class VectorIndex:
         return out
 
     def scanned(self, allowed: npt.NDArray[np.bool_] | None) -> bool:
-        """Whether :attr:`scan` is what searches, and not :meth:`search`."""
+        """Return whether :attr:`scan` must be used instead of :meth:`search`."""
         return self.kind == "flat" and (self._gpu is None or allowed is not None)
 
     def search(
         self, queries: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None, threads: int | None = None
     ) -> tuple[F32, I64]:
-        """(scores, rows) of the ``count`` best rows of each query, [q, count], best first; -1 where there are fewer.
+        """Return (scores, rows) of the ``count`` best rows of each query, [q, count], best first.
 
-        ``allowed`` bool[n] leaves the other rows out; ``threads`` are those of codes. Scores are FAISS's or torch's,
-        good to about 1e-6, or those of :attr:`scan` (codes). Not of an index that is :meth:`scanned`.
+        Rows are -1 if there are fewer. ``allowed`` bool[n] excludes the other rows. ``threads`` applies to codes.
+        Scores are those of FAISS or torch, exact to about 1e-6, or those of :attr:`scan` (codes). Do not call it for an
+        index that is :meth:`scanned`.
         """
         count = max(1, min(count, len(self)))
         if len(self) == 0:
@@ -192,8 +199,10 @@ class VectorIndex:
         return np.asarray(scores, np.float32), np.asarray(found, np.int64)
 
     def begins(self, fewer: int, more: int) -> bool:
-        """Whether :meth:`search` for ``fewer`` rows finds the first of those that it finds for ``more``: codes do,
-        where they score as many candidates for both."""
+        """Return whether :meth:`search` for ``fewer`` rows finds the first of those that it finds for ``more``.
+
+        This is so for codes, if they score the same number of candidates for both.
+        """
         return (
             fewer <= more and self.kind == "pq" and more <= quantized_index.candidates_of(self._index, 1, self.accuracy)
         )
@@ -206,7 +215,7 @@ class VectorIndex:
         return faiss.SearchParametersHNSW(efSearch=max(self.accuracy or ACCURACY, count), **options)
 
     def _read(self, stored: StoredVectors) -> Any:
-        """The index of a file; None where codes were made for much fewer vectors than there are now."""
+        """Return the index in a file, or None if its codes were made for far fewer vectors than there are now."""
         if stored.blocks is not None:
             stored.blocks.check()
         try:
@@ -216,7 +225,7 @@ class VectorIndex:
             else:
                 found = hnsw_graph.read(self._faiss, stored.file)
                 rows, fits = int(found.ntotal), found.d == self.dim and hnsw_graph.sound(self._faiss, found)
-        except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own is a RuntimeError
+        except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own error is a RuntimeError.
             raise ValueError(_damaged(stored.path, str(error))) from error
         if rows != stored.rows or not fits:
             raise ValueError(_damaged(stored.path, f"it is of {rows:,} other vectors than {stored.rows:,}"))
@@ -235,14 +244,14 @@ class VectorIndex:
         self._fill()
 
     def _tune(self) -> float:
-        """Of codes how many candidates a search scores, by some rows of each array; the recall."""
+        """Set the number of candidates for codes by trials on some rows of each array, and return the recall."""
         share = min(1.0, quantized_index.TRIED_AMONG / max(1, len(self)))
         some = [array[: int(np.ceil(share * len(array)))] for array in self.arrays]
-        each = VectorScan(some, self.dim)  # of vectors, not of chunks
+        each = VectorScan(some, self.dim)  # It scans vectors, not chunks.
         return quantized_index.tune(self._index, some, lambda *given: each.top(*given)[1])
 
     def _half(self) -> bool:
-        """Whether FAISS keeps vectors in half precision: where they are no wider."""
+        """Return whether FAISS keeps vectors in half precision, which it does if they are no wider."""
         return bool(self.arrays) and self.arrays[0].dtype.itemsize <= 2
 
     def _fill(self) -> None:
@@ -256,13 +265,13 @@ class VectorIndex:
             self._index.add(block)
 
     def _blocks(self, begin: int) -> Iterator[F32]:
-        """Rows from ``begin`` on, in runs that bound what is in memory as float32."""
+        """Yield rows from ``begin`` on, in runs that limit the memory for float32."""
         for array, first in zip(self.arrays, self._first[:-1], strict=True):
             for start in range(max(0, begin - int(first)), len(array), _BLOCK):
                 yield np.ascontiguousarray(int8_vectors.unpacked(array[start : start + _BLOCK]))
 
     def _on_gpu(self, placement: Placement) -> Any:
-        """The rows on a GPU, searched by a GPU build of FAISS or, where there is none, by torch."""
+        """Return a search of the rows on a GPU, by a GPU build of FAISS if there is one, else by torch."""
         assert placement.device is not None
         self.scan.check()
         faiss: Any = import_faiss() if importlib.util.find_spec("faiss") else None

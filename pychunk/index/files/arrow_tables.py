@@ -1,4 +1,7 @@
-"""Arrow files of an index, read where they lie: compressed ones, which an index never writes, are refused unread."""
+"""The Arrow files of an index, which are read without a copy.
+
+Compressed files, which an index never writes, are rejected.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ import pyarrow as pa
 
 #: The end of an Arrow file: the size of its footer, and six letters.
 _END = struct.Struct("<i6s")
-#: Where a footer says that a batch is: its place, the size of its description, and that of its columns.
+#: The description of a batch in a footer: its offset, the size of its metadata, and the size of its columns.
 _BLOCK = struct.Struct("<qi4xq")
-#: The kind of a message that holds a dictionary, by number in Arrow's format.
+#: The type of a message that holds a dictionary, by number in Arrow's format.
 _DICTIONARY = 2
 
 
 def read_table(source: Any) -> pa.Table:
     """Return the table of a memory-mapped Arrow file.
 
-    Arrow makes room for as many bytes as a compressed column announces, and a bomb's are there: a megabyte holds ten
-    gigabytes. So batches are looked at before Arrow reads them.
+    Arrow allocates as many bytes as a compressed column announces, and a compression bomb really has them: a megabyte
+    holds ten gigabytes. Batches are therefore examined before Arrow reads them.
 
     Raises:
-        ValueError: a batch is compressed, or cannot be found. pa.ArrowException: Arrow finds a fault.
+        ValueError: A batch is compressed, or cannot be found.
+        pa.ArrowException: Arrow finds a fault.
     """
     source.seek(0)
     data = source.read_buffer()
@@ -37,10 +41,10 @@ def read_table(source: Any) -> pa.Table:
 
 
 def _batches(data: Any) -> Iterator[int]:
-    """Yield where the description of each batch begins, as the footer says."""
+    """Yield where the metadata of each batch begins, according to the footer."""
     size, _ = _END.unpack_from(data, len(data) - _END.size)
     footer = _table(data, len(data) - _END.size - size)
-    for field in (2, 3):  # dictionaries, and batches of rows
+    for field in (2, 3):  # The fields hold dictionaries and batches of rows.
         at = _field(data, footer, field)
         if at:
             at += _number(data, at)
@@ -49,8 +53,8 @@ def _batches(data: Any) -> Iterator[int]:
 
 
 def _compressed(data: Any, place: int) -> bool:
-    """Return whether the batch whose description begins there has compressed columns."""
-    begin = place + (8 if _number(data, place) == 0xFFFFFFFF else 4)  # since Arrow 0.15 a mark comes first
+    """Return whether the batch whose metadata begins at ``place`` has compressed columns."""
+    begin = place + (8 if _number(data, place) == 0xFFFFFFFF else 4)  # Since Arrow 0.15 a marker comes first.
     message = _table(data, begin)
     (kind,), at = struct.unpack_from("<B", data, _field(data, message, 1)), _field(data, message, 2)
     batch = at + _number(data, at)
@@ -66,7 +70,7 @@ def _table(data: Any, begin: int) -> int:
 
 
 def _field(data: Any, table: int, number: int) -> int:
-    """Return where a field of a table is; 0: it is not there."""
+    """Return where a field of a table is, or 0 if there is none."""
     fields = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, fields)[0]
     at = 4 + 2 * number

@@ -1,4 +1,4 @@
-"""Checksums of the blocks of a stored file, each compared when the block is first read."""
+"""Checksums of the blocks of a stored file, each checked when the block is first read."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from ..._engine import native
 U32 = npt.NDArray[np.uint32]
 I64 = npt.NDArray[np.int64]
 
-#: Bytes of a block: a hit reads some twenty, so that larger ones cost more, and smaller ones more to list.
+#: The bytes of a block. A hit reads about twenty blocks. Larger blocks cost more to read, and smaller ones more to
+#: list.
 BLOCK = 1 << 16
 
 
 def hashes(path: Path) -> U32:
-    """Return the hash of each block of a file: the low 32 bits of MurmurHash3, 5 GB/s and thread."""
+    """Return the hash of each block of a file: the low 32 bits of MurmurHash3, at 5 GB/s for each thread."""
     return native.block_hashes(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8), BLOCK)
 
 
 def written(values: U32) -> str:
-    """Return hashes as a manifest holds them: 8 hexadecimal digits a block."""
+    """Return hashes in the form of a manifest: 8 hexadecimal digits a block."""
     return values.astype(">u4").tobytes().hex()
 
 
@@ -31,59 +32,59 @@ def read(text: str) -> U32:
     """Return the hashes that :func:`written` wrote.
 
     Raises:
-        ValueError: the text is no such thing.
+        ValueError: The text is something else.
     """
     return np.frombuffer(bytes.fromhex(text), ">u4").astype(np.uint32)
 
 
 def damaged(path: Path, why: str = "") -> str:
-    """Return what an error says of a file whose content cannot be right."""
+    """Return the text of an error about a file with invalid contents."""
     return f"{path} is damaged: restore it from a copy, or build the index again{f' ({why})' if why else ''}"
 
 
 class Blocks:
-    """The blocks of one file, and which of them were read before.
+    """The blocks of one file, with a record of those that were read before.
 
     Args:
-        path: the file; it stays open, as a writer may remove it.
-        expected: the hash of each block; None: there are none, or nobody wants to know.
-        crc: CRC-32 of the file, which is compared before the first block is read; None: it is not.
+        path: The file. It stays open, because a writer may remove it.
+        expected: The hash of each block. None: there are no hashes, or no check is wanted.
+        crc: The CRC-32 of the file, which is checked before the first block is read. None: no check.
     """
 
     def __init__(self, path: Path, expected: U32 | None = None, crc: int | None = None) -> None:
         self.path, self._expected, self._crc = path, expected, crc
         self.size = path.stat().st_size
         self._new = np.ones(-(-self.size // BLOCK), np.bool_)
-        #: The bytes of the file, memory-mapped: who reads them after a comparison finds their pages mapped.
+        #: The bytes of the file, memory-mapped. After a check, their pages are already mapped for the reader.
         self.data = np.memmap(path, np.uint8, "r").view(np.ndarray) if self.size else np.empty(0, np.uint8)
         if expected is not None and len(expected) != len(self._new):
             raise ValueError(damaged(path))
 
     @property
     def new(self) -> bool:
-        """Return whether a block was not read yet."""
+        """Whether a block was not read yet."""
         return bool(self._new.any())
 
     def check(self, begin: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """Compare the blocks of bytes [begin, end) that nobody read before.
+        """Check the blocks of bytes [begin, end) that were not read before.
 
         Returns:
-            Runs of bytes that are new, of whole blocks.
+            The runs of new bytes, in whole blocks.
 
         Raises:
-            ValueError: a block has another hash than the manifest says; names the file.
+            ValueError: A block has another hash than the manifest states. The message names the file.
         """
         first, last = begin // BLOCK, len(self._new) if end is None else -(-end // BLOCK)
         return self.check_blocks(np.flatnonzero(self._new[first:last]) + first)
 
     def check_run(self, begin: int, end: int) -> None:
-        """Compare the same; cheap if somebody read them before."""
+        """Check the blocks of bytes [begin, end). This is cheap if they were read before."""
         if begin < end and (end - begin > BLOCK or self._new[begin // BLOCK] or self._new[(end - 1) // BLOCK]):
             self.check(begin, end)
 
     def check_rows(self, rows: I64, size: int) -> None:
-        """Compare the blocks of rows of so many bytes."""
-        if size > BLOCK:  # a row may have blocks between its first and its last
+        """Check the blocks of rows of ``size`` bytes."""
+        if size > BLOCK:  # A row may have blocks between its first and its last.
             self.check()
         elif self._new.any():
             wanted = np.zeros(len(self._new), np.bool_)
@@ -91,7 +92,7 @@ class Blocks:
             self.check_blocks(np.flatnonzero(wanted & self._new))
 
     def check_blocks(self, blocks: I64) -> list[tuple[int, int]]:
-        """Compare blocks by number, rising."""
+        """Check blocks by number, rising."""
         if self._crc is not None and len(blocks):
             if zlib.crc32(self.data.data) != self._crc:
                 raise ValueError(damaged(self.path))

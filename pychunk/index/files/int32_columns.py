@@ -1,9 +1,9 @@
-"""Whole numbers of chunks in 32 bits on the disk: where they stand in their documents, mostly below 2^31.
+"""Integers of chunks in 32 bits on the disk. They are positions in documents, mostly below 2^31.
 
-A chunk table has ten columns of int64, and each sentence two numbers. In half of the bytes an index of articles takes
-.14 times its text less, and .03 less with the places of terms and of their postings. A part holds a column, or its
-sentences' spans, as int32 where all values of it fit, else as int64; its table's schema names what is narrower than it
-was, so that any part beside any other is read as it was added. What leaves the index is int64 again (:func:`widened`).
+A chunk table has ten columns of int64, and each sentence two numbers. With half of the bytes, an index of articles is
+smaller by 0.14 times its text. Narrower positions of terms and postings save a further 0.03. A part stores a column, or
+its sentences' spans, as int32 if all values fit, else as int64. The schema of its table names what was narrowed. Any
+two parts are therefore read with the types that they were added with. The index always returns int64 (:func:`widened`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import pyarrow as pa
 from ..._engine.arrow import compute as pc
 from ..._engine.data.columns import COLUMNS
 
-#: The first version of an index in which they may be: older versions of pychunk would read them as int64.
+#: The first version of an index in which they may be. Older versions of pychunk would read them as int64.
 SCHEMA = 6
-#: In the metadata of a part's schema: names of what is int32 there and was int64.
+#: The key in the metadata of a part's schema of the names of what is int32 and was int64.
 KEY = b"pychunk.int32"
-#: How the spans of sentences are called among the names; no column is.
+#: The name of the sentences' spans among these names. No column has it.
 SPANS = "sentences"
 _OWN = frozenset(column.name for column in COLUMNS)
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
@@ -32,7 +32,7 @@ I64 = npt.NDArray[np.int64]
 
 
 def fitting(table: pa.Table, spans: npt.NDArray[Any] | None) -> tuple[str, ...]:
-    """What of a chunk table, and of its sentences' spans, fits 32 bits: columns of pychunk's own alone.
+    """Return what fits 32 bits in a chunk table and its sentences' spans. Only pychunk's own columns count.
 
     Example:
         >>> fitting(pa.table({"start": [0, 7], "end": [5, 2**31], "year": [1, 2]}), np.array([[0, 5]]))
@@ -43,7 +43,7 @@ def fitting(table: pa.Table, spans: npt.NDArray[Any] | None) -> tuple[str, ...]:
 
 
 def fits(table: pa.Table, spans: npt.NDArray[Any] | None, names: Sequence[str]) -> bool:
-    """Whether all of these do."""
+    """Return whether all these columns fit 32 bits."""
     return all(_fits(table, spans, name) for name in names)
 
 
@@ -56,20 +56,20 @@ def _fits(table: pa.Table, spans: npt.NDArray[Any] | None, name: str) -> bool:
 
 
 def names(schema: pa.Schema) -> tuple[str, ...]:
-    """What is narrower in a part's table than it was."""
+    """Return the names of what was narrowed in a part's table."""
     return tuple(json.loads((schema.metadata or {}).get(KEY, b"[]")))
 
 
 def span_type(chosen: Sequence[str]) -> str:
-    """The type of the spans of a part."""
+    """Return the type of a part's spans."""
     return "int32" if SPANS in chosen else "int64"
 
 
 def narrowed(table: pa.Table, chosen: Sequence[str]) -> pa.Table:
-    """A chunk table with columns as a part holds them.
+    """Return a chunk table with columns in the form of a part.
 
     Raises:
-        pa.ArrowInvalid: a value does not fit.
+        pa.ArrowInvalid: A value does not fit.
     """
     if not chosen:
         return table
@@ -79,7 +79,7 @@ def narrowed(table: pa.Table, chosen: Sequence[str]) -> pa.Table:
 
 
 def widened_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns of a part's table as they were added."""
+    """Return the columns of a part's table as they were added."""
     own = names(schema)
     if not own:
         return schema
@@ -88,7 +88,9 @@ def widened_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def widened(table: pa.Table, schema: pa.Schema | None = None) -> pa.Table:
-    """A part's table, or with their ``schema`` those of several parts, as it was added; what is int64 is not copied.
+    """Return the table of a part, or with ``schema`` that of several parts, as it was added.
+
+    int64 columns are not copied.
 
     Example:
         >>> table = pa.table({"start": [0, 7], "end": [5, 2**31]})
@@ -100,7 +102,7 @@ def widened(table: pa.Table, schema: pa.Schema | None = None) -> pa.Table:
 
 
 def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """With the types of a schema of the same columns; others are not touched."""
+    """Cast columns to the types of a schema. Columns that have them already are not touched."""
     columns = [
         column if column.type == field.type else column.cast(field.type)
         for column, field in zip(table.columns, schema, strict=True)
@@ -109,9 +111,10 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 class Columns:
-    """Columns of parts' tables as they were added, each made when it is asked for: a condition reads one or two.
+    """The columns of parts' tables as they were added.
 
-    ``check`` is asked before columns are read, by name; None: all.
+    Each is made when it is used, because a filter reads one or two. ``check`` is called with names before columns are
+    read. None: all.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class Columns:
 
     @property
     def table(self) -> pa.Table:
-        """All of them."""
+        """The table with all columns."""
         if self._check is not None:
             self._check(None)
         return widened(self._stored, self._schema)

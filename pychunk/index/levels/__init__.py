@@ -1,1 +1,1 @@
-"""Search across the levels of an index."""
+"""The search across the levels of an index."""

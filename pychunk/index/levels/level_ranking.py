@@ -1,14 +1,15 @@
-"""Search across levels: nodes of all sizes on one scale, and of nodes that hold one another one.
+"""The search across levels, which scores nodes of all sizes on one scale, and returns one of nested nodes.
 
-A node's own vector says what it is about, that of its best sentence whether it holds an answer, BM25 whether it has the
-words; each counts in bits, by the scale of its level (:mod:`pychunk.index.levels.score_calibration`). Among many
-nodes some are rare by chance, and a longer one takes more room in what is handed over:
+A node's own vector shows its subject, the vector of its best sentence shows whether it holds an answer, and BM25 shows
+whether it has the words. Each counts in bits, by the scale of its level
+(:mod:`pychunk.index.levels.score_calibration`). Among many nodes some are rare by chance, and a longer one takes more
+of the budget:
 
     score = (blend * sentence + (1 - blend) * own + weight * words) / (1 + weight)
             - log2(nodes of the level) - LENGTH * log2(length)
 
-So two nodes are held against each other by how many unrelated nodes would score as well, per character to the power of
-``LENGTH``. :func:`merged` hands them over.
+Two nodes are thus compared by the number of unrelated nodes that would score as high, per character to the power of
+``LENGTH``. :func:`merged` chooses the nodes that are returned.
 """
 
 from __future__ import annotations
@@ -34,27 +35,30 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Bits that a node of twice the length has to be rarer by. On 600 questions of mixed breadth of the validation part
-#: (pychunk.training.breadth) F1 within 500 words is .244, with scores as they are .210, and by the best single level,
-#: sections, .213; on every second of them .250 with .35, .248 with .5, .235 with .8, and without the number of nodes,
-#: so that sentences come first, .199.
+#: The bits by which a node of twice the length must be rarer. On 600 questions of mixed breadth of the validation part
+#: (pychunk.training.breadth), F1 within 500 words is 0.244. With scores unchanged it is 0.210, and with the best single
+#: level, sections, 0.213. On every second of these questions it is 0.250 with 0.35, 0.248 with 0.5, and 0.235 with 0.8.
+#: Without the number of nodes, so that sentences come first, it is 0.199.
 LENGTH = 0.5
-#: Characters that a shorter node counts as.
+#: The least number of characters that a node counts as.
 SHORTEST = 32
-#: Candidates: so many of each level by each of its scores, at least, and so many times as many as are asked for.
+#: The number of candidates of each level by each of its scores, as a minimum, and as a multiple of the requested
+#: number.
 LEAST, DEEPER = 64, 4
-#: Sentences, where they are searched, whose holders are candidates, too: so many times as many.
+#: The multiple of candidates among sentences, if they are searched. The nodes that hold them are candidates, too.
 SENTENCES = 4
 
 
 def sentences_for(count: int) -> int:
-    """How many of the best sentences by vector a search for so many hits first looks at; one more says whether it is
-    all of them."""
+    """Return the number of best sentences by vector that a search for ``count`` hits examines first.
+
+    One more is included to show whether there are more.
+    """
     return SENTENCES * max(LEAST, DEEPER * count) + 1
 
 
 def doublings(numbers: npt.ArrayLike) -> F64:
-    """log2 of whole numbers from 1 on, evenly between powers of two: within .09, the same on every machine.
+    """Return log2 of integers from 1 on, linear between powers of two: within 0.09, and the same on every machine.
 
     Example:
         >>> doublings([1, 32, 48, 64]).tolist()
@@ -72,13 +76,15 @@ def blended(
     blend: float = SEARCH.blend,
     weight: float = SEARCH.weight,
 ) -> F64:
-    """The scores of nodes: see the module.
+    """Return the scores of nodes. See the module for the formula.
 
     Args:
-        bits: of stages, those of :data:`~pychunk.index.levels.score_calibration.STAGES` that a search has, what each
-            node's score is worth.
-        size: nodes of each one's level. length: characters of each.
-        blend: share of the best sentence against the node's own vector. weight: how much BM25 counts beside both.
+        bits: The value of each node's score, by stage. The stages are those of
+            :data:`~pychunk.index.levels.score_calibration.STAGES` that a search has.
+        size: The number of nodes of each one's level.
+        length: The characters of each node.
+        blend: The share of the best sentence relative to the node's own vector.
+        weight: The weight of BM25 relative to both.
 
     Example:
         >>> blended({"dense": [4.0], "sentence": [6.0], "sparse": [5.0]}, [4], [64]).tolist()
@@ -103,18 +109,22 @@ def merged(
     words: npt.ArrayLike | None = None,
     budget: int | None = None,
 ) -> I64:
-    """Which nodes are handed over: of nodes that hold one another the better per word, and no word twice.
+    """Return which nodes to return: of nested nodes the better one per word, and no word twice.
 
-    Nodes are taken by falling score, which counts their length already; of equals the first. One that shares a
-    character with one that was taken is left out, and so is one whose words no longer fit, which then stands in no
-    other's way. It ends with ``count`` nodes, or with the last.
+    Nodes are taken by falling score, which already includes their length, and of equals the first. A node that shares a
+    character with one that was taken is left out. So is a node whose words no longer fit, which then excludes no other
+    node. It ends with ``count`` nodes, or with the last.
 
     Args:
-        document: int[n], whose each node is. start, end: its characters. score: float[n], of :func:`blended`.
-        words: int[n], of each; budget: how many may be handed over in all.
+        document: The document of each node, int64[n].
+        start, end: The characters of each node.
+        score: The scores of :func:`blended`, float[n].
+        count: The most nodes.
+        words: The words of each node, int64[n].
+        budget: The most words of all returned nodes together.
 
     Returns:
-        int64, places of those handed over, by falling score.
+        The positions of the returned nodes, by falling score, int64.
 
     Example:
         >>> document, start, end = [0, 0, 0], [0, 40, 300], [900, 90, 350]  # a section, and two sentences of it
@@ -154,14 +164,22 @@ def ranked(
     words: int | None = None,
     threads: int | None = None,
 ) -> list[Found]:
-    """For each query its best nodes that hold no other one of them, as a searcher's ``rank`` has them.
+    """Return the best nodes of each query that are not nested, in the form of a searcher's ``rank``.
 
-    Candidates are the best nodes of each level by their own vector and by BM25, and the holders of the best sentences
-    where sentences are searched, so that fewer levels are never more work; where merging leaves fewer than ``count`` of
-    them, and there is no budget of words, four times as many are looked at.
+    Candidates are the best nodes of each level by their own vector and by BM25, and the nodes that hold the best
+    sentences if sentences are searched. Fewer levels are therefore never more work. If merging leaves fewer than
+    ``count`` nodes and there is no budget of words, four times as many candidates are examined.
 
     Args:
-        groups: of :meth:`Nodes.groups`, the levels to look at. words: what may be handed over for each query.
+        snapshot: The state of the index.
+        nodes: The nodes of the index.
+        calibration: The scales of the levels.
+        queries: The subqueries of each query.
+        count: The number of nodes for each query.
+        ranking: The options of the ranking.
+        groups: The levels to search, from :meth:`Nodes.groups`.
+        words: The budget of words for each query. None: no budget.
+        threads: The number of threads. None: the default number.
     """
     least = max(LEAST, DEEPER * count)
     asked = _LevelQueries(snapshot, nodes, queries, ranking, groups, least, threads)
@@ -183,7 +201,7 @@ def ranked(
 
 
 class _LevelQueries:
-    """What several queries ask of levels: sources for each level, and scores of chosen rows."""
+    """Several queries across levels, with sources for each level, and scores of chosen rows."""
 
     def __init__(
         self,
@@ -204,13 +222,13 @@ class _LevelQueries:
         vectors = np.zeros((sum(map(len, self.by_vector)), snapshot.layout.dim), np.float32)
         for place, probe in enumerate(probe for own in self.by_vector for probe in own):
             vectors[place] = probe.vector
-        #: Of each probe with a vector the best sentences of all, exact, as far as they are known.
+        #: The best sentences of all for each subquery with a vector, exact, as far as they are known.
         self.best = [snapshot.best_sentences(vector) for vector in vectors]
         self.near: list[Batch] = []
         if len(vectors):
             for place, mask in zip(groups.places, groups.masks, strict=True):
                 ranges = snapshot.ranges.at(groups.names, nodes.names[place])
-                deep = (depth if place else SENTENCES * depth) + 1  # one: whether there are more
+                deep = (depth if place else SENTENCES * depth) + 1  # One more shows whether there are more.
                 self.near.append(snapshot.near_chunks(vectors, mask, deep, threads, ranges))
         terms = [probe.terms for own in self.by_terms for probe in own if probe.terms is not None]
         self.words: F32 | None = None
@@ -226,7 +244,7 @@ class _LevelQueries:
         return self.by_vector, self.by_terms
 
     def candidates(self, number: int, depth: int) -> tuple[I64, bool]:
-        """(rows of the best nodes of each level by each score, rising; whether there are no more)."""
+        """Return (rows of the best nodes of each level by each score, rising; whether there are no more)."""
         rows: list[list[I64]] = [[np.empty(0, np.int64)] for _ in self.groups.places]
         ended = True
         for probe in self.members[1].of[number]:
@@ -237,7 +255,7 @@ class _LevelQueries:
         for probe in self.members[0].of[number]:
             for own, place, near in zip(rows, self.groups.places, self.near, strict=True):
                 deep = depth if place else SENTENCES * depth
-                if isinstance(near, ScanScorer):  # what is a candidate by now mostly has a good vector, too
+                if isinstance(near, ScanScorer):  # Rows that are already candidates usually have a good vector, too.
                     near.expect(probe, np.concatenate([*own, *self._holders(probe, place)]))
                 source = near.source(probe)
                 scores, found, done = source.top(deep)
@@ -250,11 +268,12 @@ class _LevelQueries:
                         holding = self.nodes.holding(other, found[:deep])
                         holding = holding[holding >= 0]
                         held.append(holding[mask[holding]])
-        every = [np.empty(0, np.int64), *(each for own in rows for each in own)]  # of no level, nothing
+        # If there is no level, there is nothing.
+        every = [np.empty(0, np.int64), *(each for own in rows for each in own)]
         return distinct(np.concatenate(every)), ended
 
     def _holders(self, probe: int, place: int) -> list[I64]:
-        """What holds the best sentences at a level, where these are known but not searched."""
+        """Return the nodes of a level that hold the best sentences, if these are known but not searched."""
         best = self.best[probe]
         if best is None or self.groups.sentences or place == 0:
             return []
@@ -262,7 +281,7 @@ class _LevelQueries:
         return [found[found >= 0]]
 
     def scored(self, number: int, rows: I64, calibration: Calibration) -> tuple[dict[str, F32], F64]:
-        """(of each stage the scores of rows; the rows' scores)."""
+        """Return (the scores of rows by stage; the rows' final scores)."""
         parts: dict[str, F32] = {}
         worth: dict[str, F64] = {}
         level = self.nodes.finest[rows]

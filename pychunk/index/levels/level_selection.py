@@ -1,4 +1,4 @@
-"""The levels that a search asks for, and nodes that do not hold one another."""
+"""The selection of the levels that a search asks for, and of nodes that are not nested."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
-    """The levels of an index from one to another, or the one that is named.
+    """Return the levels of an index from one to another, or a single one.
 
     Raises:
-        ValueError: the index has no levels, or not these; or the first is coarser than the last.
+        ValueError: The index has no levels, or lacks these, or the first is coarser than the last.
     """
     if not known:
         raise ValueError(
-            "levels= is for an index of levels: make one by pychunk index --levels, or add what "
-            "pychunk.Hierarchy.chunks() gives"
+            "levels= needs an index of levels: make one with pychunk index --levels, or add the result of "
+            "pychunk.Hierarchy.chunks()"
         )
     pair = (levels, levels) if isinstance(levels, (str, int)) and not isinstance(levels, bool) else levels
     if not isinstance(pair, Sequence) or len(pair) != 2:
@@ -40,7 +40,7 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
 
 
 def apart(document: I64, start: I64, end: I64) -> I64:
-    """Places of ranked rows that hold none before them, nor lie in one: of those the first stays."""
+    """Return the positions of ranked rows that are not nested with an earlier one. Of nested rows, the first stays."""
     chosen: list[int] = []
     taken: dict[int, list[tuple[int, int]]] = {}
     for place, (of, first, last) in enumerate(zip(document.tolist(), start.tolist(), end.tolist(), strict=True)):

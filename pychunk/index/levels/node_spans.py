@@ -1,4 +1,4 @@
-"""Where the nodes of an index of levels lie in each other: which sentences each holds, which node holds a sentence."""
+"""The nesting of the nodes of an index of levels: the sentences of each node, and the node that holds a sentence."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class LevelGroups:
     """The rows of a search by their finest level.
 
     Attributes:
-        names: levels that are searched; none: all.
-        places: of the levels that rows are of, rising. masks: bool[rows] of each. of: int8[rows], which of these each
-            row is of, -1 where it is not searched.
-        sentences: whether all rows of the finest level of all are searched.
+        names: The levels that are searched. Empty: all.
+        places: The positions of the rows' levels, rising.
+        masks: The rows of each of these levels, bool[rows].
+        of: The index in ``places`` of each row, int8[rows], or -1 if the row is not searched.
+        sentences: Whether all rows of the finest level of the index are searched.
     """
 
     names: tuple[str, ...]
@@ -37,17 +38,20 @@ class LevelGroups:
 
 
 class Nodes:
-    """The nodes of all documents, in flat arrays by row; made once for a state of an index.
+    """The nodes of all documents, in flat arrays by row, which are made once for a state of an index.
 
     Args:
-        names: the levels, from fine to coarse. at: of each level bool[rows]. alive: bool[rows].
-        document, start, end: int64[rows], a number for each row's document, and its characters.
+        names: The levels, from fine to coarse.
+        at: The rows of each level, bool[rows].
+        alive: The rows that are not removed, bool[rows].
+        document: A number for each row's document, int64[rows].
+        start, end: The characters of each row, int64[rows].
 
     Attributes:
-        finest: int8[rows], the place of a row's finest level; -1 of rows without levels, and of removed ones.
-        rows_of: of each level the rows whose finest it is, by document and start.
-        sentences: rows of the finest level of all, by document and start.
-        first, last: int64[rows], which of ``sentences`` each row holds.
+        finest: The position of each row's finest level, int8[rows], or -1 for rows without levels and removed rows.
+        rows_of: The rows whose finest level is each level, by document and start.
+        sentences: The rows of the finest level of the index, by document and start.
+        first, last: The range of ``sentences`` that each row holds, int64[rows].
     """
 
     def __init__(
@@ -72,11 +76,12 @@ class Nodes:
         self._in_order: dict[int, tuple[I64, I64]] = {}
 
     def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> LevelGroups:
-        """The rows of a search by their finest level, without levels that none is of.
+        """Return the rows of a search by their finest level, without empty levels.
 
         Args:
-            names: levels that are searched. allowed: rows that may be found. kept: ``allowed`` says nothing beside the
-                names, so that the next search with them finds the masks made.
+            names: The levels that are searched.
+            allowed: The rows that may be found.
+            kept: Whether ``allowed`` restricts nothing but the levels, so that the masks are kept for the next search.
         """
         key = tuple(names)
         if kept and key in self._masks:
@@ -99,9 +104,10 @@ class Nodes:
         return made
 
     def beside(self, row: int, width: int, names: Sequence[str] = ()) -> I64:
-        """Up to ``width`` nodes of a document on either side of one, and itself, by row, in reading order.
+        """Return a node with up to ``width`` nodes of its document on either side, by row, in reading order.
 
-        All are of one level: the coarsest that the node is at, of ``names`` if there are any. None of a row without.
+        All are at one level: the coarsest of the node, among ``names`` if there are any. The result is empty for a row
+        without such a level.
         """
         place = self._coarsest(row, names)
         if place is None:
@@ -112,7 +118,10 @@ class Nodes:
         return np.asarray(near[self.document[near] == self.document[row]], np.int64)
 
     def region(self, row: int, level: str | None = None) -> tuple[int, int]:
-        """(first, end) of a row, as document << 32 | character; of the node at a level that holds it, if one does."""
+        """Return (first, end) of a row, or of the node of a level that holds it if there is one.
+
+        Both are document << 32 | character.
+        """
         first, end = int(self._key[row]), int(self.document[row]) << 32 | int(self.end[row])
         if level is None or not self._alive[row]:
             return first, end
@@ -124,7 +133,7 @@ class Nodes:
         return (begin, finish) if finish >= end else (first, end)
 
     def inside(self, row: int, region: tuple[int, int], names: Sequence[str] = ()) -> I64:
-        """The nodes of a row's level, as of :meth:`beside`, that lie in a region that holds it, in reading order."""
+        """Return the nodes of a row's level (see :meth:`beside`) inside a region that holds it, in reading order."""
         place = self._coarsest(row, names)
         if place is None:
             return np.array([row], np.int64)
@@ -133,12 +142,12 @@ class Nodes:
         return rows[first:last]
 
     def _coarsest(self, row: int, names: Sequence[str]) -> int | None:
-        """The coarsest level that a row is at, of ``names`` if there are any, by its place; None of a row without."""
+        """Return the position of a row's coarsest level, among ``names`` if there are any, or None."""
         places = [i for i, name in enumerate(self.names) if self._at[i][row] and (not names or name in names)]
         return places[-1] if places and self._alive[row] else None
 
     def _in_order_at(self, place: int) -> tuple[I64, I64]:
-        """(the rows at a level by document and start, their keys)."""
+        """Return (the rows at a level by document and start, their keys)."""
         if place not in self._in_order:
             rows = np.flatnonzero(self._at[place] & self._alive)
             rows = rows[np.argsort(self._key[rows], kind="stable")]
@@ -146,7 +155,7 @@ class Nodes:
         return self._in_order[place]
 
     def holding(self, place: int, sentences: I64) -> I64:
-        """Of sentences, by row, the row of the node at a level that holds each, if this is its finest; -1 of none."""
+        """Return the row of the node with this finest level that holds each sentence, given by row, or -1."""
         rows = self.rows_of[place]
         if not len(rows):
             return np.full(len(sentences), -1, np.int64)
@@ -158,10 +167,15 @@ class Nodes:
     def best_sentences(
         self, snapshot: Snapshot, query: F32, rows: I64, own: F32, best: tuple[I64, F32] | None = None
     ) -> F32:
-        """The cosine of each row's best sentence; ``own``, its own vector's, of a row that holds none.
+        """Return the cosine of each row's best sentence, or ``own``, its own vector's, if it holds none.
 
         Args:
-            best: the best sentences of all and their cosines: what holds one of them has its best among them.
+            snapshot: The state of the index.
+            query: The unit vector of the query, float32[dim].
+            rows: The rows.
+            own: The cosines of the rows' own vectors.
+            best: The best sentences of all, with their cosines. A row that holds one of them has its best sentence
+                among them.
         """
         assert snapshot.pooled is not None
         found: F32 = np.array(own, np.float32)
@@ -181,9 +195,10 @@ class Nodes:
         return found
 
     def _in_reading_order(self, rows: I64, scores: F32) -> tuple[I64, F32]:
-        """(places in :attr:`sentences`, rising, scores) of sentences by row."""
+        """Return (positions in :attr:`sentences`, rising, scores) of sentences by row."""
         places = np.searchsorted(self._keys_of[0], self._key[rows])
-        there = self.sentences[np.minimum(places, len(self.sentences) - 1)] == rows  # of several at one character one
+        # Of several at the same character, one is kept.
+        there = self.sentences[np.minimum(places, len(self.sentences) - 1)] == rows
         order = np.argsort(places[there])
         return places[there][order], scores[there][order]
 
@@ -195,10 +210,14 @@ class Nodes:
         sparse: F32 | None,
         best: tuple[I64, F32] | None = None,
     ) -> dict[str, Any]:
-        """Of rows the cosine of their own vector, that of their best sentence, and BM25, as far as a probe has them.
+        """Return cosines of rows' own vectors and of their best sentences, and BM25, as far as a subquery has them.
 
         Args:
-            sparse: float32[all rows], BM25 for the probe; None without. best: as of :meth:`best_sentences`.
+            snapshot: The state of the index.
+            probe: The subquery.
+            rows: The rows.
+            sparse: BM25 for the subquery, float32[all rows]. None: without.
+            best: See :meth:`best_sentences`.
         """
         found: dict[str, Any] = {}
         if probe.vector is not None:
@@ -212,7 +231,7 @@ class Nodes:
 
 
 def _together(first: I64, last: I64) -> tuple[I64, I64]:
-    """(the places that ranges of them hold, each once, rising; where each range begins among these).
+    """Return (the positions in ranges, each once, rising; where each range begins among these).
 
     Example:
         >>> places, at = _together(np.array([2, 2, 8]), np.array([6, 4, 9]))
@@ -220,7 +239,7 @@ def _together(first: I64, last: I64) -> tuple[I64, I64]:
         ([2, 3, 4, 5, 8], [0, 0, 4])
     """
     reach = np.maximum.accumulate(last)
-    begins = np.flatnonzero(np.append(True, first[1:] >= reach[:-1]))  # of ranges that no earlier one overlaps
+    begins = np.flatnonzero(np.append(True, first[1:] >= reach[:-1]))  # These are ranges that no earlier one overlaps.
     sizes = reach[np.append(begins[1:], len(first)) - 1] - first[begins]
     before = np.cumsum(sizes) - sizes
     places = np.arange(int(sizes.sum())) + np.repeat(first[begins] - before, sizes)
@@ -229,7 +248,7 @@ def _together(first: I64, last: I64) -> tuple[I64, I64]:
 
 
 def _highest(scores: F32, begin: I64, end: I64) -> F32:
-    """The highest of scores [begin, end), of each of several ranges, none of them empty.
+    """Return the highest of scores [begin, end) for each of several ranges, none of them empty.
 
     Example:
         >>> _highest(np.array([3, 9, 4], np.float32), np.array([0, 2]), np.array([2, 3])).tolist()
@@ -237,6 +256,6 @@ def _highest(scores: F32, begin: I64, end: I64) -> F32:
     """
     if not len(begin):
         return np.empty(0, np.float32)
-    runs = np.stack([begin, end], axis=1).ravel()  # and of what lies between, which nobody asks for
+    runs = np.stack([begin, end], axis=1).ravel()  # It includes the runs between ranges, which are not used.
     found: F32 = np.maximum.reduceat(np.append(scores, np.float32(0)), runs)[::2]
     return found

@@ -1,10 +1,10 @@
-"""What a score is worth at its level: how rare it is among nodes of that level that have nothing to do with a query.
+"""The calibration of scores at each level: how rare a score is among unrelated nodes of that level.
 
-Cosines of sentences reach higher than those of documents, and a document holds more terms of any query. So each score
-of a level has a scale of its own, made without labels: sentences of the index, spread evenly over it, and their rarest
-words, as questions have few, are the queries, nodes of other documents what they are held against, and the scale is the
-scores that a half, a quarter, an eighth ... of these exceed. A score is worth as many bits as halvings lie below it,
-from the median on.
+Cosines of sentences are higher than those of documents, and a document holds more terms of any query. Each score of a
+level therefore has a scale of its own, which is made without labels. The queries are sentences of the index, spread
+evenly over it. For BM25 they are reduced to their rarest words, because questions have few. They are compared with
+nodes of other documents. The scale consists of the scores that a half, a quarter, an eighth and so on of these exceed.
+A score is worth as many bits as there are halvings below it.
 """
 
 from __future__ import annotations
@@ -25,27 +25,30 @@ if TYPE_CHECKING:
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Scores of a node: its own vector's, its best sentence's, BM25.
+#: The scores of a node: that of its own vector, that of its best sentence, and BM25.
 STAGES = ("dense", "sentence", "sparse")
-#: Queries of the sample, nodes of each level, and sentences that these hold together at most: with them saving 236,568
-#: nodes takes .6 s of the processor, and a million 1.3 s.
+#: The number of sample queries, of nodes of each level, and the most sentences that these nodes hold together. With
+#: these numbers, saving 236,568 nodes takes 0.6 s of CPU time, and a million takes 1.3 s.
 QUERIES, NODES, SENTENCES = 48, 1024, 16_384
-#: Sentences of fewer characters are no queries. Words of one that BM25 is asked for: on 300 questions of mixed breadth
-#: F1 within 500 words is .248 with 4, .245 with 8, .215 with all, as questions have few.
+#: The least characters of a sentence that is a query, and the number of its words for BM25. On 300 questions of mixed
+#: breadth, F1 within 500 words is 0.248 with 4 words, 0.245 with 8, and 0.215 with all, because questions have few
+#: words.
 LEAST_ASKED, WORDS = 24, 4
-#: Scores above the last halving that is kept: fewer say little. Levels with fewer than 2^7 scores have the scale of the
-#: next finer one.
+#: The least scores above the last halving that is kept, because fewer are little evidence, the least scores of a scale,
+#: and the most halvings. Levels with fewer than 2^7 scores have the scale of the next finer level.
 ABOVE, LEAST, MOST = 8, 128, 13
-#: Bits for a cosine of 1 where not even sentences have a scale.
+#: The bits for a cosine of 1 if not even sentences have a scale.
 UNKNOWN = 8.0
-#: Share of rows that may come or go before the scales of a saved index are made again.
+#: The share of rows that may be added or removed before the scales of a saved index are made again.
 STALE = 0.2
-#: BM25 scores that are held at a time.
+#: The most BM25 scores that are held at a time.
 _HELD = 1 << 23
 
 
 def halvings(scores: npt.ArrayLike) -> list[float]:
-    """The scores that 1/2, 1/4, 1/8 ... of them exceed, as far as :data:`ABOVE` do; empty of fewer than :data:`LEAST`.
+    """Return the scores that 1/2, 1/4, 1/8 ... of them exceed, as far as at least :data:`ABOVE` do.
+
+    It is empty for fewer than :data:`LEAST` scores.
 
     Example:
         >>> halvings(np.arange(256))
@@ -60,10 +63,10 @@ def halvings(scores: npt.ArrayLike) -> list[float]:
 
 
 def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
-    """What scores are worth by a scale of :func:`halvings`: 0 up to the median, then one for each halving.
+    """Return the bits of scores by a scale of :func:`halvings`: 0 up to the median, then one for each halving.
 
-    Between two halvings it grows evenly, and above the last one, where nothing is known, ever slower: b bits more, at
-    the pace of the three before it, count as sqrt(1 + 2b) - 1.
+    Between two halvings the bits grow linearly. Above the last one, where nothing is known, they grow ever more slowly:
+    b more bits, at the pace of the three before, count as sqrt(1 + 2b) - 1.
 
     Example:
         >>> bits([0.0, 0.25, 0.5, 0.75], [-1.0, 0.0, 0.125, 0.5, 1.75]).tolist()
@@ -74,7 +77,10 @@ def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
 
 
 class _Table:
-    """Several scales, by which scores are worth something at once: of five levels one call takes a fifth of five."""
+    """Several scales that are applied to scores at once.
+
+    For five levels, one call takes a fifth of the time of five.
+    """
 
     def __init__(self, scales: Sequence[Sequence[float]]) -> None:
         longest = max(4, *(len(scale) for scale in scales))
@@ -90,9 +96,9 @@ class _Table:
                 self.step[place] = max((own[-1] - own[-4]) / 3, 1e-3)
 
     def bits(self, which: npt.NDArray[Any], found: F64) -> F64:
-        """:func:`bits` of scores, each by its own scale."""
+        """Return :func:`bits` of scores, each by its own scale."""
         there, last = self.there[which], self.last[which]
-        at = (self.known[which] < found[..., None]).sum(axis=-1)  # known[at - 1] < found <= known[at]
+        at = (self.known[which] < found[..., None]).sum(axis=-1)  # It satisfies known[at - 1] < found <= known[at].
         low, high = self.known[which, np.clip(at - 1, 0, last)], self.known[which, np.minimum(at, last)]
         width = np.where(high > low, high - low, self.step[which])
         share = (found - low) / width
@@ -103,11 +109,12 @@ class _Table:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Scales of an index.
+    """The scales of an index.
 
     Attributes:
-        scales: of each level and stage :func:`halvings`. sizes: of each level the nodes whose finest it is. rows: those
-            that could be found when they were made.
+        scales: The :func:`halvings` of each level and stage.
+        sizes: The number of nodes whose finest level is each level.
+        rows: The number of rows that could be found when the scales were made.
     """
 
     scales: dict[str, dict[str, list[float]]]
@@ -116,28 +123,31 @@ class Calibration:
     _tables: dict[tuple[str, tuple[str, ...]], _Table] = field(default_factory=dict, repr=False, compare=False)
 
     def bits(self, names: Sequence[str], level: npt.NDArray[Any], stage: str, scores: npt.ArrayLike) -> F64:
-        """What scores of nodes are worth, the finest level of each being one of ``names``, by its place."""
+        """Return the bits of nodes' scores.
+
+        ``level`` holds the finest level of each node, as a position in ``names``.
+        """
         key = stage, tuple(names)
         if key not in self._tables:
             self._tables[key] = _Table([self.scales.get(name, {}).get(stage, []) for name in names])
         return self._tables[key].bits(level, np.asarray(scores, np.float64))
 
     def facts(self) -> dict[str, Any]:
-        """What a manifest holds of it."""
+        """Return the facts for a manifest."""
         return {"rows": self.rows, "sizes": self.sizes, "scales": self.scales}
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any] | None) -> Calibration | None:
-        """Of what :meth:`facts` gave; None of an index without any."""
+        """Return the calibration from :meth:`facts`, or None for an index without any."""
         return None if facts is None else cls(dict(facts["scales"]), dict(facts["sizes"]), int(facts["rows"]))
 
     def is_stale(self, rows: int, levels: Iterable[str]) -> bool:
-        """Return whether the rows that can be found, or the levels, are others by now."""
+        """Return whether the rows that can be found, or the levels, have changed."""
         return abs(rows - self.rows) > STALE * self.rows or set(self.scales) != set(levels)
 
 
 def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
-    """Scales of what an index holds now; the same for the same rows."""
+    """Return scales of the present contents of an index, which are the same for the same rows."""
     asked = _queries(snapshot, nodes)
     scales: dict[str, dict[str, list[float]]] = {}
     before: dict[str, list[float]] = {}
@@ -158,7 +168,7 @@ def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
 
 
 def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Subquery, Any]]:
-    """(row, what it is searched by, BM25 of all rows) of sentences, spread evenly."""
+    """Return (row, subquery, BM25 of all rows) of evenly spread sentences."""
     rows = nodes.sentences
     rows = rows[nodes.end[rows] - nodes.start[rows] >= LEAST_ASKED]
     rows = rows[spread(len(rows), QUERIES)]
@@ -180,7 +190,7 @@ def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Subquery, Any]
 
 
 def _rarest(snapshot: Snapshot, text: str) -> str:
-    """The words of a text with the rarest terms, each once; of equals the first."""
+    """Return the words of a text with the rarest terms, each once, and of equals the first."""
     assert snapshot.layout.analyzer is not None
     assert snapshot.bm25 is not None
     terms = {word: snapshot.layout.analyzer.terms(word) for word in text.split()}
@@ -190,14 +200,14 @@ def _rarest(snapshot: Snapshot, text: str) -> str:
 
 
 def _sample(nodes: Nodes, place: int) -> I64:
-    """Nodes whose finest level this is, spread evenly, with no more sentences than :data:`SENTENCES`."""
+    """Return evenly spread nodes with this finest level, with no more than :data:`SENTENCES` sentences."""
     rows: I64 = nodes.rows_of[place]
     held = max(1.0, float((nodes.last[rows] - nodes.first[rows]).mean())) if len(rows) else 1.0
     return np.asarray(rows[spread(len(rows), min(NODES, max(16, int(SENTENCES / held))))])
 
 
 def spread(count: int, most: int) -> I64:
-    """At most ``most`` of so many places, evenly.
+    """Return at most ``most`` of ``count`` positions, evenly spread.
 
     Example:
         >>> spread(10, 4).tolist(), spread(3, 4).tolist()

@@ -1,1 +1,1 @@
-"""Search by words: terms, postings, BM25."""
+"""Search by words: terms, postings and BM25."""

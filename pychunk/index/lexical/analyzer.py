@@ -1,4 +1,4 @@
-"""The terms of a text that BM25 counts: words in one spelling, character n-grams of them, or both by language."""
+"""The analyzer, which returns the terms that BM25 counts: words in one spelling, their character n-grams, or both."""
 
 from __future__ import annotations
 
@@ -10,26 +10,32 @@ from typing import Any
 
 from . import characters, english_words
 
-#: How texts become words. 1: runs of letters, digits and underscores, case folded, as indexes of before 2 have it.
-#: 2: marks belong to words, and spellings that mean the same are one. 3: what was written without spaces is counted by
-#: single characters and pairs, and diacritics may be folded. 4: so are Thai, Lao, Tibetan, Burmese and Khmer, and unit
-#: "auto" decides for each text.
+#: The version of the analysis that turns texts into words. In version 1, that of the oldest indexes, words are
+#: case-folded runs of letters, digits and underscores. In version 2, marks belong to words, and equivalent spellings
+#: are one. In version 3, text written without spaces is counted by single characters and pairs, and diacritics may be
+#: folded. In version 4, this applies to Thai, Lao, Tibetan, Burmese and Khmer, too, and unit "auto" decides for each
+#: text.
 VERSION = 4
-#: Begins an n-gram that is counted beside its word.
+#: The beginning of an n-gram that is counted in addition to its word.
 GRAM_MARK = "~"
 
 _WORD = re.compile(r"\w+")
-#: A word tells so many times as much of a text's language as a single, pair or triple of unspaced letters.
+#: The weight of a word as evidence of a text's language, relative to a single, pair or triple of unspaced letters.
 _WORD_SAYS = 4
-#: ASCII in small letters, all but words as spaces: with ``split`` 3 times as fast as an expression.
+#: The translation of ASCII to lower case, with spaces for all that is no word. With ``split`` it is 3 times as fast as
+#: a regular expression.
 _ASCII_WORDS = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """What is ignored; that or a mark; words with the marks that belong to them. 20 ms, once a process."""
+    """Return patterns of ignored characters, of these or marks, and of words with their marks.
+
+    It takes 20 ms once a process.
+    """
     marks = characters.marks()
-    # Beyond the basic plane one range for all: re looks the others up in a table, and would try these one by one.
+    # All characters beyond the basic plane are one range. The others are looked up in a table, but re would try these
+    # one by one.
     rare = [*(each for each in (*characters.IGNORED, *marks) if each[1] < 0x10000), (0x10000, 0x10FFFF)]
     return (
         re.compile(f"[{_set(characters.IGNORED)}]+"),
@@ -40,7 +46,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of an unspaced letter; of one with its marks; of runs of these, and of others, in a word."""
+    """Return patterns of an unspaced letter, of one with its marks, and of runs of these and of others in a word."""
     every = _set(characters.unspaced(version))
     letter = f"[{every}]"
     return re.compile(letter), re.compile(rf"{letter}\W*"), re.compile(rf"(?:{letter}\W*)+|[^{every}]+")
@@ -48,7 +54,7 @@ def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Patter
 
 @cache
 def _tripled() -> re.Pattern[str]:
-    """Return the pattern of an unspaced letter that triples begin with."""
+    """Return the pattern of an unspaced letter with which triples begin."""
     return re.compile(f"[{_set(characters.TRIPLED)}]")
 
 
@@ -57,10 +63,10 @@ def _set(ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def folded(text: str) -> str:
-    """A text in one case and spelling: what a reader takes for the same letters is the same string.
+    """Return a text in one case and spelling, so that letters that look the same to a reader are the same string.
 
-    Case folding, then the compatibility composition of Unicode, so that composed and decomposed letters, full and half
-    widths and ligatures are one, and without what a word is the same without.
+    It applies case folding, then the compatibility composition of Unicode. Composed and decomposed letters, full and
+    half widths and ligatures become one. Characters that do not change a word are removed.
 
     Example:
         >>> folded("İstanbul"), folded("Украї́на"), folded("ﬁnal Cafe\u0301") == "final café"
@@ -70,14 +76,14 @@ def folded(text: str) -> str:
         return text.lower()
     case = text.casefold()
     found = unicodedata.normalize("NFKC", case)
-    if found is not case:  # new letters may have come, capitals among them, as of a trademark sign
+    if found is not case:  # The normalization may have added letters, even capitals, as for a trademark sign.
         found = unicodedata.normalize("NFC", found.casefold())
     ignored, rare, _ = _patterns()
     return ignored.sub("", found) if rare.search(found) else found
 
 
 def without_diacritics(text: str) -> str:
-    """A text as :func:`folded` has it, in plain letters.
+    """Return a folded text (:func:`folded`) in plain letters.
 
     Example:
         >>> without_diacritics(folded("Łódź, Đà Nẵng, Tromsø, Ещё, أحمد, が"))
@@ -87,26 +93,28 @@ def without_diacritics(text: str) -> str:
 
 
 class Analyzer:
-    """Splits texts into terms.
+    """An analyzer that splits texts into terms.
 
     Args:
         unit: ``"words"``: maximal runs of letters, digits, underscores and the marks that belong to them, as
-            :func:`folded` spells them (an apostrophe or hyphen parts words); ``"ngrams"``: the character n-grams of
-            those words, which inflected languages need; ``"auto"``: words, and n-grams of those that are not English
+            :func:`folded` spells them. An apostrophe or hyphen separates words. ``"ngrams"``: the character n-grams of
+            those words, which inflected languages need. ``"auto"``: words, and n-grams of those that are not English
             (:mod:`pychunk.index.lexical.english_words`).
-        ngram: characters of an n-gram; a word is padded by one ``_`` on both sides, shorter ones stay whole.
-        stemmer: a language of the Snowball stemmers, such as ``"english"``; ``None`` leaves words as they are.
-        stop_words: words that are left out.
-        fold_diacritics: letters count without their diacritics (see :func:`without_diacritics`): what was typed on a
-            keyboard without them is found, and words that they alone tell apart are one.
-        cjk_bigrams: in Chinese, Japanese and Korean each character is a term, and each pair of neighbours, whatever the
-            unit, so that a word is found within a sentence; in Thai, Lao, Tibetan, Burmese and Khmer each triple, too;
-            ``False``: the text between spaces or punctuation is a word there.
-        version: which analysis; an index keeps the one that it was made with. Before 3 there were neither pairs nor
-            folding of diacritics, before 4 neither unit ``"auto"`` nor pairs of Thai, Lao, Tibetan, Burmese, Khmer.
+        ngram: The characters of an n-gram. A word is padded by one ``_`` on both sides. Shorter words stay whole.
+        stemmer: A language of the Snowball stemmers, such as ``"english"``. ``None`` leaves words unchanged.
+        stop_words: The words that are left out.
+        fold_diacritics: Whether letters count without their diacritics (see :func:`without_diacritics`). Text typed on
+            a keyboard without them is then found, but words that differ only in diacritics become one.
+        cjk_bigrams: Whether each character and each pair of neighbours is a term in Chinese, Japanese and Korean,
+            whatever the unit, so that a word is found within a sentence. In Thai, Lao, Tibetan, Burmese and Khmer each
+            triple is a term, too. If ``False``, the text between spaces or punctuation is a word there.
+        version: The version of the analysis. An index keeps the one that it was made with. Before 3 there were neither
+            pairs nor folding of diacritics. Before 4 there were neither unit ``"auto"`` nor pairs of Thai, Lao,
+            Tibetan, Burmese and Khmer.
 
     Raises:
-        ValueError: an unknown unit, language or version; ImportError: a stemmer without the extra ``index``.
+        ValueError: The unit, language or version is unknown.
+        ImportError: A stemmer is requested without the extra ``index``.
 
     Example:
         >>> Analyzer().terms("The Cat's tail, 1984.")
@@ -148,14 +156,14 @@ class Analyzer:
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
         self.fold_diacritics, self.cjk_bigrams = fold_diacritics and version > 2, cjk_bigrams and version > 2
         self.stop_words = frozenset(map(self.folded, stop_words))
-        #: Frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded as words are.
+        #: The frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded as words are.
         self.frequent = (
             english_words.plain_words(self.folded) if self.fold_diacritics else english_words.frequent_words()
         )
         self.stem = _stemmer(stemmer) if stemmer else None
 
     def options(self) -> dict[str, Any]:
-        """What makes an equal analyzer again."""
+        """Return the options that make an equal analyzer."""
         return {
             "unit": self.unit,
             "ngram": self.ngram,
@@ -167,20 +175,20 @@ class Analyzer:
         }
 
     def folded(self, text: str) -> str:
-        """A text as its words are compared."""
+        """Return a text in the form in which its words are compared."""
         if self.version == 1:
             return text.casefold()
         return without_diacritics(folded(text)) if self.fold_diacritics else folded(text)
 
     def terms(self, text: str) -> list[str]:
-        """Return the terms of a text, repeated ones too: in order, and then n-grams beside words."""
+        """Return the terms of a text in order, including repeated ones, followed by additional n-grams."""
         words, mixed = self._split(text)
         return self._with_grams(words, mixed, False) if self.unit == "auto" else self._plain(words, mixed)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the terms to look for: those of :meth:`terms`, and n-grams of Latin words unless a text is English.
+        """Return the terms to search for: those of :meth:`terms`, and n-grams of Latin words unless a text is English.
 
-        A query may be too short to tell. N-grams that no text has do not change scores.
+        A query may be too short to show its language. N-grams that no text has do not change scores.
 
         Example:
             >>> Analyzer("auto").terms("Pumpwerk"), Analyzer("auto").query_terms("Werk")
@@ -197,7 +205,7 @@ class Analyzer:
             return text.translate(_ASCII_WORDS).split(), False
         text = self.folded(text)
         _, rare, pattern = _patterns()
-        words = (pattern if rare.search(text) else _WORD).findall(text)  # which takes 0.4 of the time
+        words = (pattern if rare.search(text) else _WORD).findall(text)  # The simple pattern takes 0.4 of the time.
         return words, self.cjk_bigrams and bool(_unspaced(self.version)[0].search(text))
 
     def _plain(self, words: list[str], mixed: bool) -> list[str]:
@@ -206,7 +214,7 @@ class Analyzer:
         return self._terms_of(words)
 
     def _with_grams(self, words: list[str], mixed: bool, query: bool) -> list[str]:
-        """Return terms, and n-grams of words: all of a text that is not English, of others those in other letters."""
+        """Return terms and n-grams of words: all words of a text that is not English, else those in other letters."""
         found = list(self._plain(words, mixed))
         unspaced: set[str] = set()
         if mixed:
@@ -231,7 +239,7 @@ class Analyzer:
         return [gram for word in words for gram in self._grams(f"_{word}_")]
 
     def _mixed(self, word: str) -> Iterator[str]:
-        """Yield the terms of a word that may hold unspaced letters: of these single ones and pairs, as they are."""
+        """Yield the terms of a word that may hold unspaced letters, which become singles and pairs unchanged."""
         letter, single, runs = _unspaced(self.version)
         for run in runs.findall(word):
             if not letter.match(run):

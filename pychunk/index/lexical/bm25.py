@@ -1,4 +1,4 @@
-"""BM25 over the parts of an index, with the statistics of all that is not removed."""
+"""BM25 over the parts of an index, with the statistics of all rows that are not removed."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ from .postings import Postings
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
-#: Of a query: one after the other, or how often each comes.
+#: The terms of a query, one after the other, or with the count of each.
 Terms = Sequence[str] | Mapping[str, float]
-#: Scores that are kept from one call to the next at most: 32 MB.
+#: The most scores that are kept from one call to the next: 32 MB.
 KEPT = 1 << 23
-#: Terms whose places in the parts are kept: some 400 bytes each and part. Of 17 parts a query of twenty takes 1 ms.
+#: The most terms whose positions in the parts are kept, at some 400 bytes for each term and part. With 17 parts, a
+#: query of twenty terms takes 1 ms.
 _KNOWN = 1024
 
 
 class BM25:
-    """Scores of all rows for the terms of a query, as shares of what a row could reach at most.
+    """The BM25 scores of all rows for the terms of a query, as shares of the most that a row could score.
 
-    ``sum(idf(t) * f / (f + k1 * (1 - b + b * length / mean length))) / sum(idf(t))`` over the query's terms that the
-    index knows, with ``idf = ln(1 + (n - df + 0.5) / (df + 0.5))`` (Robertson and Zaragoza, 2009, as Lucene has it).
-    The bound makes a share comparable with a cosine whatever the query's length and the size of the corpus.
+    The score is ``sum(idf(t) * f / (f + k1 * (1 - b + b * length / mean length))) / sum(idf(t))`` over the query's
+    terms that the index knows, with ``idf = ln(1 + (n - df + 0.5) / (df + 0.5))`` (Robertson and Zaragoza, 2009, in
+    Lucene's form). Because of the bound, a share is comparable with a cosine, whatever the query's length and the size
+    of the corpus.
 
     Args:
-        parts: postings, whose rows are numbered on from one to the next.
-        alive: bool[n], False for removed rows: they count in no statistic and score 0.
-        k1: how soon more occurrences of a term stop to matter. b: how much a row's length matters, from 0 to 1.
+        parts: The postings of the parts. Their rows are numbered consecutively across parts.
+        alive: False for removed rows, bool[n]. They count in no statistic and score 0.
+        k1: How soon further occurrences of a term stop to matter.
+        b: How much a row's length matters, from 0 to 1.
 
     Attributes:
         norms: ``k1 * (1 - b + b * length / mean length)`` of each row, float32[n].
@@ -55,10 +58,12 @@ class BM25:
         self._known: dict[str, npt.NDArray[np.int64]] = {}
 
     def scores(self, queries: Sequence[Terms], threads: int | None = None) -> F32:
-        """float32[q, n] from 0 to 1 for the terms of each query; one that comes twice in a query counts twice.
+        """Return scores from 0 to 1 for the terms of each query, float32[q, n].
 
-        A mapping says how often each comes, which need not be whole times. What was asked for last, of up to
-        :data:`KEPT` scores, is kept: a planner's first pass and the search that it plans ask for the same.
+        A term that occurs twice in a query counts twice.
+
+        A mapping holds the count of each term, which may have a fraction. The scores of the last call, up to
+        :data:`KEPT` of them, are kept, because a planner's first pass and the search that it plans request the same.
         """
         if len(queries) * len(self.norms) > KEPT:
             return self._scores(queries, threads)
@@ -89,13 +94,13 @@ class BM25:
         )
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """What each of some terms weighs, each once; without those that the index does not know."""
+        """Return the weight of each term, once, without those that the index does not know."""
         every = list(dict.fromkeys(terms))
         found = self._frequencies(self._borders(every), len(every))
         return {term: idf_of(frequency, self.rows) for term, frequency in zip(every, found, strict=True) if frequency}
 
     def held(self, terms: Sequence[str], rows: I64) -> npt.NDArray[np.bool_]:
-        """bool[terms, rows]: which rows hold which terms, by a binary search of each term's rows."""
+        """Return which rows hold which terms, bool[terms, rows], by a binary search of each term's rows."""
         found = np.zeros((len(terms), len(rows)), np.bool_)
         for part, place, borders in zip(self.parts, self._places, self._borders(terms), strict=True):
             own = np.flatnonzero((rows >= place.start) & (rows < place.stop))
@@ -110,7 +115,7 @@ class BM25:
         return found
 
     def _borders(self, terms: Sequence[str]) -> list[tuple[I64, I64]]:
-        """(first, end) of the postings of terms in each part; a plan and its search ask for the same terms."""
+        """Return (first, end) of the postings of terms in each part. A plan and its search look up the same terms."""
         if len(terms) > _KNOWN:
             return [part.borders(terms) for part in self.parts]
         known = self._known
@@ -125,7 +130,7 @@ class BM25:
         return list(zip(both[:, 0].T.copy(), both[:, 1].T.copy(), strict=True))
 
     def _frequencies(self, borders: Sequence[tuple[I64, I64]], terms: int) -> list[int]:
-        """How many rows that are not removed hold each of so many terms."""
+        """Return the number of rows, without removed ones, that hold each term."""
         if self._whole:
             every = (ends - begins for begins, ends in borders)
             return [int(each) for each in sum(every, np.zeros(terms, np.int64))]
@@ -138,12 +143,12 @@ class BM25:
 
 
 def idf_of(frequency: int, rows: int) -> float:
-    """What a term weighs that so many of all rows hold."""
+    """Return the weight of a term that ``frequency`` of all rows hold."""
     return float(np.log1p((rows - frequency + 0.5) / (frequency + 0.5)))
 
 
 def counted_terms(queries: Sequence[Terms]) -> tuple[list[Mapping[str, float]], list[str]]:
-    """(how often each query has its terms; all terms, each once)."""
+    """Return (the counts of each query's terms; all terms, each once)."""
     counted: list[Mapping[str, float]] = [terms if isinstance(terms, Mapping) else Counter(terms) for terms in queries]
     return counted, list(dict.fromkeys(itertools.chain.from_iterable(counted)))
 
@@ -151,12 +156,13 @@ def counted_terms(queries: Sequence[Terms]) -> tuple[list[Mapping[str, float]], 
 def weighed(
     counted: Sequence[Mapping[str, float]], every: Sequence[str], frequencies: Sequence[int], rows: int
 ) -> tuple[I64, F32, I64, F32]:
-    """What the terms of queries weigh where so many of ``rows`` hold each of them.
+    """Return the weights of the terms of queries, given the number of rows that hold each term.
 
     Returns:
-        (numbers of terms in ``every``, their weights, where each query's end, the most that each query can score).
+        (numbers of terms in ``every``, their weights, the end of each query in these, the most that each query can
+        score).
     """
-    idf = {}  # of each term that is known, its number and what it weighs
+    idf = {}  # It holds the number and the weight of each known term.
     for number, (term, frequency) in enumerate(zip(every, frequencies, strict=True)):
         if frequency:
             idf[term] = number, idf_of(frequency, rows)
@@ -170,7 +176,7 @@ def weighed(
                 number, weight = idf[term]
                 numbers.append(number)
                 weights.append(times * weight)
-                bound += times * weight  # not by sum(), which rounds otherwise from Python 3.12 on
+                bound += times * weight  # This does not use sum(), which rounds differently from Python 3.12 on.
         bounds.append(bound)
         ends.append(len(numbers))
     return (

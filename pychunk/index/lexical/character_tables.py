@@ -1,7 +1,7 @@
-"""What the Python that runs takes each character for, as tables of numbers: words, marks, folding.
+"""The Unicode tables of the running Python, as tables of numbers: words, marks and folding.
 
-They take .05 s to make. So the extension holds those of the Python that it was built with, written by this file as a
-program (``python character_tables.py FILE.inc``); it needs nothing but Python for that.
+They take 0.05 s to make. The extension therefore holds those of the Python that it was built with. This file writes
+them when it is run as a program (``python character_tables.py FILE.inc``), which needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ import sys
 import unicodedata
 from pathlib import Path
 
-#: Behind it are no letters, and none are planned: some marks that nothing changes, what is private, and nothing.
+#: The end of the code points that may be letters. Beyond it are only some marks that nothing changes, private
+#: characters, and unassigned ones. No letters are planned there.
 LAST = 0x40000
-HANGUL = range(0xAC00, 0xD800)  # pages of syllables, which are composed and decomposed by arithmetic
+HANGUL = range(0xAC00, 0xD800)  # The pages of syllables, which are composed and decomposed by arithmetic.
 
 
 def made(every: str) -> dict[str, list[int]]:
-    """The tables by name, of a string of all code points below :data:`LAST` in order.
+    """Return the tables by name, made from a string of all code points below :data:`LAST` in order.
 
-    ``letters`` and ``marks``: the first and last of each range of characters that words are made of, and of marks that
-    belong to the word they follow. ``cases``, ``decompositions``, ``classes`` and ``compositions``: as in
+    ``letters`` and ``marks`` hold the first and last of each range of characters that form words, and of marks that
+    belong to the word before them. ``cases``, ``decompositions``, ``classes`` and ``compositions`` are those of
     csrc/text/folding.h.
     """
     marks = _marks(every)
     cases: list[int] = []
     decompositions: list[int] = []
     compositions: list[int] = []
-    for first in range(0, len(every), 256):  # most pages have nothing that changes
+    for first in range(0, len(every), 256):  # Most pages have no character that changes.
         page = every[first : first + 256]
         if page.casefold() != page:
             for c in page:
@@ -48,31 +49,31 @@ def made(every: str) -> dict[str, list[int]]:
 
 
 def add(table: list[int], c: str, to: str) -> None:
-    """What a character becomes, if it changes, as a row: the code point, a count, and as many code points."""
+    """Append what a character becomes, if it changes, as a row of code point, count, and as many code points."""
     if to != c:
         table += [ord(c), len(to), *map(ord, to)]
 
 
 def _marks(every: str) -> list[tuple[int, int]]:
-    """Ranges (first, last) of marks that belong to the word they follow."""
+    """Return ranges (first, last) of marks that belong to the word before them."""
     categories = "".join(map(unicodedata.category, every[:0x20000])).encode()
-    points = [found.start() // 2 for found in re.finditer(rb"M[nc]", categories)]  # no category ends in M
+    points = [found.start() // 2 for found in re.finditer(rb"M[nc]", categories)]  # No category ends in M.
     begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
     ends = [point for point, after in zip(points, [*points[1:], -1], strict=True) if point != after - 1]
     return list(zip(begins, ends, strict=True))
 
 
 def _add_pair(compositions: list[int], c: str) -> None:
-    """The two characters that a character is composed of, where it is."""
+    """Append the two characters that a character is composed of, if there are two."""
     parts = unicodedata.decomposition(c).split()
     if len(parts) == 2 and not parts[0].startswith("<"):
         first, second = (chr(int(part, 16)) for part in parts)
-        if unicodedata.normalize("NFC", first + second) == c:  # else it is left decomposed
+        if unicodedata.normalize("NFC", first + second) == c:  # Otherwise it stays decomposed.
             compositions += [ord(first), ord(second), ord(c)]
 
 
 def _written() -> str:
-    """C++ of the tables."""
+    """Return C++ code of the tables."""
     lines = [
         "// Written by pychunk/index/lexical/character_tables.py as the extension is built; do not edit.",
         f'constexpr const char* kPythonsUnicode = "{unicodedata.unidata_version}";',

@@ -1,8 +1,8 @@
-"""The table of frequent words that tells English from other text in Latin letters, until there is a detector.
+"""A table of frequent words that distinguishes English from other text in Latin letters.
 
-Of 240 English paragraphs of XQuAD it takes one, a list of names, for another language; of 1,190 questions none. All 480
-German and Turkish paragraphs are of another language; of manual pages in 16 languages it takes those for English that
-are, and some that are code.
+Of 240 English paragraphs of XQuAD it takes one, a list of names, for another language, and of 1,190 questions none. It
+takes all 480 German and Turkish paragraphs for another language. Of manual pages in 16 languages it takes for English
+those that are, and some that are code.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-#: Letters that are Latin: those of Europe, Africa and Vietnam, phonetic ones, and their later additions.
+#: The ranges of Latin letters: those of Europe, Africa and Vietnam, phonetic ones, and their later additions.
 _LATIN = ((0x41, 0x2AF), (0x1D00, 0x1EFF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF), (0xAB30, 0xAB6F))
-#: The words that make up 45 % of English prose. Those that are frequent elsewhere, too, count for both.
+#: The words that make up 45 % of English prose. Those that are frequent in other languages, too, count for both.
 _ENGLISH = """
 about after against all also among an and another any are as at be because been before being between both but by called
 can could did do does doing done during each first for from had has have he her here him his how if in into is it its
@@ -20,7 +20,7 @@ known later like made make many may more most much must my no not number of ofte
 people she should since so some such than that the their them then there these they this those through time to two under
 until up us use used very was we were what when where which while who whose why will with would year years you your
 """
-#: Frequent words of other languages: articles, pronouns, prepositions, conjunctions and auxiliaries.
+#: The frequent words of other languages: articles, pronouns, prepositions, conjunctions and auxiliaries.
 _OTHERS = """
 der die das und ist ein eine einer einem einen des dem den nicht mit sich auf für von zu zum zur im als auch es an aus
 bei nach werden wird wurde wurden durch wie oder sind war hat haben kann wenn über um nur noch was wer welche welcher
@@ -53,22 +53,22 @@ saan isang að sem ekki það við fyrir hann hún agus bhí go sé sí ná yn m
 
 @cache
 def frequent_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Return (frequent words of English alone, those of other languages in Latin letters alone).
+    """Return (frequent words of only English, those of only other languages in Latin letters).
 
-    ``in``, ``was`` and ``so`` are words of several languages, and say nothing.
+    ``in``, ``was`` and ``so`` are words of several languages, and are no evidence.
     """
     own, others = frozenset(_ENGLISH.split()), frozenset(_OTHERS.split())
     return own - others, others - own
 
 
 def plain_words(fold: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return :func:`frequent_words` without diacritics, and without those that are one letter or English then."""
+    """Return :func:`frequent_words` without diacritics, and without those that then have one letter or are English."""
     own, others = frequent_words()
     return own, frozenset(word for word in map(fold, others) if len(word) > 1) - frozenset(_ENGLISH.split())
 
 
 def script(word: str) -> str:
-    """Return ``"latin"`` or ``"other"`` for the first letter of a folded word, ``""`` for one of digits alone.
+    """Return ``"latin"`` or ``"other"`` for the first letter of a folded word, or ``""`` if it has only digits.
 
     Example:
         >>> script("größe"), script("вес"), script("3d"), script("1984")
@@ -82,10 +82,10 @@ def script(word: str) -> str:
 
 
 def evidence(words: Iterable[str], frequent: tuple[frozenset[str], frozenset[str]] | None = None) -> tuple[int, int]:
-    """Return (frequent English words; words of other languages), each once.
+    """Return (frequent English words; words of other languages), each counted once.
 
-    A word in Latin letters is of another language if the table has it, or by a letter that is not ASCII; so is one in
-    other letters, if it is no single one, as formulas have.
+    A word in Latin letters is of another language if the table has it, or if a letter is not ASCII. A word in other
+    letters is, too, unless it is a single letter, as in formulas.
 
     Example:
         >>> evidence("the history of the town".split()), evidence("die größe der stadt".split())

@@ -1,4 +1,4 @@
-"""The inverted file of one part of an index: for each term the chunks that hold it, and how often."""
+"""The inverted file of one part of an index: for each term the chunks that hold it, with counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Whole = npt.NDArray[np.integer[Any]]
 
-#: An n-gram of so many characters is any word whole.
+#: An n-gram size at which any word stays whole.
 _WHOLE = 1 << 40
 
 FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_counts.npy", "lengths.npy")
@@ -32,12 +32,17 @@ FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_coun
 
 @dataclass(frozen=True)
 class Postings:
-    """``rows[offsets[t]:offsets[t + 1]]`` hold term ``t``, ``counts`` times; terms are sorted by code points.
+    """The postings of a part: ``rows[offsets[t]:offsets[t + 1]]`` hold term ``t``, ``counts`` times.
+
+    Terms are sorted by code points. On the disk, offsets, rows and counts have the narrowest type that holds them all,
+    and terms are string if they have fewer than 2^31 bytes.
 
     Attributes:
-        terms: large_string[t]. offsets: int64[t + 1]. rows: int32[p], increasing within a term. counts: int32[p].
-        lengths: terms of each row, int32[n]. On the disk offsets, rows and counts are of the narrowest type that holds
-            them all, and terms are string where their bytes are fewer than 2^31.
+        terms: The terms, large_string[t].
+        offsets: The offsets of each term's postings, int64[t + 1].
+        rows: The rows, increasing within a term, int32[p].
+        counts: The counts, int32[p].
+        lengths: The number of terms of each row, int32[n].
     """
 
     terms: pa.Array
@@ -49,10 +54,10 @@ class Postings:
 
     @cached_property
     def words(self) -> pa.Array:
-        """The terms, checked, as are where their postings begin.
+        """The terms, after a check of them and of the offsets of their postings.
 
         Raises:
-            ValueError: a file is damaged; names it.
+            ValueError: A file is damaged. The message names it.
         """
         if not self.blocks:
             return self.terms
@@ -71,14 +76,14 @@ class Postings:
         return native.SortedTerms(*arrow.flat_text(self.words))
 
     def check_lengths(self) -> None:
-        """Raise ValueError, with the file's name, unless the lengths of rows are as they were written."""
+        """Raise ValueError, with the file's name, unless the lengths of rows are those that were written."""
         if self.blocks:
             self.blocks[FILES[4]].check()
             if self.lengths.min(initial=0) < 0:
                 raise ValueError(damaged(self.blocks[FILES[4]].path, "a length is below 0"))
 
     def _check(self, begin: int, end: int) -> None:
-        """Check postings [begin, end), as far as nobody read them before."""
+        """Check postings [begin, end), as far as they were not read before."""
         for name, array in ((FILES[2], self.rows), (FILES[3], self.counts)):
             own, size = self.blocks[name], array.itemsize
             ahead = own.size - array.nbytes if own.new else 0
@@ -88,7 +93,7 @@ class Postings:
                     raise ValueError(damaged(own.path, f"postings must be of rows below {len(self.lengths):,}"))
 
     def borders(self, terms: Sequence[str]) -> tuple[I64, I64]:
-        """(first, end) of the postings of each term, int64[n]; 0 and 0 where nothing holds it."""
+        """Return (first, end) of the postings of each term, int64[n]; 0 and 0 if nothing holds it."""
         places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms])
         known = places >= 0
         at = places[known]
@@ -100,37 +105,39 @@ class Postings:
         return begins, ends
 
     def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
-        """(rows, counts) of each term; empty where nothing holds it."""
+        """Return (rows, counts) of each term, which are empty if nothing holds it."""
         bounds = zip(*(each.tolist() for each in self.borders(terms)), strict=True)
         return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
 
     @classmethod
     def load(cls, folder: Path, blocks: Mapping[str, Blocks] | None = None) -> Postings:
-        """Open the postings of a part's folder, memory-mapped; ``blocks``: of each file; None: this process wrote it.
+        """Open the postings of a part's folder, memory-mapped.
+
+        ``blocks`` holds the blocks of each file. None: this process wrote the part.
 
         Raises:
-            ValueError: a file is damaged; names it.
+            ValueError: A file is damaged. The message names it.
         """
         with pa.memory_map(str(folder / FILES[0])) as source:
             try:
                 terms = read_table(source)["term"]
-                terms.validate(full=terms.num_chunks > 1)  # which are joined
+                terms.validate(full=terms.num_chunks > 1)  # Several chunks are joined later.
             except (pa.ArrowException, OSError, KeyError, ValueError) as error:
                 raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
         if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
             raise ValueError(damaged(folder / FILES[0], "terms must be texts"))
-        # As plain arrays, of which a slice takes a tenth of the time.
+        # They are plain arrays, because slicing these takes a tenth of the time.
         offsets, rows, counts, lengths = (_mapped(folder / name) for name in FILES[1:])
         return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
-        """(file, its rows, the rows it must have) of a part of so many chunks."""
+        """Return (file, its rows, the rows it must have) for a part with a number of chunks."""
         last = int(self.offsets[-1]) if len(self.offsets) else 0
         found = (len(self.offsets), len(self.rows), len(self.counts), len(self.lengths))
         return list(zip(FILES[1:], found, (len(self.terms) + 1, last, last, chunks), strict=True))
 
     def save(self, folder: Path) -> None:
-        """Into a part's folder, and on the disk."""
+        """Write the postings to a part's folder, on the disk."""
         text, offsets = arrow.flat_text(self.terms)
         few = offsets[-1] <= np.iinfo(np.int32).max
         table = pa.table({"term": arrow.strings(text, offsets.astype(np.int32)) if few else self.terms})
@@ -149,13 +156,13 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def narrow(values: Whole) -> Whole:
-    """Whole numbers from 0 in the narrowest type that holds them: mostly 3 bytes a posting in the place of 8."""
+    """Return integers from 0 in the narrowest type that holds them, which is mostly 3 bytes a posting instead of 8."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-#: Threads that count at once; each keeps the words that it met, some 10 MB of a part's.
+#: The most threads that count at once. Each keeps the words that it met, some 10 MB for a part.
 _MOST_THREADS = 8
-#: Bytes of text below which another thread is not worth its waking.
+#: The bytes of text below which another thread does not pay.
 _SHARE = 1 << 18
 
 
@@ -163,16 +170,16 @@ def _most_threads() -> int:
     return min(_MOST_THREADS, native.default_threads())
 
 
-#: What :meth:`PostingsBuilder.count` finds: numbers of terms and their counts, row after row; how many of these each
-#: row has; and its length.
+#: The result of :meth:`PostingsBuilder.count`: numbers of terms and their counts, row after row, the number of these in
+#: each row, and its length.
 Counted = tuple[I32, I32, I32, I32]
 
 
 class PostingsBuilder:
-    """Counts the terms of rows in order, in the native core; 8 bytes a term and row until :meth:`finish`.
+    """A builder that counts the terms of rows in order, in the native core. It takes 8 bytes a term and row.
 
-    The terms are those of :meth:`Analyzer.terms`, of which n-grams beside words add no length. The postings are those
-    of ``pychunk._engine.reference.search.postings`` for any number of threads; ``None``: as many as pay.
+    The terms are those of :meth:`Analyzer.terms`, where additional n-grams do not add to the length. For any number of
+    threads, the postings are those of ``pychunk._engine.reference.search.postings``. ``None``: as many threads as pay.
 
     Example:
         >>> builder = PostingsBuilder(Analyzer())
@@ -199,10 +206,10 @@ class PostingsBuilder:
         self._batches: list[Counted] = []
 
     def count(self, texts: pa.ChunkedArray) -> Counted:
-        """The terms of the next rows, strings without nulls; the rows are in once :meth:`add` gets what this returns.
+        """Count the terms of the next rows, strings without nulls. :meth:`add` takes the result to include the rows.
 
         Raises:
-            ValueError: a text is not valid UTF-8.
+            ValueError: A text is not valid UTF-8.
         """
         array = texts.cast(pa.large_string()).combine_chunks()
         if self._folding is None:
@@ -212,11 +219,11 @@ class PostingsBuilder:
         return self._maker.count(text, offsets, self._threads or min(paying, _most_threads()))
 
     def add(self, counted: Counted) -> None:
-        """Take rows in that were counted."""
+        """Include rows that were counted."""
         self._batches.append(counted)
 
     def finish(self) -> Postings:
-        """The postings of all rows."""
+        """Return the postings of all rows."""
         batches = [batch[:3] for batch in self._batches]
         terms, term_offsets, offsets, rows, counts = self._maker.finish(batches, self._threads or _most_threads())
         lengths = np.concatenate([np.empty(0, np.int32), *(batch[3] for batch in self._batches)])

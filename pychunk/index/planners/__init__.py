@@ -1,1 +1,1 @@
-"""Planners, which choose the levels of an index that a query is searched at."""
+"""Planners, which choose the levels of an index in which a query is searched."""

@@ -1,4 +1,4 @@
-"""The planner that asks a model behind an endpoint."""
+"""The planner that asks a model at an endpoint."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .planner_timeout import SECONDS
 
 
 class LLMPlanner(DefaultClient):
-    """Asks a model for the finest and the coarsest level; one call a query.
+    """A planner that asks a model for the finest and the coarsest level, with one call for each query.
 
-    Where there is no answer in time, or none that names two levels of the index, the finer first, it raises, and the
-    learned planner answers in its place.
+    If there is no answer in time, or none that names two levels of the index, the finer first, it raises an error. The
+    learned planner then answers in its place.
 
     Args:
-        llm: the client; None: by the environment (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        timeout: seconds for each query, whatever the client's own; None: as long as that waits.
+        llm: The client. None: the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
+        timeout: The seconds for each query, whatever the client's own timeout. None: the client's timeout.
 
     Example:
         >>> planner = LLMPlanner(LLM("http://127.0.0.1:8099/v1", "test"))
@@ -41,10 +41,10 @@ class LLMPlanner(DefaultClient):
         self.timeout = timeout
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
-        """(low, high, why).
+        """Return (low, high, why).
 
         Raises:
-            ValueError: no answer, or one of no use.
+            ValueError: There is no answer, or the answer is useless.
         """
         prompt, levels = load("plan"), list(metadata.levels)
         counts = metadata.nodes or (0,) * len(levels)

@@ -1,4 +1,4 @@
-"""The learned planner: what each range of levels is expected to bring (``pychunk train planner``)."""
+"""The learned planner, which predicts the result of each range of levels (``pychunk train planner``)."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 FACTS = "planner.json"
-#: The words that a plan is for where nobody says how many are handed over.
+#: The number of words that a plan is for if the caller names none.
 WORDS = 500
 
 
 class PlanModel:
-    """A network of one hidden layer: of what ``plan_features`` sees, the expected character F1 of each range of levels
-    within each budget of words, and how much of that is owed to narrow questions.
+    """A network of one hidden layer that predicts the value of each range of levels.
 
-    A narrow question has a tenth of the F1 of others at best, as its answer is short: by expected F1 alone a few broad
-    questions would outweigh it, and where a query might be either the narrow one would be given up. So a range counts
-    its expected F1 and ``caution - 1`` times the narrow part of it, where ``caution`` is the least at which narrow
-    questions about articles that training did not see lost nothing (:mod:`pychunk.training.planner`).
+    From the features of ``plan_features`` it predicts the expected character F1 of each range of levels within each
+    budget of words, and the part of it that comes from narrow questions.
+
+    A narrow question has at best a tenth of the F1 of others, because its answer is short. With expected F1 alone, a
+    few broad questions would outweigh it, and queries that may be narrow would be treated as broad. A range therefore
+    counts its expected F1 plus ``caution - 1`` times the narrow part of it. ``caution`` is the least value at which
+    narrow questions about articles that were not in the training data lost nothing (:mod:`pychunk.training.planner`).
 
     Args:
-        path: folder with ``planner.json`` and the weights that it names; default: the model that pychunk ships.
+        path: The folder with ``planner.json`` and the weights that it names. The default is the model that pychunk
+            ships.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
@@ -51,31 +54,31 @@ class PlanModel:
         self.caution = float(self.facts["caution"])
 
     def expected(self, seen: F32) -> F32:
-        """float32[2, ranges, budgets] of features float32[inputs]: expected F1, and the part of narrow questions."""
+        """Return the expected F1 and its narrow part for features float32[inputs], float32[2, ranges, budgets]."""
         own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
         hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
         out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
         return out.reshape(2, len(self.ranges), len(self.budgets))
 
     def worth(self, expected: F32) -> F32:
-        """float32[ranges, budgets]: what ranges are chosen by."""
+        """Return the values by which ranges are chosen, float32[ranges, budgets]."""
         found: F32 = expected[0] + np.float32(self.caution - 1) * expected[1]
         return found
 
 
 def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:
-    """The model in a directory, loaded once."""
+    """Return the model in a directory, loaded once."""
     return loaded(path, FACTS, lambda: PlanModel(path), PlanModel)
 
 
 class ModelPlanner:
-    """The range of levels that is worth most within the words that are handed over.
+    """The planner that chooses the range of levels with the highest value within the budget of words.
 
-    Made for English and for hits by the vectors of one encoder: of an index of another one it raises, so that ``fixed``
-    answers.
+    It is made for English and for hits by the vectors of one encoder. For an index of another encoder it raises an
+    error, so that ``fixed`` answers.
 
     Args:
-        path: folder of the model; default: the one that pychunk ships.
+        path: The folder of the model. The default is the one that pychunk ships.
     """
 
     looks = True
@@ -85,10 +88,10 @@ class ModelPlanner:
         self.model = model(path)
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
-        """(low, high, why).
+        """Return (low, high, why).
 
         Raises:
-            ValueError: an index of another encoder, or with no two levels that the model knows; no first pass.
+            ValueError: The index has another encoder, or no two levels that the model knows, or there is no first pass.
         """
         levels = metadata.levels
         reason = unreadable(query)

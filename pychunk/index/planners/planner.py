@@ -1,9 +1,9 @@
-"""Which levels of an index to search for a query: planners, what they are told, and what is done where one fails.
+"""Planners, which choose the levels of an index for a query, with their input and the fallback if one fails.
 
-A planner is anything that is called as ``plan(query, metadata)`` and returns the finest and the coarsest level worth
-searching, ``(low, high)``, or ``(low, high, why)``. Source of the idea: SmartChunk, whose planner is told of the one
-document that is meant. Here nobody says which that is: a first cheap pass over the finest and the coarsest level shows
-how sharply scores peak, and over how many documents they spread.
+A planner is any callable ``plan(query, metadata)`` that returns the finest and the coarsest level worth searching,
+``(low, high)``, or ``(low, high, why)``. The idea comes from SmartChunk, whose planner knows which document a query is
+about. Here this is unknown. A first cheap pass over the finest and the coarsest level shows how sharply scores peak,
+and over how many documents they spread.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Hits of the first pass, and hits of the search after it for which it looks ahead at most.
+#: The number of hits of the first pass, and the most hits of the following search for which it looks ahead.
 FIRST, MOST_HITS = 32, 256
-#: Planners by name, and where their classes are.
+#: The planners by name, with the modules of their classes.
 PLANNERS = {
     "fixed": ("pychunk.index.planners.planner", "FixedLevels"),
     "rules": ("pychunk.index.planners.rule_planner", "Rules"),
     "learned": ("pychunk.index.planners.model_planner", "ModelPlanner"),
     "llm": ("pychunk.index.planners.llm_planner", "LLMPlanner"),
 }
-#: The levels that do best for all queries alike within 500 words, where an index has them
+#: The levels that are best for all queries alike within 500 words, if an index has them
 #: (bench/levels/mixed_breadth.py).
 BEST_FIXED = ("paragraph", "document")
 
@@ -57,9 +57,9 @@ class FirstPass:
     """The best hits of one level, best first.
 
     Attributes:
-        score, dense, sparse: float32[n]: what they are ranked by, cosines, BM25 as a share of its bound; zeros where an
-            index has no terms.
-        document, start, end: int64[n]: a number for each document, characters.
+        score, dense, sparse: The scores by which they are ranked, the cosines, and BM25 as a share of its bound,
+            float32[n] each. They are zeros if the index has no terms.
+        document, start, end: A number for each document, and the span in characters, int64[n] each.
     """
 
     score: F32
@@ -72,16 +72,16 @@ class FirstPass:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a planner is told besides the query.
+    """The information that a planner receives in addition to the query.
 
     Attributes:
-        levels: of the index, from fine to coarse.
-        nodes: how many nodes are at each.
-        words: how many are handed over; None: nobody said.
-        fine, coarse: the first pass over the finest and the coarsest level; None for planners that do not ask for it.
-        vector: float32[dim], the query's; None in the same case, or without an encoder.
-        encoder: the fingerprint of the encoder of the index.
-        terms: of the query, beside a first pass; None where the index counts none.
+        levels: The levels of the index, from fine to coarse.
+        nodes: The number of nodes at each level.
+        words: The budget of words. None: unknown.
+        fine, coarse: The first pass over the finest and the coarsest level. None for planners that do not need it.
+        vector: The query's vector, float32[dim]. None for such planners, or without an encoder.
+        encoder: The fingerprint of the index's encoder.
+        terms: The terms of the query, with a first pass. None if the index has no terms.
     """
 
     levels: tuple[str, ...]
@@ -98,10 +98,10 @@ class Plan(NamedTuple):
     """The levels that a planner chose.
 
     Attributes:
-        low, high: the finest and the coarsest level that is searched.
-        why: in a few words.
-        failed: the planner raised, did not answer in time, or gave no such pair of levels: these are those of
-            ``fixed``, or of the planner that its ``otherwise`` names.
+        low, high: The finest and the coarsest level that is searched.
+        why: The reason in a few words.
+        failed: Whether the planner raised an error, did not answer in time, or returned no such pair of levels. The
+            levels are then those of ``fixed``, or of the planner that its ``otherwise`` names.
     """
 
     low: str
@@ -117,7 +117,9 @@ Planner = Callable[[str, Metadata], "tuple[str, str] | tuple[str, str, str]"]
 
 
 class FixedLevels:
-    """The same levels for each query: those given, else :data:`BEST_FIXED` where an index has them, else all.
+    """A planner that returns the same levels for each query.
+
+    They are the given ones, else :data:`BEST_FIXED` if an index has them, else all levels.
 
     Example:
         >>> FixedLevels()("Who?", Metadata(("sentence", "paragraph", "section", "document")))
@@ -139,11 +141,11 @@ class FixedLevels:
 
 
 def load(plan: Any) -> Planner:
-    """A planner by its name, or itself.
+    """Return a planner by name, or the function itself.
 
     Raises:
-        ValueError: an unknown name.
-        TypeError: neither a name nor callable.
+        ValueError: The name is unknown.
+        TypeError: It is neither a name nor callable.
     """
     if isinstance(plan, str):
         if plan not in PLANNERS:
@@ -157,14 +159,17 @@ def load(plan: Any) -> Planner:
 
 
 def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None = None) -> Plan:
-    """What a planner says of one query, checked; of one without words the widest levels.
+    """Return the checked plan of a planner for one query. An empty query gets the widest levels.
 
-    Where a planner raises, does not answer in time (:data:`.planner_timeout.SECONDS`, or its attribute ``timeout``), or
-    answers with what is no pair of levels of the index, the finer first, ``fixed`` answers, or the planner that its
-    attribute ``otherwise`` names, and ``failed`` says so.
+    A planner fails if it raises an error, does not answer in time, or does not return a pair of levels of the index,
+    the finer first. Its time is :data:`.planner_timeout.SECONDS`, or its attribute ``timeout``. Then ``fixed`` answers,
+    or the planner that its attribute ``otherwise`` names, and ``failed`` is True.
 
     Args:
-        ask: what was made of the planner for several queries, :class:`.planner_timeout.TimedPlanner`.
+        planner: The planner.
+        query: The text of the query.
+        metadata: The information for the planner.
+        ask: The :class:`.planner_timeout.TimedPlanner` that was made of the planner for several queries.
 
     Example:
         >>> known = Metadata(("sentence", "document"))
@@ -179,7 +184,7 @@ def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None
     ask = ask or TimedPlanner(planner)
     try:
         answer: Any = ask(query, metadata)
-    except Exception as error:  # whatever it is, the search goes on
+    except Exception as error:  # The search goes on after any error.
         reason = f"the planner failed: {error}"
     else:
         reason = f"the planner returned {answer!r:.80}"
@@ -197,7 +202,7 @@ def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None
 
 
 def looks(planner: Planner) -> bool:
-    """Whether a planner is told of a first pass: functions are, unless their attribute ``looks`` is False."""
+    """Return whether a planner needs a first pass. Functions do, unless their attribute ``looks`` is False."""
     return bool(getattr(planner, "looks", True))
 
 
@@ -211,21 +216,26 @@ def metadata_of(
     hits: int = 5,
     threads: int | None = None,
 ) -> list[Metadata]:
-    """What planners are told of each query.
+    """Return the information that planners receive for each query.
 
     Args:
-        probes: what each is searched by, with the terms and vectors that ``ranking`` asks for.
-        ranking: of the first pass; None: without one. hits: how many the search after it asks for across levels, which
-            finds its best sentences looked for.
+        searcher: The searcher of the index.
+        probes: The subqueries of each query, with the terms and vectors that ``ranking`` needs.
+        words: The budget of words. None: unknown.
+        encoder: The fingerprint of the index's encoder.
+        ranking: The ranking of the first pass. None: without a first pass.
+        hits: The number of hits that the following search across levels requests. The first pass already finds its best
+            sentences.
+        threads: The number of threads. None: the default number.
 
     Raises:
-        ValueError: an index without levels.
+        ValueError: The index has no levels.
     """
     known = searcher.levels
     if not known:
         raise ValueError(
-            "plan= is for an index of levels: make one by pychunk index --levels, or add what "
-            "pychunk.Hierarchy.chunks() gives"
+            "plan= needs an index of levels: make one with pychunk index --levels, or add the result of "
+            "pychunk.Hierarchy.chunks()"
         )
     names = tuple(known)
     nodes = searcher.level_sizes
@@ -244,7 +254,7 @@ def metadata_of(
 def _passes(
     searcher: Searcher, probes: Sequence[Sequence[Subquery]], ranking: Ranking, level: str, threads: int | None
 ) -> tuple[list[FirstPass], list[I64]]:
-    """(the best hits of each query, their rows)."""
+    """Return (the best hits of each query, their rows)."""
     found = []
     rows = []
     allowed = searcher.allowed(None, None, [level])
@@ -257,7 +267,7 @@ def _passes(
     return found, rows
 
 
-#: What searches: queries, their vectors, options to hits.
+#: A function that searches: it maps queries, their vectors and options to hits.
 Searches = Callable[[Any, Any, SearchOptions], Hits[Any]]
 
 
@@ -272,7 +282,10 @@ class Searchable(Protocol):
 
 
 def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]:
-    """What a planner, or the one of that name, says of each query; ``told``: of :meth:`Index.plan_metadata`."""
+    """Return the plans of a planner, or of the one of that name, for each query.
+
+    ``told`` holds arguments of :meth:`Index.plan_metadata`.
+    """
     planner = load(plan)
     texts = argument_checks.texts(queries)
     metadata = index.plan_metadata(texts, look=looks(planner), **told)
@@ -283,17 +296,21 @@ def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]
 def searched(
     index: Searchable, search: Searches, queries: Any, query_vectors: Any, options: SearchOptions
 ) -> Hits[Any]:
-    """Return what a search finds at the levels planned for each query; queries of the same levels together.
+    """Return the hits of a search at the levels planned for each query.
+
+    Queries with the same levels are searched together.
 
     Args:
-        search: what searches without a plan.
-        options: whose ``plan`` is a planner, its name, or the plans, one a query.
+        index: The index.
+        search: The function that searches without a plan.
+        queries, query_vectors: The queries.
+        options: The options, whose ``plan`` is a planner, its name, or one plan for each query.
 
     Raises:
-        ValueError: levels as well; queries that are vectors alone; another number of plans than of queries.
+        ValueError: Levels are passed, too, or only query vectors, or the number of plans differs from that of queries.
     """
     if options.levels is not None:
-        raise ValueError("levels= and plan= both say which levels to search: pass one of them")
+        raise ValueError("levels= and plan= both choose the levels to search: pass one of them")
     if queries is None:
         raise ValueError("a planner reads the queries' texts; query_vectors came without")
     queries = [queries] if isinstance(queries, str) else list(queries)
@@ -319,7 +336,7 @@ def searched(
 
 
 def _hits(options: SearchOptions) -> int:
-    """How many hits a search with these options looks for, as far as it is worth looking ahead for them."""
+    """Return the number of hits that a search with these options looks for, as far as looking ahead for them pays."""
     argument_checks.whole("k", options.k, 1)
     if options.rerank:
         argument_checks.whole("depth", options.depth, 1)
@@ -333,7 +350,7 @@ def _told(hit: Any, plan: str) -> Any:
 
 
 def unreadable(query: str) -> str | None:
-    """Why planners that were made with English questions do not read a query; None where they do.
+    """Return why planners that were made with English questions do not read a query, or None if they do.
 
     Example:
         >>> unreadable("Хто перетнув Анди?"), unreadable("Who crossed the Andes?"), unreadable("?!")

@@ -1,4 +1,4 @@
-"""What a learned planner sees of a query and of the first pass over an index."""
+"""The features of a query, and of the first pass over an index, that a learned planner reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-#: Words that questions begin with or turn on, in groups.
+#: The words with which questions begin or that determine their kind, in groups.
 FORMS = (
     r"\bwh(o|om|ose)\b",
     r"\bwhen\b",
@@ -37,21 +37,21 @@ FORMS = (
     r"^\W*(is|are|was|were|the|an?)\b",
 )
 _COMPILED = tuple(map(re.compile, FORMS))
-#: How many of the best hits shares are taken of.
+#: The numbers of best hits of which shares are computed.
 _TOP = (4, 8, 32)
-#: Characters between sentences of one paragraph, mostly.
+#: The most characters between sentences of one paragraph, in most texts.
 _NEAR = 500
 
 
 def features(query: str, metadata: Metadata) -> F32:
-    """float32[inputs]: form and length of the query, what the first pass shows, how rare its terms are and which of
-    them the best sentences and documents hold.
+    """Return the features of a query, float32[inputs].
 
-    How long documents are, how many sections they have and which documents were found is not in it: such numbers tell
-    collections apart, not questions.
+    They are its form and length, the result of the first pass, how rare its terms are, and which of them the best
+    sentences and documents hold. The features do not include the lengths of documents, their numbers of sections, or
+    which documents were found. Such numbers distinguish collections, not questions.
 
     Raises:
-        ValueError: metadata without a first pass.
+        ValueError: The metadata has no first pass.
     """
     if metadata.fine is None or metadata.coarse is None:
         raise ValueError("a learned planner needs the first pass: Index.plan_metadata(..., look=True)")
@@ -77,7 +77,7 @@ def _form(query: str) -> list[float]:
 
 
 def _pass(found: FirstPass) -> list[float]:
-    """How high the best hits score, how sharply scores fall, and over how many documents they spread."""
+    """Return how high the best hits score, how sharply scores fall, and over how many documents they spread."""
     out: list[float] = []
     for scores in (found.score, found.dense, found.sparse):
         kept = np.zeros(max(_TOP))
@@ -95,7 +95,7 @@ def _pass(found: FirstPass) -> list[float]:
 
 
 def _between(metadata: Metadata) -> list[float]:
-    """Whether fine and coarse hits are of the same documents, and how close together the fine ones stand."""
+    """Return whether fine and coarse hits are from the same documents, and how close together the fine ones are."""
     fine, coarse = metadata.fine, metadata.coarse
     assert fine is not None
     assert coarse is not None
@@ -122,8 +122,10 @@ def _scores(fine: FirstPass, coarse: FirstPass) -> tuple[tuple[F32, F32], ...]:
 
 
 def _terms(terms: Terms | None) -> list[float]:
-    """How many terms there are, how rare, and how much of them the best hits hold: what a sentence answers is mostly
-    said in one sentence, what a document is about is said all over it."""
+    """Return the number of terms, how rare they are, and how much of them the best hits hold.
+
+    The answer to a narrow question is usually in one sentence. The subject of a document occurs all over it.
+    """
     if terms is None or not len(terms.weight):
         return [0.0] * 40
     rarest = np.sort(terms.weight)[::-1].tolist()
@@ -141,8 +143,12 @@ def _terms(terms: Terms | None) -> list[float]:
 
 
 def _held(held: Held, weight: F32) -> list[float]:
-    """Of the weight of all terms what the best hit holds, at most one of the best, and all together; of the terms what
-    the best hit holds, whether all of them, and the heaviest one as a share of the heaviest of all."""
+    """Return six measures of the terms that hits hold.
+
+    Of the weight of all terms, they are the share of the best hit, the highest share of one hit, and the share of all
+    together. Of the terms, they are the share in the best hit, whether it holds all, and its heaviest term as a share
+    of the heaviest of all.
+    """
     total = float(weight.sum())
     if not len(held) or total <= 0:
         return [0.0] * 6
@@ -153,8 +159,11 @@ def _held(held: Held, weight: F32) -> list[float]:
 
 
 def _spread(held: Held, weight: F32) -> list[float]:
-    """How the terms lie in a document's sentences: what it is about is named all over it, a fact's words once or twice,
-    and those of a section close together."""
+    """Return how the terms are distributed over a document's sentences.
+
+    The subject of a document is named all over it, the words of a fact once or twice, and those of a section close
+    together.
+    """
     total = float(weight.sum())
     if not len(held) or total <= 0:
         return [0.0] * 10

@@ -1,4 +1,4 @@
-"""How long a planner is waited for: its answer, or an error when its seconds are over."""
+"""The timeout of a planner: its answer, or an error when its seconds are over."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from .. import argument_checks
 if TYPE_CHECKING:
     from .planner import Metadata, Planner
 
-#: Seconds that a planner is waited for, unless its attribute ``timeout`` says others. A plan may not cost more than
-#: what it saves: a search of all levels of a million nodes takes 20 ms, a prompted model about a second.
+#: The seconds of a planner, unless its attribute ``timeout`` has another value. A plan may not cost more than it saves.
+#: A search of all levels of a million nodes takes 20 ms, a prompted model about a second.
 SECONDS = 10.0
 
 
 class TimedPlanner:
-    """A planner that is asked in a thread of its own, and waited for no longer than its seconds.
+    """A planner that is called in a thread of its own, with a limit of seconds.
 
-    A call cannot be ended from outside. As long as one that ran out of time still runs, the planner is not asked again,
-    so that it is never asked twice at the same time, and many queries wait no longer for it than one.
+    A call cannot be ended from outside. While a call that ran out of time still runs, the planner is not called again.
+    It therefore never runs twice at the same time, and many queries wait no longer for it than one.
 
     Args:
-        planner: its attribute ``timeout`` is in seconds; None: it is called where the caller is, and waited for.
+        planner: The planner. Its attribute ``timeout`` is in seconds. None: it is called in the caller's thread,
+            without a limit.
 
     Raises:
-        ValueError: that attribute is something else.
+        ValueError: The attribute has another type.
 
     Example:
         >>> import time
@@ -50,7 +51,7 @@ class TimedPlanner:
         self._late: threading.Thread | None = None
 
     def __call__(self, query: str, metadata: Metadata) -> Any:
-        """What the planner returns or raises; TimeoutError where it does neither in time."""
+        """Return or raise what the planner does. Raise TimeoutError if it does neither in time."""
         if self._seconds is None:
             return self._planner(query, metadata)
         if self._late is not None and self._late.is_alive():
@@ -64,7 +65,8 @@ class TimedPlanner:
             except BaseException as error:
                 errors.append(error)
 
-        thread = threading.Thread(target=ask, name="pychunk-plan", daemon=True)  # nobody waits for it at the end
+        # The process does not wait for it at its end.
+        thread = threading.Thread(target=ask, name="pychunk-plan", daemon=True)
         thread.start()
         thread.join(self._seconds)
         if errors:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from ...levels.level_names import NAMES
 from .planner import Metadata, unreadable
 
-#: Levels that serve each breadth, from fine to coarse; an index has some of them.
+#: The levels for each breadth, from fine to coarse. An index has some of them.
 _NARROW = ("sentence", "group", "paragraph")
 _MIDDLE = ("paragraph", "subsection", "section", "page")
 _BROAD = ("section", "document")
 _LEVELS = {"narrow": _NARROW, "middle": _MIDDLE, "broad": _BROAD}
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-#: The first that is found decides.
+#: The first one that matches decides.
 _FORMS: tuple[tuple[str, str, str], ...] = (
     ("broad", "asks for the whole", r"\b(summari[sz]e|summary|overview|describe|outline|introduction to|all about)\b"),
     (
@@ -27,14 +27,14 @@ _FORMS: tuple[tuple[str, str, str], ...] = (
     ("middle", "asks how or why", r"\b(how|why|explain|reasons?|causes?)\b"),
     ("narrow", "asks for a fact", r"\b(who|whom|whose|when|where|which|what|is|was|are|were|did|does|do)\b.*\?"),
 )
-#: Words without a question mark, of which so many are names: a heading or a title.
+#: The most words of a heading or title, which has no question mark, and the least share of names among them.
 _SHORT, _NAMES = 7, 0.5
-#: Words of a sentence that describes.
+#: The least words of a sentence that describes.
 _LONG = 10
 
 
 class Rules:
-    """Levels by the form of a question; made for English.
+    """The planner that chooses levels by the form of a question. It is made for English.
 
     Example:
         >>> known = Metadata(("sentence", "paragraph", "section", "document"))
@@ -60,7 +60,7 @@ class Rules:
 
 
 def breadth_of(query: str) -> tuple[str, str]:
-    """``"narrow"``, ``"middle"`` or ``"broad"``, and the rule that says so.
+    """Return ``"narrow"``, ``"middle"`` or ``"broad"``, and the rule that decides it.
 
     Example:
         >>> breadth_of("How many sentences are there?"), breadth_of("rivers")
@@ -81,7 +81,9 @@ def breadth_of(query: str) -> tuple[str, str]:
 
 
 def within(wanted: Sequence[str], breadth: str, levels: Sequence[str]) -> tuple[str, str]:
-    """The finest and the coarsest of the levels wanted that an index has; of one with others a third of its ladder.
+    """Return the finest and the coarsest of the wanted levels that an index has.
+
+    For an index with other levels, return a third of its levels.
 
     Example:
         >>> within(("section", "document"), "broad", ("sentence", "128", "256", "512", "document"))

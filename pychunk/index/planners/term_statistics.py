@@ -1,4 +1,4 @@
-"""What a planner is told of a query's words: how rare they are, and where in the best hits' documents they stand."""
+"""Statistics of a query's words for a planner: how rare they are, and where the best hits' documents hold them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Held = npt.NDArray[np.bool_]
 
-#: So many of the best hits are looked at.
+#: The number of best hits that are examined.
 BEST = 3
 
 
@@ -28,12 +28,12 @@ class Terms:
     """The terms of a query, each once.
 
     Attributes:
-        weight: float32[t]: their BM25 weights as shares of that of a term which a single node holds, so that they do
-            not grow with an index; 1 of terms that nothing holds.
-        known: bool[t]: whether anything holds them.
-        fine, coarse: bool[n, t]: which of them the best nodes at the finest and at the coarsest level hold, n <= BEST.
-        near, far: bool[s, t]: which of them each sentence holds of the document of the best node at the finest level,
-            and of that at the coarsest; in the order of the index.
+        weight: The BM25 weights, float32[t], as shares of that of a term that a single node holds, so that they do not
+            grow with an index. Terms that nothing holds have 1.
+        known: Whether any node holds each term, bool[t].
+        fine, coarse: Which terms the best nodes at the finest and at the coarsest level hold, bool[n, t], n <= BEST.
+        near, far: Which terms each sentence of a document holds, bool[s, t], in the order of the index. The documents
+            are those of the best node at the finest and at the coarsest level.
     """
 
     weight: F32
@@ -47,10 +47,10 @@ class Terms:
 def terms_of(
     searcher: Searcher, queries: Sequence[Sequence[str]], fine: Sequence[I64], coarse: Sequence[I64]
 ) -> list[Terms | None]:
-    """What an index knows of the terms of queries; ``fine`` and ``coarse`` are the rows of their best hits.
+    """Return an index's information about the terms of queries, or None for each if the index has no terms.
 
-    One look-up of all terms; for each term and each sentence of two documents a binary search of the term's postings.
-    None of an index that counts no terms.
+    ``fine`` and ``coarse`` are the rows of their best hits. This takes one look-up of all terms, and for each term and
+    each sentence of two documents a binary search of the term's postings.
     """
     bm25, documents = searcher.bm25, searcher.documents
     if bm25 is None:

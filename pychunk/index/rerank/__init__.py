@@ -1,1 +1,1 @@
-"""Rerankers: stages that order the first hits again."""
+"""Rerankers, which order the first hits again."""

@@ -1,7 +1,7 @@
-"""The reranker ``"features"``: a weighted sum of what the stages of a search already know of a hit.
+"""The reranker ``"features"``, a weighted sum of what the stages of a search already know of a hit.
 
-Weights were learned from Wikipedia alone, without any labels (``pychunk train rank``). Nothing is encoded
-again: the vectors are those of the index, the words those of the chunk.
+Its weights were learned from Wikipedia alone, without any labels (``pychunk train rank``). Nothing is encoded again:
+the vectors are those of the index, and the words are those of the chunk.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
 FACTS = "rank.json"
-#: What is known of a hit, in the order of the weights. Of the query's terms each counts by its rarity.
+#: The features of a hit, in the order of the weights. Each of the query's terms counts by its rarity.
 INPUTS = (
-    "dense",  # cosine of the best sentence
-    "second",  # of the second best; of the best, less .3, where there is one alone
-    "pooled",  # of all sentences' sum
-    "pair",  # of the best two neighbours' sum
-    "sparse",  # BM25 as a share of what the query allows
-    "coverage",  # share of the query's terms in the chunk
-    "in sentence",  # in the best sentence
-    "in window",  # within 20 words
-    "in order",  # share of pairs of neighbours in the query that are neighbours in the chunk
+    "dense",  # The cosine of the best sentence.
+    "second",  # The cosine of the second best, or that of the best minus 0.3 if there is only one.
+    "pooled",  # The cosine of the sum of all sentences.
+    "pair",  # The cosine of the sum of the best two neighbours.
+    "sparse",  # BM25 as a share of the most that the query allows.
+    "coverage",  # The share of the query's terms in the chunk.
+    "in sentence",  # The share in the best sentence.
+    "in window",  # The share within 20 words.
+    "in order",  # The share of neighbouring pairs in the query that are neighbours in the chunk.
 )
 _WINDOW, _ALONE = 20, np.float32(0.3)
-#: Stems that are remembered, by language.
+#: The most stems that are remembered for each language.
 _STEMS = 1 << 17
 _stems: dict[str, dict[str, str]] = {}
 
 
 class RankModel:
-    """Weights of :data:`INPUTS`, and for whose vectors they are.
+    """The weights of :data:`INPUTS`, with the encoder whose vectors they are for.
 
     Args:
-        path: directory with ``rank.json`` and the weights that it names; default: the one that pychunk ships.
+        path: The directory with ``rank.json`` and the weights that it names. The default is the one that pychunk ships.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
@@ -71,14 +71,15 @@ class LinearReranker:
     """The reranker over one state of an index.
 
     Args:
-        searcher: what found the hits. vectors: of the queries, float32[q, dim].
-        encoder: fingerprint of the index's encoder.
-        model: the weights; default: those that pychunk ships.
-        mode: how the hits were found.
+        searcher: The searcher that found the hits.
+        vectors: The vectors of the queries, float32[q, dim].
+        encoder: The fingerprint of the index's encoder.
+        model: The weights. The default is those that pychunk ships.
+        mode: The mode of the search that found the hits.
 
     Raises:
-        ValueError: the index has no vectors of sentences or no terms, or hits were found by one of them alone; it is
-            of another encoder than the weights.
+        ValueError: The index has no sentence vectors or no terms, or only one of them found the hits, or the index has
+            another encoder than the weights.
     """
 
     name = "features"
@@ -92,7 +93,7 @@ class LinearReranker:
         *,
         mode: str = "hybrid",
     ) -> None:
-        others = "leave out rerank=, or take a cross-encoder, such as rerank='reranker' (pychunk model get reranker)"
+        others = "leave out rerank=, or use a cross-encoder, such as rerank='reranker' (pychunk model get reranker)"
         if searcher.sentences is None or searcher.bm25 is None:
             lacking = "vectors of sentences" if searcher.sentences is None else "terms"
             kind = "index of levels" if searcher.levels else "index"
@@ -110,7 +111,7 @@ class LinearReranker:
         self.searcher, self.vectors = searcher, vectors
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """The weighted sum of each hit's inputs; one thread is enough, at 80 us a hit of 110 words."""
+        """Return the weighted sum of each hit's inputs. One thread is enough, at 80 us for a hit of 110 words."""
         inputs = Inputs(self.searcher)
         return RerankScores(
             [
@@ -121,7 +122,7 @@ class LinearReranker:
 
 
 class Inputs:
-    """Computes :data:`INPUTS` of hits from one state of an index."""
+    """The computation of :data:`INPUTS` of hits from one state of an index."""
 
     def __init__(self, searcher: Searcher) -> None:
         assert searcher.sentences is not None
@@ -132,7 +133,7 @@ class Inputs:
 
     @cached_property
     def terms(self) -> Any:
-        """The index's analysis of a text, which looks stems up that it has had before: 3 times as fast."""
+        """The analyzer of the index, with a cache of stems. It is 3 times as fast."""
         analyzer = self._analyzer
         if analyzer.stem is None:
             return analyzer.terms
@@ -140,7 +141,7 @@ class Inputs:
 
         def remembered(words: list[str]) -> list[str]:
             known = _stems.setdefault(language, {})
-            if len(known) > _STEMS:  # threads that hold the old one go on with it
+            if len(known) > _STEMS:  # Threads that hold the old cache go on using it.
                 known = _stems[language] = {}
             try:
                 return list(map(known.__getitem__, words))
@@ -153,7 +154,7 @@ class Inputs:
         return made.terms
 
     def of(self, query: str, vector: F32, hits: Sequence[Hit]) -> F32:
-        """float32[hits, inputs]; what it gives for a hit does not depend on the others."""
+        """Return the inputs of hits, float32[hits, inputs]. The inputs of a hit do not depend on the others."""
         out = np.zeros((len(hits), len(INPUTS)), np.float32)
         if not hits:
             return out
@@ -191,11 +192,11 @@ class Inputs:
         return out
 
     def _by_vector(self, vector: F32, rows: I64) -> F32:
-        """Cosines float32[n, 4] of the best sentence, the second, all together and two neighbours."""
+        """Return the cosines of the best sentence, the second, all together and two neighbours, float32[n, 4]."""
         begins, ends = self.searcher.offsets[rows], self.searcher.offsets[rows + 1]
         counts = ends - begins
         out = np.zeros((len(rows), 4), np.float32)
-        for place in np.flatnonzero(counts == 0).tolist():  # blank chunks have no sentence
+        for place in np.flatnonzero(counts == 0).tolist():  # Blank chunks have no sentence.
             out[place] = -_ALONE
         some = np.flatnonzero(counts)
         if not len(some):
@@ -222,7 +223,7 @@ class Inputs:
 
 
 def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> float:
-    """The most rarity of different terms within a window of words."""
+    """Return the highest total rarity of different terms within a window of words."""
     most = now = 0.0
     held: dict[str, int] = {}
     begin = 0
@@ -242,10 +243,10 @@ def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> flo
 
 
 def named(rerank: Any) -> RankModel | None:
-    """The weights that ``rerank=`` asks for: ``"features"``, or a folder that ``pychunk train rank`` wrote, or none.
+    """Return the weights that ``rerank=`` names: ``"features"``, or a folder of ``pychunk train rank``, else None.
 
     Raises:
-        ValueError: the folder's files are damaged.
+        ValueError: The files of the folder are damaged.
     """
     if isinstance(rerank, str) and rerank == "features":
         return load()
@@ -255,5 +256,5 @@ def named(rerank: Any) -> RankModel | None:
 
 
 def load(path: str | Path = static_encoder.SHIPPED) -> RankModel:
-    """The weights in a directory, loaded once."""
+    """Return the weights in a directory, loaded once."""
     return loaded(path, FACTS, lambda: RankModel(path), RankModel)

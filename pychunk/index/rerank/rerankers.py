@@ -1,7 +1,7 @@
-"""The stage that orders what was found anew: rerankers behind one interface, all queries in one batch.
+"""The stage that orders hits again, with a common interface for rerankers and all queries in one batch.
 
 A reranker is a cross-encoder (a name or a folder), ``"features"`` (:mod:`pychunk.index.rerank.linear_reranker`), or a
-function of one's own, ``(queries, hits) -> scores``.
+custom function, ``(queries, hits) -> scores``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..search.hits import Hit
 
 F32 = npt.NDArray[np.float32]
 
-#: A function of queries and of the hits of each, best first, that gives each hit a score; higher is better.
+#: A function of queries and the hits of each, best first, that returns a score for each hit. Higher is better.
 Function = Callable[[Sequence[str], Sequence[Sequence[Hit]]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class RerankScores:
-    """What a reranker gives: for each query a score for each of its hits, and the tokens that a model read for it."""
+    """The result of a reranker: for each query the scores of its hits, and the number of tokens that a model read."""
 
     scores: Sequence[Any]
     tokens: int = 0
@@ -35,11 +35,12 @@ class RerankScores:
 
 @dataclass(frozen=True)
 class Cost:
-    """What reranking took.
+    """The cost of reranking.
 
     Attributes:
-        hits: how many were scored. tokens: how many a model read for it, with those around texts; 0 without a model.
-        seconds: of wall time.
+        hits: The number of hits that were scored.
+        tokens: The number of tokens that a model read, including those around texts. It is 0 without a model.
+        seconds: The seconds of wall time.
     """
 
     hits: int
@@ -48,24 +49,24 @@ class Cost:
 
 
 class Reranker(Protocol):
-    """Scores hits by their queries."""
+    """A reranker, which scores hits by their queries."""
 
     @property
     def name(self) -> str:
-        """What errors and tables call it."""
+        """The name in errors and tables."""
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """Scores of the hits of each query, all queries' at once; higher is better."""
+        """Return the scores of the hits of each query, for all queries at once. Higher is better."""
 
 
 class CrossEncoder:
-    """A model that reads query and chunk together: the slowest stage of a search, and the surest."""
+    """A model that reads query and chunk together. It is the slowest and most reliable stage of a search."""
 
     def __init__(self, model: cross_encoder.PairScorer) -> None:
         self.model, self.name = model, model.name
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """As :func:`scores`, of the chunks' texts."""
+        """Return the scores of the chunks' texts. See :func:`scores`."""
         read = 0
 
         def report(done: int, _: int) -> None:
@@ -79,7 +80,7 @@ class CrossEncoder:
 
 @dataclass(frozen=True)
 class CustomReranker:
-    """A function of one's own."""
+    """A custom function as a reranker."""
 
     function: Function
 
@@ -88,18 +89,18 @@ class CustomReranker:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """What the function returns; it is not told of ``threads``."""
+        """Return the scores of the function, which does not receive ``threads``."""
         return RerankScores(self.function(queries, hits))
 
 
 def load(model: str | Path | Function, runtime: str | Placement = "onnxruntime") -> Reranker:
-    """A reranker by the name or directory of an exported cross-encoder for relevance, or of a function.
+    """Return a reranker by the name or directory of an exported cross-encoder for relevance, or from a function.
 
     ``"logprob"`` and ``"listwise"`` ask the model that the environment names (:mod:`pychunk.llm.llm_reranker`).
 
     Raises:
-        ValueError: there is none of that name, or it is for something else: the network on static vectors, a
-            next-sentence model, an encoder.
+        ValueError: There is no reranker of that name, or the model has another purpose: the network on static vectors,
+            a next-sentence model, or an encoder.
     """
     if callable(model):
         return CustomReranker(model)
@@ -128,17 +129,24 @@ def reranked(
     threads: int | None = None,
     on_error: str = "raise",
 ) -> tuple[list[list[Hit]], Cost]:
-    """The ``k`` best hits of each query by a reranker's scores, of equals in the order that they came in.
+    """Return the ``k`` best hits of each query by a reranker's scores, with equals in their original order.
 
-    ``hit.score`` becomes the reranker's, which ``hit.scores`` has as ``"rerank"`` beside those of the other stages.
+    ``hit.score`` becomes the reranker's score. ``hit.scores`` holds it as ``"rerank"``, in addition to those of the
+    other stages.
 
     Args:
-        on_error: ``"raise"``, or ``"skip"``: a query of which the scores are of no use keeps its first ``k`` hits as
-            they were, with the reason in ``hit.scores["rerank"]``.
+        reranker: The reranker.
+        queries: The texts of the queries.
+        hits: The hits of each query, best first.
+        k: The number of hits to return for each query.
+        threads: The number of threads. None: the default number.
+        on_error: ``"raise"``, or ``"skip"``: a query whose scores are unusable keeps its first ``k`` hits in their
+            order, with the reason in ``hit.scores["rerank"]``.
 
     Raises:
-        ValueError: a score is NaN, or there are not as many as hits; the message has the query and the hit.
-        RuntimeError: the reranker failed.
+        ValueError: A score is NaN, or the number of scores differs from that of hits. The message names the query and
+            the hit.
+        RuntimeError: The reranker failed.
 
     Example:
         >>> hits = [[Hit(0, 0, "a", 0, "", 0, 4, "long", .9, {}), Hit(1, 0, "a", 1, "", 5, 8, "top", .8, {})]]
@@ -178,7 +186,7 @@ def reranked(
 
 
 def _checked(stage: str, number: int, own: Any, hits: Sequence[Hit]) -> F32 | str:
-    """A query's scores as an array, or what is wrong with them."""
+    """Return a query's scores as an array, or a description of what is wrong with them."""
     try:
         scored = np.asarray(own, np.float32)
     except (TypeError, ValueError) as error:
@@ -195,10 +203,10 @@ def _checked(stage: str, number: int, own: Any, hits: Sequence[Hit]) -> F32 | st
 def scores(
     model: cross_encoder.PairScorer, queries: Sequence[str], texts: Sequence[Sequence[str]], **options: Any
 ) -> list[F32]:
-    """For each query a score for each of its texts, higher is better.
+    """Return for each query a score for each of its texts. Higher is better.
 
-    The logit of a model with a single one, or of two classes the second one's over the first. Options: ``threads``,
-    ``report`` (a function of tokens done and in all).
+    The score is the logit of a model with a single one, or with two classes the difference of the second and the first.
+    The options are ``threads`` and ``report``, a function of the tokens done and in all.
     """
     flat = [query.encode() for query in queries] + [text.encode() for own in texts for text in own]
     bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What speaks for a chunk's whole document: BM25 of all its chunks as one text, and the mean of its best sentences."""
+"""The scores of a chunk's whole document: BM25 of all its chunks as one text, and the mean of its best sentences."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from .scorers import SLACK, Batch, Mask, ScanScorer
 
 U32 = npt.NDArray[np.uint32]
 
-#: Postings of documents that are kept for the queries to come, 8 bytes each: frequent terms come again and again, and
-#: take longest to count.
+#: The most postings of documents that are kept for later queries, at 8 bytes each. Frequent terms occur in many
+#: queries, and take longest to count.
 _HELD = 1 << 23
-#: Vectors of a document whose mean is its own score: its best three, or all where it has fewer.
+#: The number of vectors of a document whose mean is its score. A document with fewer uses all.
 BEST = 3
 
 
 class Documents:
-    """Which rows are of which document.
+    """The assignment of rows to documents.
 
     Args:
-        document_of: a number for each row's document, int64[n], any.
-        alive: bool[n], False for removed rows, which are of no document.
+        document_of: Any number for each row's document, int64[n].
+        alive: Which rows are not removed, bool[n]. Removed rows belong to no document.
 
     Attributes:
-        of: the document of each row, numbered from 0 by the order of the numbers given, int64[n].
-        count: how many numbers there are. there: how many documents have a row that is not removed.
+        of: The document of each row, int64[n]. Documents are numbered from 0 in the order of the given numbers.
+        count: The number of documents.
+        there: The number of documents with a row that is not removed.
     """
 
     def __init__(self, document_of: I64, alive: Mask) -> None:
@@ -45,21 +46,21 @@ class Documents:
 
     @cached_property
     def _rows(self) -> tuple[I64, I64]:
-        """(rows that are not removed by document, where each document's begin in them, int64[count + 1])."""
+        """The rows that are not removed, by document, and the start of each document in them, int64[count + 1]."""
         alive = np.flatnonzero(self.alive)
         order = alive[np.argsort(self.of[alive], kind="stable")]
         sizes = np.bincount(self.of[order], minlength=self.count)
         return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def rows(self, documents: I64) -> tuple[I64, I64]:
-        """(the rows of documents, one document's after the other's; how many each has)."""
+        """Return the rows of documents, one document after the other, and the number of rows of each."""
         every, first = self._rows
         sizes = first[documents + 1] - first[documents]
         begins = np.cumsum(sizes) - sizes
         return every[np.arange(int(sizes.sum())) + np.repeat(first[documents] - begins, sizes)], sizes
 
     def whole(self, allowed: Mask | None) -> Mask | None:
-        """The rows of documents of which at least one row is allowed: what the documents' own scores are made of."""
+        """Return all rows of the documents with an allowed row, from which the documents' scores are computed."""
         if allowed is None:
             return None
         some = np.zeros(self.count, np.bool_)
@@ -68,14 +69,16 @@ class Documents:
 
 
 class DocumentBM25:
-    """:class:`~pychunk.index.lexical.bm25.BM25` of documents, each the text of all its chunks that are not removed.
+    """The :class:`~pychunk.index.lexical.bm25.BM25` scores of documents, each the text of all its chunks not removed.
 
-    A term's count in a document is the sum of its counts in the chunks, a document's length the sum of theirs; document
-    frequency, mean length and the bound are those of documents. What chunks share by overlap counts in each.
+    A term's count in a document is the sum of its counts in the chunks. A document's length is the sum of their
+    lengths. Document frequency, mean length and the bound are those of documents. Text that chunks share by overlap
+    counts in each.
 
     Args:
-        parts: postings, whose rows are numbered on from one to the next. documents: of these rows.
-        k1, b: as for chunks.
+        parts: The postings of the parts. Their rows are numbered consecutively across parts.
+        documents: The documents of these rows.
+        k1, b: The parameters of BM25, as for chunks.
     """
 
     def __init__(self, parts: Sequence[Postings], documents: Documents, *, k1: float, b: float) -> None:
@@ -92,7 +95,7 @@ class DocumentBM25:
         self._held = 0
 
     def scores(self, queries: Sequence[Terms], threads: int | None = None) -> F32:
-        """float32[q, documents] from 0 to 1 for the terms of each query."""
+        """Return the scores of documents from 0 to 1 for the terms of each query, float32[q, documents]."""
         counted, every = counted_terms(queries)
         rows, counts, ends = self._postings(every)
         numbers, weights, offsets, bounds = weighed(counted, every, np.diff(ends).tolist(), self.documents.there)
@@ -108,7 +111,7 @@ class DocumentBM25:
         )
 
     def _postings(self, terms: Sequence[str]) -> tuple[U32, U32, I64]:
-        """(documents, counts, where each term's begin and end) of terms."""
+        """Return (documents, counts, the offsets of each term in these) for terms."""
         new = [term for term in terms if term not in self._known]
         found = dict(zip(new, self._counted(new), strict=True))
         each = [found.get(term) or self._known[term] for term in terms]
@@ -122,7 +125,7 @@ class DocumentBM25:
         return documents, counts, ends.astype(np.int64)
 
     def _counted(self, terms: Sequence[str]) -> list[tuple[U32, U32]]:
-        """(documents, counts) of each term."""
+        """Return (documents, counts) of each term."""
         borders = [part.borders(terms) for part in self.parts]
         found = []
         for term in range(len(terms)):
@@ -141,11 +144,12 @@ class DocumentBM25:
 
 @dataclass(frozen=True)
 class VectorDocumentScores:
-    """A document's own score by vectors: the mean of its :data:`BEST` highest cosines.
+    """The score of documents by vectors, which is the mean of their :data:`BEST` highest cosines.
 
     Args:
-        scan: cosines of rows of vectors. documents: of chunks. offsets: which vectors are whose chunk's, int64[n + 1];
-            None: each chunk has one.
+        scan: The scan that computes cosines of rows of vectors.
+        documents: The documents of chunks.
+        offsets: The offsets of each chunk's vectors, int64[n + 1]. None: each chunk has one vector.
     """
 
     scan: VectorScan
@@ -153,7 +157,7 @@ class VectorDocumentScores:
     offsets: I64 | None
 
     def scores(self, query: F32, documents: I64) -> F32:
-        """float32 of each document, for a unit vector; 0 without any vector."""
+        """Return the score of each document for a unit vector, float32. It is 0 without any vector."""
         chunks, sizes = self.documents.rows(documents)
         if self.offsets is None:
             vectors = chunks
@@ -167,14 +171,14 @@ class VectorDocumentScores:
 
 
 def means_of_best(cosines: F32, sizes: I64) -> F32:
-    """The mean of the :data:`BEST` highest of each run of so many cosines, added from the highest on; 0 of none.
+    """Return the mean of the :data:`BEST` highest cosines of each run, added from the highest on; 0 if it is empty.
 
     Example:
         >>> means_of_best(np.float32([.5, .25, .75, .5, .125]), np.array([4, 0, 1])).tolist()
         [0.5833333134651184, 0.0, 0.125]
     """
-    # Sorted as whole numbers, of which the upper half is the run and the lower the cosine, best first: 20,000 of them
-    # take a fifth of the time of lexsort.
+    # The values are sorted as integers. The upper half is the run, and the lower half is the cosine, best first.
+    # Sorting 20,000 of them takes a fifth of the time of lexsort.
     bits = np.ascontiguousarray(cosines, np.float32).view(np.uint32)
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     keys = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes) << np.uint64(32) | ~rising
@@ -189,12 +193,13 @@ def means_of_best(cosines: F32, sizes: I64) -> F32:
 
 
 class NearDocuments:
-    """Chunks by the vectors of their documents, for several queries.
+    """The scores of chunks by the vectors of their documents, for several queries.
 
     Args:
-        by: a document's own score. near: chunks by their best vectors, among all chunks of the documents that may be
-            found. queries: unit vectors float32[q, dim].
-        allowed: bool[chunks] that may be found; None: all.
+        by: The scorer of documents.
+        near: The scorer of chunks by their best vectors, among all chunks of the documents that may be found.
+        queries: Unit vectors, float32[q, dim].
+        allowed: The chunks that may be found, bool[chunks]. None: all.
     """
 
     def __init__(self, by: VectorDocumentScores, near: Batch, queries: F32, allowed: Mask | None) -> None:
@@ -205,7 +210,7 @@ class NearDocuments:
             self.near.fetch(numbers, count)
 
     def source(self, number: int) -> NearDocument:
-        """The source of one query."""
+        """Return the source of one query."""
         return NearDocument(self, number)
 
 
@@ -219,10 +224,10 @@ class NearDocument:
         self._known: dict[int, float] = {}
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """Chunks of the documents that hold the ``count`` best chunks, with a bound on their scores.
+        """Return chunks of the documents that hold the ``count`` best chunks, with a bound on their scores.
 
-        A document's score is at most its best vector's. So whatever is not met scores at most as the last chunk that
-        was: no score is given below that, as it is the bound of the others.
+        A document's score is at most that of its best vector. Any chunk that was not met therefore scores at most as
+        much as the last one that was. No score below that is returned, because it is the bound of the other chunks.
         """
         scores, chunks, ended = self.near.top(count)
         documents = self.batch.by.documents
@@ -236,7 +241,7 @@ class NearDocument:
         return own[best], found[best], ended
 
     def score(self, chunks: I64) -> F32:
-        """The score of each chunk's document."""
+        """Return the score of each chunk's document."""
         own, at = np.unique(self.batch.by.documents.of[chunks], return_inverse=True)
         new = np.array([each for each in own.tolist() if each not in self._known], np.int64)
         if len(new):

@@ -1,4 +1,4 @@
-"""Which chunks to look at: conditions on their columns, as a dict, a line of text or an expression of Arrow."""
+"""Filters: conditions on the columns of chunks, as a dict, a line of text or an Arrow expression."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMS = (
     "where must be a dict ({'lang': 'de', 'year': {'gte': 2015}}), a text (\"year >= 2015 and lang = 'de'\") or an "
     "expression of pyarrow.compute"
 )
-#: Comparisons of a dict, and how Arrow calls them.
+#: The comparisons of a dict, and their names in Arrow.
 COMPARISONS = {
     "eq": "equal",
     "ne": "not_equal",
@@ -29,7 +29,7 @@ COMPARISONS = {
     "lte": "less_equal",
 }
 _SIGNS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
-#: Characters of a text, and brackets and negations within one another, at most.
+#: The most characters of a text, and the deepest nesting of brackets and negations.
 _LONGEST, _DEEPEST = 100_000, 50
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -39,11 +39,11 @@ _BARE = re.compile(r"[^\s(),'\"]+")
 
 
 def rows(where: Any, table: pa.Table | Columns) -> npt.NDArray[np.bool_]:
-    """bool[rows] of a table: where the condition is true. A comparison with null is neither true nor false.
+    """Return which rows of a table meet a condition, bool[rows]. A comparison with null is neither true nor false.
 
     Raises:
-        TypeError: no condition.
-        ValueError: a column that is not there, a value that does not go with its type, a text that cannot be read.
+        TypeError: ``where`` is no condition.
+        ValueError: A column does not exist, a value does not fit its type, or a text cannot be parsed.
 
     >>> table = pa.table({"year": [2010, 2020, None], "tags": [["a"], ["a", "b"], []]})
     >>> rows({"year": {"gte": 2015}}, table).tolist(), rows({"tags": "a"}, table).tolist()
@@ -65,7 +65,7 @@ def rows(where: Any, table: pa.Table | Columns) -> npt.NDArray[np.bool_]:
 
 
 def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """The comparisons that an entry of a dict stands for."""
+    """Yield the comparisons that an entry of a dict stands for."""
     if not isinstance(value, Mapping):
         listed = isinstance(value, (list, tuple, set, frozenset, np.ndarray, pa.Array))
         yield "in", list(value) if listed else [value]
@@ -92,9 +92,10 @@ def _column(table: pa.Table | Columns, name: Any) -> pa.ChunkedArray:
 def _compared(
     table: pa.Table | Columns, name: Any, comparison: str, value: Any, *, said: bool = False
 ) -> pa.ChunkedArray:
-    """Of each row whether it is so; null where the column is, unless null is what is asked for.
+    """Return whether each row meets a comparison; null where the column is null, unless null is asked for.
 
-    A list is what one of its values is. ``said``: values are texts that stand for what the column holds.
+    A list meets a comparison if one of its values does. ``said``: the values are texts that stand for values of the
+    column.
     """
     column = _column(table, name)
     if isinstance(column.type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
@@ -129,7 +130,7 @@ def _in_lists(column: pa.ChunkedArray, name: Any, comparison: str, value: Any, s
 
 
 def _times(given: list[str], kind: pa.DataType) -> pa.Array:
-    """Times that are written out, in the zone of their column where they name none."""
+    """Return times from texts. If they name no time zone, they are in that of their column."""
     try:
         return pa.array(given).cast(kind)
     except pa.ArrowInvalid:
@@ -137,10 +138,10 @@ def _times(given: list[str], kind: pa.DataType) -> pa.Array:
 
 
 def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: bool = False) -> pa.Array:
-    """Values in a column's type; numbers to compare by size may have a fraction where the column has none.
+    """Return values in a column's type. Numbers to compare by size may have a fraction even if the column has none.
 
     Raises:
-        ValueError: they cannot be.
+        ValueError: The values do not fit the type.
     """
     given = [str(each) if isinstance(each, uuid.UUID) else each for each in given]
     try:
@@ -160,7 +161,7 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
 
 
 def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
-    import pyarrow.dataset as ds  # loads pandas where it is installed
+    import pyarrow.dataset as ds  # This import loads pandas if it is installed.
 
     numbered = table.append_column("__row", pa.array(np.arange(table.num_rows)))
     try:
@@ -188,7 +189,8 @@ class _Text:
     comparison = ("=" | "!=" | "<" | "<=" | ">" | ">=") value | ["not"] "in" "(" value ("," value)* ")"
                | "is" ["not"] "null"
 
-    A column is a word, or stands in quotes; a value is a number, a word but null, or stands in quotes, doubled within.
+    A column is a word, or is quoted. A value is a number, a word other than null, or is quoted. Quotes are doubled
+    inside.
     """
 
     text: str
@@ -220,7 +222,7 @@ class _Text:
     def _one(self) -> pa.ChunkedArray:
         self.depth += 1
         if self.depth > _DEEPEST:
-            self._fail(f"more than {_DEEPEST} brackets and negations within one another")
+            self._fail(f"more than {_DEEPEST} nested brackets and negations")
         if self._word("not"):
             found = pc.invert(self._one())
         elif self._taken("("):
@@ -288,7 +290,7 @@ class _Text:
         return found[0]
 
     def _word(self, word: str) -> bool:
-        """Whether this word comes next, which is then read."""
+        """Return whether this word comes next, and read it if so."""
         before = self.at
         found = self._match(_WORD)
         if found is not None and found.lower() == word:

@@ -1,4 +1,4 @@
-"""The best chunks by several scores together, certain where every source is exact."""
+"""The fusion of several scores to the best chunks, which is exact if every source is."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy.typing as npt
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
-#: Candidates of each source that are looked at first: so many times as many as are wanted, and this many at least.
-#: Where all sources are exact, deeper: a scan takes no longer for 160 chunks than for 40, and of 64 hybrid queries for
-#: ten chunks of 244,077 a second scan was needed by 27 after 40, by one after 160.
+#: The candidates of each source that are examined first: a multiple of the requested number, and a minimum. If all
+#: sources are exact, more candidates are examined, because a scan takes no longer for 160 chunks than for 40. Of 64
+#: hybrid queries for ten chunks of 244,077, 27 needed a second scan after 40 candidates, and one after 160.
 _DEEPER, _LEAST, _DEEPER_EXACT = 4, 32, 16
 
 
 class Source(Protocol):
     """One way of scoring chunks for one query."""
 
-    #: Whether ``top`` finds the best chunks for certain.
+    #: Whether ``top`` is certain to find the best chunks.
     exact: bool
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """(scores, chunks, whether there are no more), best first, at least ``count`` of them if there are."""
+        """Return (scores, chunks, whether there are no more), best first, at least ``count`` of them if they exist."""
 
     def score(self, chunks: I64) -> F32:
-        """Scores of chosen chunks."""
+        """Return the scores of chosen chunks."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RankedChunks:
     parts: list[F32]
 
     def nonzero(self) -> RankedChunks:
-        """Return those that score: one of 0 shares neither a word nor a direction with the query."""
+        """Return the chunks with a score. A chunk with 0 shares neither a word nor a direction with the query."""
         if self.scores.all():
             return self
         kept = np.flatnonzero(self.scores)
@@ -48,7 +48,7 @@ class RankedChunks:
 
 
 def order(scores: F32, chunks: I64) -> I64:
-    """Positions by falling score; of equal scores the chunk that comes first in the index."""
+    """Return positions by falling score, and for equal scores by the chunk's position in the index."""
     return np.lexsort((chunks, -scores))
 
 
@@ -58,14 +58,15 @@ def weighted(
     count: int,
     ahead: Callable[[list[int], int], None] = lambda numbers, depth: None,
 ) -> list[RankedChunks]:
-    """For each query, given by its sources, the ``count`` best chunks by the weighted sum of their scores.
+    """Return for each query, given by its sources, the ``count`` best chunks by the weighted sum of their scores.
 
-    Takes candidates from the top of every source until no other chunk can be among the best: what is not among the
-    candidates scores at most the weighted sum of the sources' last scores, or 0 for a source that has no more (the
-    threshold algorithm of Fagin, Lotem and Naor, 2003). An approximate source (``exact`` False) is taken at its word,
-    and so is an exact one that is alone.
+    It takes candidates from the top of every source until no other chunk can be among the best. A chunk that is no
+    candidate scores at most the weighted sum of the sources' last scores, where a source without more counts 0. This is
+    the threshold algorithm of Fagin, Lotem and Naor, 2003. The result of an approximate source (``exact`` False) is
+    taken as certain, and so is that of a single exact one.
 
-    ``ahead`` is told which queries are going to ask their sources for how many, before they do.
+    ``ahead`` is called with the queries that are about to ask their sources, and the number of candidates, before they
+    do.
     """
     found: dict[int, RankedChunks] = {}
     left = list(range(len(batch)))
@@ -84,7 +85,7 @@ def weighted(
 
 
 def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, depth: int) -> tuple[RankedChunks, bool]:
-    """(The best of what each source has among its ``depth`` best, whether nothing else can be among them.)"""
+    """Return (the best among the ``depth`` best of each source, whether nothing else can be among them)."""
     tops = [source.top(depth) for source in sources]
     chunks = distinct(np.concatenate([found for _, found, _ in tops]))
     parts = [source.score(chunks) for source in sources]
@@ -101,13 +102,16 @@ def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, dep
 
 
 def distinct(values: I64) -> I64:
-    """``np.unique`` of a few, which first imports ``numpy.ma``, .02 s of a command that searches once."""
+    """Return ``np.unique`` of a few values without importing ``numpy.ma``.
+
+    The import takes 0.02 s of a command that searches once.
+    """
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def rank_depth(count: int) -> int:
-    """Ranks that :func:`reciprocal_rank` looks at for ``count`` chunks: 10 times as many, at least 100."""
+    """Return the number of ranks that :func:`reciprocal_rank` uses: 10 times ``count``, at least 100."""
     return max(10 * count, 100)
 
 
@@ -118,18 +122,18 @@ def reciprocal_rank(
     shared: Sequence[bool] = (),
     constant: float = 60,
 ) -> RankedChunks:
-    """The ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
+    """Return the ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
 
-    Ranks are taken down to :func:`rank_depth`; a chunk that a source has not among those gets nothing from it. A source
-    that is ``shared`` scores documents: it names no chunk, and those of one score share a rank among the chunks that
-    the others name.
+    Ranks are used down to :func:`rank_depth`. A source adds nothing to a chunk below that. A ``shared`` source scores
+    documents. It names no chunks itself, and among the chunks that the others name, those with equal scores share a
+    rank.
     """
     depth = rank_depth(count)
     shared = list(shared) or [False] * len(sources)
     lists = []
     for source, whole in zip(sources, shared, strict=True):
         scores, found = (np.empty(0, np.float32), np.empty(0, np.int64)) if whole else source.top(depth)[:2]
-        there = scores != 0  # a chunk without a vector has no rank
+        there = scores != 0  # A chunk without a vector has no rank.
         scores, found = scores[there], found[there]
         lists.append(found[order(scores, found)][:depth])
     chunks = np.unique(np.concatenate(lists))

@@ -1,4 +1,4 @@
-"""The rows of an index by the levels that they are at."""
+"""The rows of an index by their levels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from .scorers import Mask
 
 
 def has_levels(schema: pa.Schema) -> bool:
-    """Return whether chunks of a table are nodes: their column of levels is one of lists."""
+    """Return whether a table's chunks are nodes, which they are if its column of levels holds lists."""
     return LEVELS in schema.names and pa.types.is_list(schema.field(LEVELS).type)
 
 
 def rows_at(table: pa.Table) -> dict[str, Mask]:
-    """Return of each level bool[rows] of a table, from fine to coarse; none if it was not made of hierarchies."""
+    """Return the rows of a table at each level, bool[rows], from fine to coarse.
+
+    Empty if it is not made of hierarchies.
+    """
     if not has_levels(table.schema):
         return {}
     column = table[LEVELS]
@@ -34,13 +37,14 @@ def rows_at(table: pa.Table) -> dict[str, Mask]:
 
 
 class Ranges:
-    """The rows of a table by the levels that they are at, from a finest to a coarsest one.
+    """The rows of a table grouped by their range of levels, from a finest to a coarsest one.
 
     Args:
-        known: of :func:`rows_at`. alive: bool[rows]; None: all.
+        known: The result of :func:`rows_at`.
+        alive: The rows that are not removed, bool[rows]. None: all.
 
     Attributes:
-        of: int8[rows], the number of each row's range; -1 of rows at no level, and of removed ones.
+        of: The number of each row's range, int8[rows]. It is -1 for rows at no level and for removed rows.
 
     Example:
         >>> ranges = Ranges({"sentence": np.array([True, True, False]), "document": np.array([False, True, True])})
@@ -60,7 +64,7 @@ class Ranges:
         self._sizes = np.bincount(of.reshape(-1), minlength=len(self._ranges)).tolist()
 
     def at(self, names: Sequence[str] = (), finest: str | None = None) -> list[int]:
-        """Numbers of the ranges with one of some levels (none: of all), and of this finest one, if it is said."""
+        """Return the numbers of ranges that hold one of the levels (none: any), and begin at ``finest`` if given."""
         places = [self.names.index(name) for name in names] or range(len(self.names))
         return [
             number
@@ -69,5 +73,5 @@ class Ranges:
         ]
 
     def rows(self, numbers: Sequence[int]) -> int:
-        """How many rows ranges have together."""
+        """Return the total number of rows in ranges."""
         return sum(self._sizes[number] for number in numbers)

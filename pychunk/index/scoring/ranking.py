@@ -1,4 +1,4 @@
-"""How a search ranks, and what it finds."""
+"""The options of a ranking, and its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .fusion import I64, RankedChunks
 
 @dataclass(frozen=True)
 class Ranking:
-    """How to rank: which stages, and how much each counts."""
+    """The options of a ranking: its stages and their weights."""
 
     mode: str = SEARCH.mode
     fusion: str = SEARCH.fusion
@@ -41,5 +41,6 @@ class Ranking:
             )
 
 
-#: Of a query: its best chunks, the names of their scores, and each one's best sentence, None where none was looked for.
+#: The best chunks of a query, the names of their scores, and the best sentence of each, or None if sentences were not
+#: used.
 Found = tuple[RankedChunks, list[str], I64 | None]

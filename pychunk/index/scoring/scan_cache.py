@@ -1,9 +1,11 @@
-"""The best rows of a level by cosine, looked for once by a planner's first pass and the search that it plans.
+"""A cache of the best rows of a level by cosine, for a planner's first pass and the search that it plans.
 
-Both read the vectors of all sentences: the pass for the best by cosine and BM25 together, the search for more of them
-by cosine alone. The latter say the former: a row that is not among them has at most the last one's cosine, so that it
-needs a BM25 which few rows have (:func:`by_sums`). Of 742,072 sentences a scan takes 12 ms of the processor for the 32
-best sums and as long for the 257 best cosines; of thirty queries the sums call for 3 to 370 rows more.
+Both read the vectors of all sentences. The pass needs the best by cosine and BM25 together, and the search needs more
+of them by cosine alone. The first can be computed from the second. A row that is not among the best cosines has at most
+the last one's cosine, so it needs a BM25 score that few rows have (:func:`by_sums`).
+
+With 742,072 sentences, a scan takes 12 ms of CPU time for the 32 best sums, and as long for the 257 best cosines. For
+thirty queries the sums needed 3 to 370 further rows.
 """
 
 from __future__ import annotations
@@ -20,39 +22,41 @@ if TYPE_CHECKING:
     from ..dense.scan import VectorScan
     from .scorers import Mask
 
-#: Rows beside the best by cosine that are scored one by one; more are left to a scan, which takes as long for all.
+#: The most rows, in addition to the best by cosine, that are scored one by one. More are left to a scan, which takes
+#: equally long for all rows.
 MOST = 16_384
-#: Rows of good documents that say, at most, where the scan of all sentences begins. Of 32 documents' 2,000 to 8,000
-#: sentences the 257th best is .02 to .09 below that of all: 9.5 ms of the processor in the place of 11.2, and 7.0 if it
-#: were known. The sentences with the best BM25, .1 and more below, bring nothing.
+#: The most rows of good documents that give the scan of all sentences its first limit. Among the 2,000 to 8,000
+#: sentences of 32 documents, the 257th best cosine is 0.02 to 0.09 below that of all sentences. With it the scan takes
+#: 9.5 ms of CPU time instead of 11.2, and 7.0 if the limit were known. The sentences with the best BM25, 0.1 and more
+#: below, gain nothing.
 INSIDE = 16_384
-#: Rows that are kept for the queries of a call at most: 48 MB.
+#: The most rows that are kept for the queries of a call: 48 MB.
 KEPT = 1 << 22
 
-#: Among so many rows other levels differ, so that the others need not be looked at.
+#: The number of first rows in which the masks of two levels differ, so that the others need not be compared.
 _DIFFERENT = 1024
 
-#: Of a query the best rows: how many were asked for, their scores, best first, and they themselves.
+#: The best rows of a query: the number requested, their scores, best first, and the rows.
 Best = tuple[int, F32, I64]
 
 
 @dataclass
 class ScanCache:
-    """What was found for queries that are known by the bits of their vectors.
+    """A cache of the rows found for queries, which are identified by the bits of their vectors.
 
     Attributes:
-        allowed: bool[rows] among which it was looked for.
+        allowed: The rows that were searched, bool[rows].
     """
 
     allowed: Mask
     _found: dict[bytes, Best] = field(default_factory=dict)
 
     def keep(self, vectors: F32, found: Sequence[Best]) -> None:
-        """The best rows of vectors float32[q, dim]."""
+        """Store the best rows of vectors float32[q, dim]."""
         self._found.update(zip((vector.tobytes() for vector in vectors), found, strict=True))
 
     def of(self, vectors: F32, allowed: Mask | None) -> list[Best] | None:
-        """Of each vector, if all are known and the same rows are allowed."""
+        """Return the best rows of each vector, if all are known and the same rows are allowed, else None."""
         found = [self._found.get(vector.tobytes()) for vector in vectors]
         known = [each for each in found if each is not None]
         if allowed is None or not known or len(known) < len(found):
@@ -73,13 +77,21 @@ def by_sums(
     allowed: Mask | None,
     most: int = MOST,
 ) -> RankedChunks | None:
-    """The ``count`` best rows by cosine plus ``weight`` times BM25, of equals the first; None where a scan is sooner.
+    """Return the ``count`` best rows by cosine plus ``weight`` times BM25, or None if a scan is faster.
 
-    What ``scan.top(query, count, allowed, beside=sparse, weight=weight)`` finds, bit for bit: no row that is left out
-    has more than the last cosine, and rounding keeps what is less from becoming more.
+    Of equal rows, the first ones are returned. The result is the same, bit for bit, as that of
+    ``scan.top(query, count, allowed, beside=sparse, weight=weight)``. No row that is left out has more than the last
+    cosine, and rounding never reverses an order.
 
     Args:
-        best: the best rows that are allowed by cosine alone. sparse: float32[rows], BM25. most: rows to score besides.
+        scan: The scan that computes cosines.
+        query: The unit vector of the query, float32[dim].
+        best: The best allowed rows by cosine alone.
+        sparse: The BM25 scores, float32[rows].
+        weight: The weight of BM25.
+        count: The number of rows to return.
+        allowed: The rows that may be found, bool[rows]. None: all.
+        most: The most further rows to score.
 
     Example:
         >>> from pychunk.index.dense.scan import VectorScan
@@ -113,7 +125,7 @@ def by_sums(
 
 
 def _could(sparse: F32, times: np.float32, most: np.float32, least: np.float32) -> I64 | None:
-    """Rows whose BM25 makes ``least`` with a cosine of ``most``; None where even rows without any might."""
+    """Return rows whose BM25 reaches ``least`` with a cosine of ``most``, or None if rows without BM25 may reach it."""
     if not times > 0:
         return None
     needed = (float(least) - float(most)) / float(times)

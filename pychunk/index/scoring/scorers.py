@@ -1,4 +1,4 @@
-"""The ways of scoring chunks for a query: the best of their sentences, their own vector, BM25."""
+"""The ways of scoring chunks for a query: by their best sentence, by their own vector, and by BM25."""
 
 from __future__ import annotations
 
@@ -18,37 +18,40 @@ from .scan_cache import Best, by_sums
 
 Mask = npt.NDArray[np.bool_]
 
-#: What another library's scores and exact ones differ by at most (float32 sums of products of unit vectors).
+#: The most by which another library's scores differ from exact ones (float32 sums of products of unit vectors).
 SLACK = 1e-5
-#: So few rows are scored one by one where some are not allowed, as an index that skips those would look at them all the
-#: same, and where the rows found ahead are too few.
+#: The number of rows up to which they are scored one by one, if some rows are not allowed, or if too few rows were
+#: found ahead. An index that skips rows that are not allowed would visit them all the same.
 _FEW = 20_000
 
 
 class RowScorer(Source, Protocol):
-    """A source that knows which row of a chunk is its best."""
+    """A source that knows the best row of a chunk."""
 
     def best(self, chunks: I64) -> I64:
-        """The row of each chunk's best vector, the first of equals; -1 without any."""
+        """Return the row of each chunk's best vector, the first of equals, or -1 without any."""
 
 
 class Batch(Protocol):
-    """Sources for several queries, which look for them together."""
+    """Sources for several queries, which search together."""
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Says that these queries are going to ask for the ``count`` best."""
+        """Announce that these queries will ask for the ``count`` best."""
 
     def source(self, number: int) -> RowScorer:
-        """The source of one query."""
+        """Return the source of one query."""
 
 
 class ScanScorer:
-    """Chunks by the best of their vectors, exact: one scan for all queries that ask.
+    """The scores of chunks by the best of their vectors, exact, from one scan for all queries that ask.
 
     Args:
-        scan: where to look. queries: unit vectors float32[q, dim].
-        allowed: bool[chunks] that may be found; None: all. groups: of the scan, in which these lie; none: unknown.
-        ahead: what is known of all queries already; None: nothing.
+        scan: The scan of the vectors.
+        queries: Unit vectors, float32[q, dim].
+        allowed: The chunks that may be found, bool[chunks]. None: all.
+        threads: The number of threads. None: the default number.
+        groups: The groups of the scan that hold all allowed chunks. None given: unknown.
+        ahead: The best rows of all queries that are already known. None: unknown.
     """
 
     def __init__(
@@ -67,9 +70,10 @@ class ScanScorer:
         self.expected: dict[int, I64] = {}
 
     def expect(self, number: int, chunks: I64) -> None:
-        """Says which chunks may be among the best of a query, some of them perhaps several times.
+        """Announce which chunks may be among the best of a query. A chunk may occur several times.
 
-        A scan goes on from what the worst of as many as are asked for scores: it finds the same, of fewer rows.
+        A scan starts from the worst score of as many of these as are requested. It finds the same chunks from fewer
+        rows.
         """
         self.expected[number] = chunks
 
@@ -82,7 +86,7 @@ class ScanScorer:
             self.found[number] = (count, scores[place][there], chunks[place][there])
 
     def _least(self, number: int, count: int) -> float:
-        """What so many of the chunks that are expected score at least; -inf where there are fewer."""
+        """Return the least score of the best ``count`` expected chunks, or -inf if there are fewer."""
         chunks = self.expected.get(number, np.empty(0, np.int64))
         chunks = distinct(chunks if self.allowed is None else chunks[self.allowed[chunks]])
         if len(chunks) < count:
@@ -106,15 +110,18 @@ class ScanQueryScorer:
     exact = True
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """The best chunks; those without a vector are no candidates."""
+        """Return the best chunks. Chunks without a vector are no candidates."""
         if self.batch.found.get(self.number, (0,))[0] < count:
             self.batch.fetch([self.number], count)
         asked, scores, chunks = self.batch.found[self.number]
-        # A scan passes over vectors that are no numbers, so that there may be fewer than those that are counted.
+        # A scan skips vectors that are not numbers, so it may find fewer chunks than are counted.
         return scores, chunks, len(chunks) >= self.batch.count or len(chunks) < asked
 
     def score(self, chunks: I64) -> F32:
-        """Of those that a scan found as it scored them, the same bits; half of what a fusion asks for are such."""
+        """Return the scores of chunks, with the same bits for those that a scan found.
+
+        Half of the chunks that a fusion asks for were found by a scan.
+        """
         _, scores, found = self.batch.found.get(self.number, (0, np.empty(0, np.float32), np.empty(0, np.int64)))
         order = np.argsort(found)
         at = np.searchsorted(found, chunks, sorter=order)
@@ -130,15 +137,16 @@ class ScanQueryScorer:
 
 
 class VectorIndexScorer:
-    """Chunks by the rows that a :class:`VectorIndex` finds: approximate, or exact on a GPU.
+    """The scores of chunks from the rows that a :class:`VectorIndex` finds, approximate or, on a GPU, exact.
 
     Args:
-        index: where to look. queries: unit vectors float32[q, dim].
-        allowed: bool[rows] that may be found; None: all.
-        chunk_of: the chunk of each row; None: each row is a chunk.
-        depth: rows that are looked for ahead for all queries.
-        threads: None: the default number.
-        ahead: int64[q, depth], these, where they are known.
+        index: The index of the vectors.
+        queries: Unit vectors, float32[q, dim].
+        allowed: The rows that may be found, bool[rows]. None: all.
+        chunk_of: The chunk of each row. None: each row is a chunk.
+        depth: The number of rows that are searched ahead for all queries.
+        threads: The number of threads. None: the default number.
+        ahead: The rows found ahead, int64[q, depth], if they are already known.
     """
 
     def __init__(
@@ -156,7 +164,7 @@ class VectorIndexScorer:
         self.ahead = index.search(queries, depth, allowed, threads)[1] if ahead is None else ahead
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Nothing: what was found ahead is nearly always enough."""
+        """Do nothing, because the rows found ahead are nearly always enough."""
 
     def source(self, number: int) -> BestSentence | ChunkVector:
         nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number], self.threads)
@@ -165,12 +173,14 @@ class VectorIndexScorer:
 
 @dataclass
 class NearestRows:
-    """Rows of an index by falling score for one query.
+    """The rows of an index by falling score for one query.
 
     Args:
-        index: where to look. query: unit vector float32[dim].
-        allowed: bool[n], rows that may be found; None: all.
-        ahead: rows that a search for many queries at once found for this one.
+        index: The index of the vectors.
+        query: A unit vector, float32[dim].
+        allowed: The rows that may be found, bool[n]. None: all.
+        ahead: The rows that a search for many queries at once found for this one.
+        threads: The number of threads. None: the default number.
     """
 
     index: VectorIndex
@@ -183,12 +193,13 @@ class NearestRows:
         self.count = len(self.index) if self.allowed is None else int(np.count_nonzero(self.allowed))
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """(scores, rows, whether there are no more)."""
+        """Return (scores, rows, whether there are no more)."""
         if self.allowed is not None and self.count <= _FEW:
             rows = np.flatnonzero(self.allowed)
         elif count <= len(self.ahead):
             rows = self.ahead
-        elif self.index.exact and self.count <= _FEW:  # all at once, not by one search after another for more
+        # All rows are scored at once instead of one search after another for more.
+        elif self.index.exact and self.count <= _FEW:
             rows = np.arange(self.count)
         else:
             rows = self.index.search(self.query[None], count, self.allowed, self.threads)[1][0]
@@ -199,22 +210,22 @@ class NearestRows:
 
 
 class BestSentence:
-    """A chunk scores as the best of its sentences; 0 without any."""
+    """The score of a chunk as that of its best sentence; 0 without any."""
 
     def __init__(self, nearest: NearestRows, chunk_of: I64) -> None:
         self.nearest, self.chunk_of = nearest, chunk_of
         self.exact = nearest.index.exact
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """The best chunks, at least ``count`` of them if there are, certain where the index is exact.
+        """Return the best chunks, at least ``count`` of them if they exist, certain if the index is exact.
 
-        Sentences are fetched until ``count`` chunks have one that is better than the last sentence fetched: whatever
-        was not met scores below that.
+        Sentences are fetched until ``count`` chunks have one that is better than the last sentence fetched. Any chunk
+        that was not met scores below that.
         """
         fetch = 2 * count
         while True:
             scores, rows, ended = self.nearest.top(fetch)
-            chunks, first = np.unique(self.chunk_of[rows], return_index=True)  # rows come best first
+            chunks, first = np.unique(self.chunk_of[rows], return_index=True)  # The rows come best first.
             found = scores[first]
             if not ended and self.exact:
                 certain = found > scores[-1] + SLACK
@@ -232,7 +243,7 @@ class BestSentence:
 
 
 class ChunkVector:
-    """A chunk scores by its own vector."""
+    """The score of a chunk by its own vector."""
 
     def __init__(self, nearest: NearestRows) -> None:
         self.nearest = nearest
@@ -240,7 +251,7 @@ class ChunkVector:
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
         scores, rows, ended = self.nearest.top(count + 1)
-        if not ended and self.exact:  # a row that ties with the last one may be missing
+        if not ended and self.exact:  # A row that scores the same as the last one may be missing.
             certain = scores > scores[-1] + SLACK
             scores, rows = scores[certain], rows[certain]
             if len(rows) < count:
@@ -255,11 +266,12 @@ class ChunkVector:
 
 
 class Bm25Scorer:
-    """Chunks by BM25, exact: those without a term of the query are no candidates.
+    """The scores of chunks by BM25, exact. Chunks without a term of the query are no candidates.
 
     Args:
-        scores: of each query those of all chunks, float32[q, chunks].
-        allowed: bool[chunks] that may be found; None: all.
+        scores: The scores of all chunks for each query, float32[q, chunks].
+        allowed: The chunks that may be found, bool[chunks]. None: all.
+        threads: The number of threads. None: the default number.
     """
 
     def __init__(self, scores: F32, allowed: Mask | None, threads: int | None) -> None:
@@ -267,23 +279,27 @@ class Bm25Scorer:
         self.found: dict[int, tuple[int, F32, I64]] = {}
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Says that these queries are going to ask for the ``count`` best."""
+        """Find the ``count`` best chunks of these queries, which will ask for them."""
         own = self.scores if len(numbers) == len(self.scores) else self.scores[list(numbers)]
         threads = native.default_threads() if self.threads is None else self.threads
-        scores, chunks, ends = native.best_rows(own, min(count, 2**62) + 1, self.allowed, threads)  # one: whether more
+        # One more row shows whether there are more.
+        scores, chunks, ends = native.best_rows(own, min(count, 2**62) + 1, self.allowed, threads)
         for number, begin, end in zip(numbers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             self.found[number] = count, scores[begin:end], chunks[begin:end]
 
     def source(self, number: int) -> SparseChunks:
-        """The source of one query."""
+        """Return the source of one query."""
         return SparseChunks(self, number)
 
 
 class SparseByGroup:
-    """The same of rows in groups: one pass for all of them.
+    """The scores of rows in groups by BM25, from one pass for all groups.
 
     Args:
-        scores: float32[q, rows]. groups: int8[rows], the group of each row, -1: of none. count: of groups.
+        scores: The scores of the rows, float32[q, rows].
+        groups: The group of each row, int8[rows]. -1: none.
+        count: The number of groups.
+        threads: The number of threads. None: the default number.
     """
 
     def __init__(self, scores: F32, groups: npt.NDArray[np.int8], count: int, threads: int | None) -> None:
@@ -291,7 +307,7 @@ class SparseByGroup:
         self.threads = native.default_threads() if threads is None else threads
 
     def top(self, number: int, count: int) -> list[tuple[I64, bool]]:
-        """Of each group (the ``count`` best rows of a query, best first; whether there are no more)."""
+        """Return, for each group, (the ``count`` best rows of a query, best first; whether there are no more)."""
         own = self.scores[number : number + 1]
         _, rows, ends = native.best_rows_of_groups(own, min(count, 2**62) + 1, self.groups, self.count, self.threads)
         lists = (rows[begin:end] for begin, end in pairwise(ends.tolist()))
@@ -318,11 +334,11 @@ class SparseChunks:
 
 
 def scanned_with(dense: ScanScorer, sparse: Bm25Scorer, weight: float, count: int) -> list[RankedChunks]:
-    """For each query the ``count`` best chunks by cosine plus ``weight`` times BM25, of one scan for both.
+    """Return for each query the ``count`` best chunks by cosine plus ``weight`` times BM25, from one scan for both.
 
-    What :func:`pychunk.index.scoring.fusion.weighted` gives for the two: a chunk can only be among the best where its
-    cosine makes up for its BM25, which is there already: the scan knows what rows must score. Where the best by cosine
-    are there, it need not be: see :mod:`.scan_cache`.
+    The result is that of :func:`pychunk.index.scoring.fusion.weighted` for the two. A chunk can only be among the best
+    if its cosine makes up for its BM25. BM25 is known beforehand, so the scan knows what each row must score. If the
+    best rows by cosine are already known, no scan is needed. See :mod:`.scan_cache`.
     """
     if dense.ahead is not None:
         known = [

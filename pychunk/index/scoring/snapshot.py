@@ -29,15 +29,16 @@ from .scan_cache import INSIDE, KEPT, ScanCache
 from .scorers import Batch, Mask, ScanScorer, VectorIndexScorer
 from .subqueries import Subquery
 
-#: An approximate index is one for all levels, and reads the codes of all rows, however few may be found. At most one of
-#: so many rows, of no more bytes than kind "auto" scans, are scanned alone instead, which is exact.
+#: An approximate index covers all levels, and reads the codes of all rows, even if few may be found. If at most one of
+#: this number of rows may be found, and they have no more bytes than kind "auto" scans, they are scanned alone instead.
+#: This is exact.
 RARE = 2
-#: Queries whose rows are scanned together: with 64 a scan computes, and what it reads no longer matters.
+#: The number of queries whose rows are scanned together. With 64, a scan is limited by computation, not by reading.
 TOGETHER = 64
 
 
 def _check_others(parts: Sequence[Part]) -> None:
-    """Check columns of texts and lists that are of another type in another part: joining them follows their offsets."""
+    """Check columns of texts and lists whose type differs between parts, because joining them follows their offsets."""
     every = pa.unify_schemas([part.table.schema for part in parts] or [pa.schema([])], promote_options="permissive")
     for part in parts:
         part.check(
@@ -50,7 +51,7 @@ def _check_others(parts: Sequence[Part]) -> None:
 
 
 class Snapshot:
-    """The parts of an index, memory-mapped, with what their search needs beside."""
+    """The parts of an index, memory-mapped, with all that a search needs in addition."""
 
     def __init__(
         self,
@@ -71,15 +72,15 @@ class Snapshot:
         self._at_levels: dict[tuple[str, ...], Mask] = {}
         self._ahead: ScanCache | None = None
         _check_others(parts)
-        #: Chunks as the parts hold them, memory-mapped; None: there are none.
+        #: The chunks as the parts hold them, memory-mapped, or None if there are none.
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
-        #: Their columns as they were added.
+        #: The columns of the chunks as they were added.
         self.schema = pa.unify_schemas([part.schema for part in parts] or [pa.schema([])], promote_options="permissive")
         self._parts = list(parts)
         self.rows = len(removed)
-        #: Whether chunks have text that is indexed beside their own.
+        #: Whether chunks have a context, which is text that is indexed with their own.
         self.has_context = any(context_column.is_in(part.table.schema) for part in parts)
-        #: Characters of the sentences of each part, and the number of its first one.
+        #: The spans in characters of the sentences of each part, and the number of each part's first sentence.
         self.spans = [np.asarray(part.spans) for part in parts]
         self.span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)
         self.offsets = np.concatenate(
@@ -107,15 +108,15 @@ class Snapshot:
 
     @cached_property
     def table(self) -> pa.Table:
-        """Chunks as they were added: :attr:`stored` with whole numbers of 64 bits, which are made when first asked for.
+        """The chunks as they were added, which is :attr:`stored` with integers of 64 bits.
 
-        11 ms a million sentence vectors.
+        It is made at the first use, which takes 11 ms for a million sentence vectors.
         """
         self.check()
         return self.as_added(self.stored)
 
     def check(self, names: Sequence[str] | None = None, begin: int = 0, end: int | None = None) -> None:
-        """Check columns of :attr:`stored`, None: all, as far as rows [begin, end) need them (:meth:`.Part.check`)."""
+        """Check columns of :attr:`stored` (None: all) for rows [begin, end). See :meth:`.Part.check`."""
         first, last = 0, self.rows if end is None else end
         for part in self._parts:
             if first < last and begin < first + len(part):
@@ -123,7 +124,7 @@ class Snapshot:
             first += len(part)
 
     def _checked(self, names: Sequence[str], row: int) -> Callable[[int], None]:
-        """Check columns for the rows of one batch as :meth:`.Part.checked` does, by rows of :attr:`stored`."""
+        """Return a check of columns for the rows of one batch like :meth:`.Part.checked`, by rows of :attr:`stored`."""
         first = 0
         for part in self._parts:
             if row < first + len(part):
@@ -133,17 +134,17 @@ class Snapshot:
         return lambda row: check(row - first)
 
     def check_spans(self) -> None:
-        """Compare where sentences begin and end, as far as nobody read them before."""
+        """Check the stored spans of sentences, as far as they were not read before."""
         for part in self._parts:
             if part.blocks:
                 part.blocks[SPANS].check()
 
     def as_added(self, stored: pa.Table) -> pa.Table:
-        """Rows of :attr:`stored` with the types that they were added with."""
+        """Return rows of :attr:`stored` with the types with which they were added."""
         return int32_columns.widened(stored, self.schema)
 
     def allowed(self, where: Any, ids: Sequence[Any] | None, names: Sequence[str] = ()) -> Mask | None:
-        """bool[rows] of the chunks that a search may return, at one of the levels ``names``; None: all."""
+        """Return which chunks a search may return, at one of the levels ``names``, bool[rows]. None: all."""
         if ids is not None:
             argument_checks.ids("ids", ids)
         if self.stored is None or (where is None and ids is None and not names and self.all_alive):
@@ -160,7 +161,10 @@ class Snapshot:
         return np.asarray(mask, np.bool_)
 
     def _at(self, names: tuple[str, ...]) -> Mask:
-        """bool[rows] of those at one of the levels, kept for the next search, which looks through no rows."""
+        """Return the rows at one of the levels, bool[rows].
+
+        They are kept, so that the next search need not read all rows.
+        """
         if names not in self._at_levels:
             found = np.logical_or.reduce([self.levels[name] for name in names])
             self._at_levels[names] = np.asarray(found & self.alive, np.bool_)
@@ -173,18 +177,18 @@ class Snapshot:
 
     @cached_property
     def levels(self) -> dict[str, Mask]:
-        """Of each level which rows are at it; from fine to coarse."""
+        """The rows at each level, from fine to coarse."""
         self.check([LEVELS])
         return {} if self.stored is None else rows_at(self.stored)
 
     @cached_property
     def level_sizes(self) -> tuple[int, ...]:
-        """How many rows are at each, removed ones too."""
+        """The number of rows at each level, including removed ones."""
         return tuple(int(np.count_nonzero(mask)) for mask in self.levels.values())
 
     @cached_property
     def ranges(self) -> Ranges:
-        """Which rows are at which levels, as the scan of their vectors knows them from then on."""
+        """The levels of rows, of which the scan of their vectors is informed at the first use."""
         found = Ranges(self.levels, self.alive)
         if self.pooled is not None:
             self.pooled.scan.set_groups(found.of)
@@ -192,23 +196,23 @@ class Snapshot:
 
     @cached_property
     def _spans(self) -> tuple[I64, I64]:
-        """First and last characters of the rows."""
+        """The first and last characters of the rows."""
         assert self.stored is not None
         self.check(["start", "end"])
         return np.asarray(self.stored["start"], np.int64), np.asarray(self.stored["end"], np.int64)
 
     def places(self, rows: I64) -> tuple[I64, I64, I64]:
-        """(document, first, last character) of rows; a number for each document."""
+        """Return (document, first, last character) of rows, with a number for each document."""
         start, end = self._spans
         return self._document_of[rows], start[rows], end[rows]
 
     @cached_property
     def documents(self) -> Documents:
-        """Which chunks are of which document."""
+        """The assignment of chunks to documents."""
         return Documents(self._document_of, self.alive)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the terms of a query; n-grams beside words if a text of the index has any."""
+        """Return the terms of a query, with n-grams in addition to words if a text of the index has any."""
         assert self.layout.analyzer is not None
         return (self.layout.analyzer.query_terms if self._has_grams else self.layout.analyzer.terms)(text)
 
@@ -227,7 +231,7 @@ class Snapshot:
     def near_chunks(
         self, vectors: F32, allowed: Mask, depth: int, threads: int | None, ranges: Sequence[int] = ()
     ) -> Batch:
-        """Sources of chunks by their own vectors; ``ranges``: of :attr:`ranges`, in which all that is allowed lies."""
+        """Return sources of chunks by their own vectors. ``ranges``: the :attr:`ranges` that hold all allowed rows."""
         assert self.pooled is not None
         return self._near(self.pooled, vectors, allowed, False, depth, threads, ranges)
 
@@ -241,7 +245,7 @@ class Snapshot:
         threads: int | None,
         ranges: Sequence[int] = (),
     ) -> Batch:
-        """Sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
+        """Return sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
         known = None if sentences or self._ahead is None else self._ahead.of(vectors, allowed)
         if self._scanned(index, allowed, ranges):
             return ScanScorer(index.scan, vectors, allowed, threads, ranges, known)
@@ -256,11 +260,10 @@ class Snapshot:
     def look_ahead(
         self, queries: Sequence[Sequence[Subquery]], depth: int, threads: int | None, good: Sequence[I64]
     ) -> None:
-        """Looks for the ``depth`` best rows of the finest level by cosine, for all searches by the vectors of queries.
+        """Find the ``depth`` best rows of the finest level by cosine, for all searches with the queries' vectors.
 
-        ``good``: of each query rows whose documents may hold some of these.
-
-        Not where an index is approximate and finds others than it does for fewer. It is kept until the next call.
+        ``good`` holds for each query rows whose documents may hold some of these. Nothing is done if an index is
+        approximate and finds other rows than for a smaller number. The result is kept until the next call.
         """
         every = [probe.vector for own in queries for probe in own if probe.vector is not None]
         alone = len(every) == len(queries)
@@ -284,7 +287,7 @@ class Snapshot:
         self._ahead = ahead
 
     def best_sentences(self, vector: F32) -> tuple[I64, F32] | None:
-        """(rows, cosines) of the best rows of the finest level, exact, as far as :meth:`look_ahead` knows them."""
+        """Return (rows, exact cosines) of the best rows of the finest level, if :meth:`look_ahead` found them."""
         ahead = self._ahead
         if ahead is None or self.pooled is None:
             return None
@@ -294,18 +297,18 @@ class Snapshot:
         return None if known is None else (known[0][2], known[0][1])
 
     def _scanned(self, index: VectorIndex, allowed: Mask | None, ranges: Sequence[int]) -> bool:
-        """Whether vectors are scanned, which is exact."""
+        """Return whether vectors are scanned, which is exact."""
         return index.scanned(allowed) or bool(ranges and allowed is not None and self._worth_a_scan(index, ranges))
 
     def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
-        """Whether an index that is approximate leaves levels to the scan: see :data:`RARE`."""
+        """Return whether an approximate index leaves levels to the scan. See :data:`RARE`."""
         rows = self.ranges.rows(ranges)
         return RARE * rows <= len(index) and rows * index.row_bytes <= SCANNED
 
     def _near_documents(
         self, name: str, near: Batch, vectors: F32, allowed: Mask | None, depth: int, threads: int | None
     ) -> NearDocuments:
-        """Sources of chunks by the vectors of their documents; ``near``: by their own."""
+        """Return sources of chunks by the vectors of their documents. ``near``: the sources by their own vectors."""
         sentences = name == "dense"
         index = self.sentences if sentences else self.pooled
         assert index is not None
@@ -317,13 +320,16 @@ class Snapshot:
 
     @cached_property
     def chunks(self) -> ChunkRows:
-        """What the chunk table says of rows."""
+        """The rows of the chunk table."""
         assert self.stored is not None
         return ChunkRows(self.stored, self.check, self._checked)
 
     @cached_property
     def _document_of(self) -> I64:
-        """A number for each row's document: of its id; where there is none, its chunks follow one another."""
+        """A number for the document of each row, by its id.
+
+        Without ids, the chunks of a document follow one another.
+        """
         assert self.stored is not None
         self.check(["document", "chunk", "id"])
         document, chunk = (np.asarray(self.stored[name]) for name in ("document", "chunk"))

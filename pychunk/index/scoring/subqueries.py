@@ -1,4 +1,4 @@
-"""What a query is searched by: mostly its text alone, or several weighted texts, terms and vectors together."""
+"""The subqueries of a query: usually its text alone, or several weighted texts, terms and vectors together."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .scorers import SLACK
 
 @dataclass(frozen=True, eq=False)
 class Subquery:
-    """One of the things that a query is searched by.
+    """One of the texts, terms or vectors that are searched for a query.
 
     Args:
-        text: what BM25 counts the terms of, and the encoder encodes.
-        terms: in the place of the text's: how often each comes, not only whole times.
-        vector: float[dim] in the place of the text's.
-        weight: how much it counts beside the query's other probes, above 0: scores are weighted means over those that
-            have terms, or a vector.
+        text: The text whose terms BM25 counts, and which the encoder encodes.
+        terms: Terms to use instead of the text's, with the count of each, which may have a fraction.
+        vector: A vector to use instead of the text's, float[dim].
+        weight: The weight among the query's other subqueries, above 0. Scores are weighted means over the subqueries
+            that have terms, or a vector.
 
     Example:
-        >>> Subquery("cats"), Probe(terms={"cat": 1, "feline": 0.5}, weight=0.3).terms
-        (Probe(text='cats', terms=None, vector=None, weight=1.0), {'cat': 1, 'feline': 0.5})
+        >>> Subquery("cats"), Subquery(terms={"cat": 1, "feline": 0.5}, weight=0.3).terms
+        (Subquery(text='cats', terms=None, vector=None, weight=1.0), {'cat': 1, 'feline': 0.5})
     """
 
     text: str | None = None
@@ -36,10 +36,11 @@ class Subquery:
 
 @dataclass(frozen=True)
 class Members:
-    """Which probes, numbered through, are whose, and how much each counts for its query.
+    """The assignment of subqueries, numbered consecutively, to queries, with their weights.
 
     Attributes:
-        of: the numbers of each query's probes. shares: their weights, which add up to 1 for each query.
+        of: The numbers of each query's subqueries.
+        shares: Their weights, which add up to 1 for each query.
     """
 
     of: list[list[int]]
@@ -47,7 +48,7 @@ class Members:
 
     @classmethod
     def number(cls, weights: Sequence[Sequence[float]]) -> Members:
-        """Of queries whose probes have these weights.
+        """Assign numbers to the subqueries of queries, given by their weights.
 
         Example:
             >>> Members.number([[1.0, 3.0], [], [2.0]])
@@ -63,15 +64,15 @@ class Members:
 
     @property
     def single(self) -> bool:
-        """Whether each query has one."""
+        """Whether each query has one subquery."""
         return all(len(own) == 1 for own in self.of)
 
     def flat(self, numbers: Sequence[int]) -> list[int]:
-        """The probes of queries."""
+        """Return the subqueries of queries."""
         return [probe for number in numbers for probe in self.of[number]]
 
     def means(self, scores: F32) -> F32:
-        """Weighted means of scores float32[probes, n] by query, added in the probes' order; 0 of none."""
+        """Return weighted means of scores float32[probes, n] by query, added in the order of subqueries; 0 for none."""
         if self.single:
             return scores
         out = np.zeros((len(self.of), scores.shape[1]), np.float32)
@@ -83,14 +84,17 @@ class Members:
 
 class _Batch(Protocol):
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Look for the best of several queries at once; see :class:`pychunk.index.scoring.scorers.Batch`."""
+        """Search for the best of several queries at once. See :class:`pychunk.index.scoring.scorers.Batch`."""
 
     def source(self, number: int) -> Source:
-        """The source of one probe."""
+        """Return the source of one subquery."""
 
 
 class SubqueryScorer:
-    """Sources for queries of several probes each, from those for the probes: a chunk scores the weighted mean."""
+    """Sources for queries of several subqueries, made from those of the subqueries.
+
+    A chunk scores the weighted mean.
+    """
 
     def __init__(self, batch: _Batch, members: Members) -> None:
         self.batch, self.members = batch, members
@@ -101,22 +105,22 @@ class SubqueryScorer:
             self.batch.fetch(flat, count)
 
     def source(self, number: int) -> MeanSource:
-        """The source of one query."""
+        """Return the source of one query."""
         sources = [self.batch.source(probe) for probe in self.members.of[number]]
         return MeanSource(sources, self.members.shares[number])
 
 
 class MeanSource:
-    """The weighted mean of several sources, exact where all of them are."""
+    """The weighted mean of several sources, exact if all of them are."""
 
     def __init__(self, sources: Sequence[Source], shares: Sequence[float]) -> None:
         self.sources, self.shares = sources, shares
         self.exact = all(source.exact for source in sources)
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """The best chunks, at least ``count`` of them if there are, certain where the sources are exact.
+        """Return the best chunks, at least ``count`` of them if they exist, certain if the sources are exact.
 
-        Looks ever deeper until so many chunks are better than any that was not met can be.
+        It examines more and more chunks until enough of them are better than any chunk not met can be.
         """
         if not self.sources:
             return np.empty(0, np.float32), np.empty(0, np.int64), True

@@ -1,1 +1,1 @@
-"""A query's way through an index, from its text to hits with their context."""
+"""The path of a query through an index, from its text to hits with their context."""

@@ -1,4 +1,4 @@
-"""Hits as one text for a reader, a person or a language model, with its sources."""
+"""The assembly of hits into one text with its sources, for a person or a language model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ ORDERS = ("rank", "document")
 
 @dataclass(frozen=True)
 class Part:
-    """A run of characters of one document, and where they stand in the assembled text.
+    """A run of characters of one document, with its position in the assembled text.
 
     Attributes:
-        source: number of the mark that it stands under, from 1. rank: of the best hit that brought it, from 0.
-        id, document: as in the hit. start, end: characters of the document.
-        page, page_end: of the hits' best sentences; None without pages.
-        text_start, text_end: characters of the assembled text, which are those of the document.
+        source: The number of the mark above the part, from 1.
+        rank: The rank of the best hit that brought the part, from 0.
+        id, document: The fields of the hit.
+        start, end: The span in characters of the document.
+        page, page_end: The pages of the hits' best sentences, or None without pages.
+        text_start, text_end: The span in characters of the assembled text, which holds the same characters.
     """
 
     source: int
@@ -42,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class AssembledText:
-    """What :func:`assemble` returns; ``str`` of it is the text."""
+    """The result of :func:`assemble`. ``str`` of it is the text."""
 
     text: str
     parts: tuple[Part, ...]
@@ -52,12 +54,12 @@ class AssembledText:
 
     @property
     def words(self) -> int:
-        """Words of the text, marks among them, as white space separates them."""
+        """The number of words of the text, including marks, as white space separates them."""
         return len(self.text.split())
 
     @cached_property
     def table(self) -> pa.Table:
-        """The parts as a table, ids as text."""
+        """The parts as a table, with ids as text."""
         rows = [{**vars(part), "id": None if part.id is None else str(part.id)} for part in self.parts]
         whole = {name: pa.int64() for name in Part.__dataclass_fields__}
         return pa.Table.from_pylist(rows, pa.schema({**whole, "id": pa.large_string()}))
@@ -65,11 +67,11 @@ class AssembledText:
 
 @dataclass(frozen=True)
 class _Run:
-    """Characters of a document that hits brought, and the hits."""
+    """A run of characters of a document that hits brought, with the best of these hits."""
 
     hit: Hit
     rank: int
-    chunk: int  # the last one in it
+    chunk: int  # The last chunk in the run.
     start: int
     end: int
     text: str
@@ -83,22 +85,24 @@ class _Run:
 def assemble(
     hits: Iterable[Hit | DocumentHits], words: int | None = None, order: str = "rank", marks: bool = True
 ) -> AssembledText:
-    """The text of the hits of one query, each character of a document once, under marks that name its source.
+    """Return the text of one query's hits, each character of a document once, under marks that name its source.
 
-    Passages of one document that overlap are merged; chunks that follow each other stand under one mark. Hits come in
-    with what is around them (``expand=``) as long as the whole, marks counted, has at most ``words`` words: one that
-    does not fit is tried without what is around it, then passed over, and the next ones are tried.
+    Overlapping passages of one document are merged. Chunks that follow each other are put under one mark. Hits are
+    added with the passages around them (``expand=``) as long as the whole text, including marks, has at most ``words``
+    words. If a hit does not fit, it is tried without the passages around it. If it still does not fit, it is skipped,
+    and the next hits are tried.
 
     Args:
-        hits: best first, as ``search`` returns them for one query.
-        words: at most so many; None: no limit.
-        order: ``"rank"``: sources by their best hit; ``"document"``: documents by their best hit, each in reading
-            order.
-        marks: ``[2: leaflet.pdf, page 7]`` in a line before each source: its number, the document's id, and the pages
-            of the best sentences, where there are pages.
+        hits: The hits, best first, as ``search`` returns them for one query.
+        words: The most words of the text. None: no limit.
+        order: ``"rank"``: sources are ordered by their best hit. ``"document"``: documents are ordered by their best
+            hit, and each is in reading order.
+        marks: Whether a line such as ``[2: leaflet.pdf, page 7]`` is put before each source. It holds the number, the
+            document's id, and the pages of the best sentences, if there are pages.
 
     Raises:
-        ValueError: another order; ``words`` below 1. TypeError: hits of several queries.
+        ValueError: The order is unknown, or ``words`` is below 1.
+        TypeError: The hits are those of several queries.
 
     Example:
         >>> hit = Hit(0, 0, "cats.pdf", 0, "", 0, 10, "Cats purr.", 1.0, {}, page=3, page_end=3)
@@ -135,7 +139,7 @@ def _run(hit: Hit, rank: int, passage: Passage) -> _Run:
 
 
 def _merged(runs: Sequence[_Run]) -> list[_Run]:
-    """Runs of each document in reading order, those joined that share characters."""
+    """Return the runs of each document in reading order, and join those that share characters."""
     found: list[_Run] = []
     for run in sorted(runs, key=lambda run: (run.key, run.start, run.end, run.rank)):
         joined = _joined(found[-1], run) if found else None
@@ -147,12 +151,12 @@ def _merged(runs: Sequence[_Run]) -> list[_Run]:
 
 
 def _joined(before: _Run, after: _Run) -> _Run | None:
-    """One run of two that share characters; None of others, and of texts that are not those of their spans."""
+    """Join two runs that share characters. Return None for others, and for texts that differ from their spans."""
     shared = before.end - after.start
     if before.key != after.key or shared < 0 or any(len(run.text) != run.end - run.start for run in (before, after)):
         return None
     if not before.text[after.start - before.start :].startswith(after.text[:shared]):
-        return None  # documents of one number that are not the same, in an index without ids
+        return None  # In an index without ids, different documents may have the same number.
     best = min(before, after, key=lambda run: run.rank)
     return replace(
         best,
@@ -165,7 +169,7 @@ def _joined(before: _Run, after: _Run) -> _Run | None:
 
 
 def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
-    """Runs, merged and in reading order, as a text: those that follow each other under one mark."""
+    """Lay out runs, merged and in reading order, as a text with those that follow each other under one mark."""
     sources: list[list[_Run]] = []
     for run in runs:
         follows = bool(sources) and sources[-1][-1].key == run.key and _follows(sources[-1][-1], run)
@@ -193,7 +197,7 @@ def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
 
 
 def _follows(before: _Run, after: _Run) -> bool:
-    """Whether nothing of the document is between two runs but the white space that chunks are trimmed of."""
+    """Return whether the document has nothing between two runs but white space that is trimmed from chunks."""
     return after.start >= before.end and after.chunk - before.chunk <= 1
 
 

@@ -1,12 +1,15 @@
-"""Hits with what they stand in: the subtree of headings that hangs on them, or the section that they are part of.
+"""The expansion of hits to the subtree of headings below them, or to the section that they are part of.
 
-Chunks of ``structure`` stand in preorder, so that a subtree is a run of rows (AutoChunker, "context-aware retrieval").
-Two subtrees are apart, or one holds the other: of those that several hits bring the outermost is returned, once.
+Chunks of ``structure`` are in preorder, so a subtree is a run of rows (AutoChunker, "context-aware retrieval"). Two
+subtrees are disjoint, or one contains the other. Of nested subtrees of several hits, the outermost is returned once.
 
-They are ranked by the evidence for them, to which each hit inside adds exp((score - best) / T), with T the share
-``SPREAD`` of what the best hit is above the last: a section that three good hits point to is before one that holds the
-best alone. A number of words is given to those first that have the most evidence for their length to the power of
-``LENGTH``: below 1, the greedy answer to a knapsack, as what does not fit whole is handed over in part.
+They are ranked by evidence. Each hit inside adds exp((score - best) / T), where T is the share ``SPREAD`` of the
+difference between the best hit's score and the last one's. A section with three good hits therefore comes before one
+that has only the best hit.
+
+A budget of words goes first to those with the most evidence divided by their length to the power of ``LENGTH``. The
+power is below 1 because a subtree that does not fit is returned in part. This is the greedy solution of a knapsack
+problem.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 WAYS = ("subtree", "section")
-#: Chosen by bench/structure/section_hits.py --split validation, where sections bring 0.664 of what is asked for within
-#: 1,000 words, and 0.630 where hits are taken by their best score. Shares of 0.2 to 0.4 and powers of 0.5 to 1 bring
-#: 0.649 to 0.677, but with a power of 1 less than the best score does within 150 words.
+#: The values were chosen by bench/structure/section_hits.py --split validation. There, sections return 0.664 of the
+#: wanted text within 1,000 words, and 0.630 if hits are taken by their best score. Shares of 0.2 to 0.4 and powers of
+#: 0.5 to 1 return 0.649 to 0.677. With a power of 1, however, they return less than the best score does within 150
+#: words.
 SPREAD = 0.3
 LENGTH = 0.75
 
@@ -44,9 +48,12 @@ class Expansion:
 
 
 def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
-    """Hits, best first, with their rows, most evidence first; of rows inside others the outermost, for its best hit."""
+    """Rank hits, given best first, with their rows by evidence.
+
+    Of nested rows the outermost are kept, with their best hit.
+    """
     outermost: list[Region] = []
-    inside: dict[Region, list[int]] = {}  # numbers of hits
+    inside: dict[Region, list[int]] = {}  # The values are numbers of hits.
     for i in sorted(range(len(regions)), key=lambda i: (regions[i][0], -regions[i][1], i)):
         if not outermost or regions[i][0] >= outermost[-1][1]:
             outermost.append(regions[i])
@@ -54,14 +61,18 @@ def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
     scores = [hit.score for hit in hits]
     best = max(scores, default=0.0)
     unit = SPREAD * (best - min(scores, default=0.0))
-    worth = [math.exp((score - best) / unit) if unit > 0 else 1.0 for score in scores]  # equal scores: equal evidence
+    # Equal scores give equal evidence.
+    worth = [math.exp((score - best) / unit) if unit > 0 else 1.0 for score in scores]
     own = sorted((min(numbers), rows, sum(worth[i] for i in sorted(numbers))) for rows, numbers in inside.items())
     found = [Expansion(hits[first], rows, evidence) for first, rows, evidence in own]
-    return sorted(found, key=lambda each: -each.evidence)  # stable: of equals the better hit
+    # The sort is stable, so of equals the better hit comes first.
+    return sorted(found, key=lambda each: -each.evidence)
 
 
 def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]:
-    """Those that fit, in reading order: the hit's own chunk, which always stays, those behind it, then those before.
+    """Return the passages that fit, in reading order.
+
+    The hit's own chunk always stays. The passages after it are added first, then those before it.
 
     Example:
         >>> chunks = [Passage(i, 0, 0, "one two three") for i in range(4)]
@@ -89,11 +100,11 @@ def with_context(
     words: int | None = None,
     names: Sequence[str] = (),
 ) -> list[Hit]:
-    """Hits, each with the passages of its subtree or section, and of the chunks above it on request; ``words``: what of
-    them fits into so many.
+    """Return hits, each with the passages of its subtree or section, and of the chunks above it on request.
 
-    A node of an index of levels is its subtree, as its text is whole. Its section is handed over as nodes of its own
-    level, of ``names`` if there are any; a node above all sections is handed over alone.
+    With ``words``, only the passages that fit into this number of words are returned. In an index of levels, a node is
+    its own subtree, because its text is complete. Its section is returned as nodes of its own level, or of ``names`` if
+    there are any. A node above all sections is returned alone.
     """
     if searcher.levels and "subtree" not in searcher.schema.names:
         found = ranked(hits, _regions_of_nodes(searcher, hits, way, parents))
@@ -118,8 +129,8 @@ def with_context(
 def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:
     if parents:
         raise ValueError(
-            "parents= are chunks of a tree of headings; in an index of levels a node holds its text whole: search a "
-            "coarser level, or pass expand='section' alone"
+            "parents= returns chunks of a tree of headings; in an index of levels a node holds its text whole: "
+            "search a coarser level, or pass expand='section' alone"
         )
     if way == "section" and "section" not in searcher.levels:
         raise ValueError(f"expand='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
@@ -127,7 +138,7 @@ def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents
 
 
 def _above(outline: Outline, row: int, wanted: bool) -> list[int]:
-    """Rows of the chunks that a chunk hangs on, outermost first."""
+    """Return the rows of the chunks above a chunk, outermost first."""
     found: list[int] = []
     while wanted and (row := int(outline.parent[row])) >= 0:
         found.insert(0, row)
@@ -141,11 +152,15 @@ def words_of(passages: Sequence[Passage]) -> int:
 def up_to(
     hits: Sequence[Hit], words: float, first: Sequence[int] | None = None, documents: Sequence[int] | None = None
 ) -> list[Hit]:
-    """Hits that fit into so many words, in their order, each with as many of its passages as fit.
+    """Return the hits that fit into a number of words, in their order, each with as many of its passages as fit.
 
-    Room is given to them in the order ``first``, positions among the hits (None: as they are); one whose own chunk does
-    not fit is left out, and the next ones are tried. ``documents``: a number for each hit's, by which a passage that
-    came with another hit is known, and not handed over again.
+    Args:
+        hits: The hits of a query.
+        words: The most words.
+        first: The order in which hits receive words, as positions among the hits. None: their own order. A hit whose
+            own chunk does not fit is left out, and the next ones are tried.
+        documents: A number for the document of each hit. With it, a passage that another hit brought is not returned
+            again.
     """
     kept: dict[int, tuple[Passage, ...]] = {}
     taken: set[tuple[int, int]] = set()

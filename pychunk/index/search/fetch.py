@@ -1,4 +1,4 @@
-"""Hits made of what a search found: rows with scores to what the chunk table says of them."""
+"""The construction of hits from the rows and scores that a search found, and from the chunk table."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from ..scoring.ranking import Found
     from .searcher import Searcher
 
-#: Columns that are fields of a hit; an index of before one of them has none of it.
+#: The columns that are fields of a hit. An index older than one of them lacks it.
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
 
 
 def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:
-    """Of each query its hits, with what the chunk table says of them, from what :meth:`Searcher.rank` found.
+    """Return the hits of each query from what :meth:`Searcher.rank` found and the chunk table.
 
     Args:
-        queries: their texts, which say the page of a hit on several whose best sentence nobody looked for.
+        searcher: The searcher that found the rows.
+        found: The result of :meth:`Searcher.rank`.
+        queries: The texts of the queries. They determine the page of a hit on several pages if no best sentence is
+            known.
     """
     if not any(len(ranked.chunks) for ranked, *_ in found):
         return [[] for _ in found]
@@ -61,7 +64,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
 
 
 def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None]:
-    """Of sentences by their rows, in characters of their documents; None of -1."""
+    """Return the spans of sentences, given by row, in characters of their documents, and None for -1."""
     searcher.check_spans()
     found = np.zeros((len(sentences), 2), np.int64)
     part = np.searchsorted(searcher.span_first, sentences, side="right") - 1
@@ -75,7 +78,7 @@ def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None
 def _pages(
     searcher: Searcher, chunk: Mapping[str, Any], breaks: Sequence[int], span: tuple[int, int] | None, query: str
 ) -> dict[str, int]:
-    """``page`` and ``page_end`` of a hit on several pages, by its best sentence, or by the query's terms."""
+    """Return ``page`` and ``page_end`` of a hit on several pages, from its best sentence or the query's terms."""
     if span is not None:
         return dict(zip(("page", "page_end"), hit_pages.pages_of(chunk["page"], breaks, *span), strict=True))
     analyzer = searcher.layout.analyzer

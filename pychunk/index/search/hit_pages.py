@@ -1,4 +1,4 @@
-"""The page that a hit is about, where its chunk lies on several."""
+"""The page of a hit whose chunk extends over several pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from ..lexical.analyzer import Analyzer
 
 
 def pages_of(page: int, breaks: Sequence[int], start: int, end: int) -> tuple[int, int]:
-    """Pages of the first and the last character of a span of a chunk.
+    """Return the pages of the first and the last character of a span of a chunk.
 
     Args:
-        page: of the chunk's first character. breaks: first characters of the pages that begin inside the chunk.
+        page: The page of the chunk's first character.
+        breaks: The first characters of the pages that begin inside the chunk.
+        start, end: The span in characters of the document.
 
     Example:
         >>> pages_of(7, [100, 180], 90, 101)
@@ -23,7 +25,7 @@ def pages_of(page: int, breaks: Sequence[int], start: int, end: int) -> tuple[in
 
 
 def pages_text(page: int, page_end: int | None) -> str:
-    """As a reader is told of them.
+    """Return pages as text for a reader.
 
     Example:
         >>> pages_text(7, 7), pages_text(7, 9)
@@ -35,11 +37,13 @@ def pages_text(page: int, page_end: int | None) -> str:
 def by_terms(
     page: int, breaks: Sequence[int], start: int, text: str, weights: Mapping[str, float], analyzer: Analyzer
 ) -> int:
-    """The page whose share of a chunk holds most of a query, the first of equals.
+    """Return the page whose share of a chunk holds most of a query, or the first one of equals.
 
     Args:
-        page, breaks: as of :func:`pages_of`. start, text: the chunk's.
-        weights: what each term of the query counts, however often it comes.
+        page, breaks: See :func:`pages_of`.
+        start, text: The first character and the text of the chunk.
+        weights: The weight of each term of the query, which does not depend on how often it occurs.
+        analyzer: The analyzer of the index.
 
     Example:
         >>> by_terms(7, [18], 0, "Cats purr softly. Stars burn.", {"stars": 1.0}, Analyzer())

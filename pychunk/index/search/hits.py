@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""The results of a search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Each = TypeVar("_Each")
 
 @dataclass(frozen=True, repr=False)
 class Passage:
-    """A chunk beside a hit, or the hit itself, in reading order."""
+    """A chunk next to a hit, or the hit itself, in reading order."""
 
     chunk: int
     start: int
@@ -27,25 +27,28 @@ class Passage:
 
 @dataclass(frozen=True, repr=False)
 class Hit:
-    """One chunk that was found.
+    """A chunk that a search returns.
 
     Attributes:
-        row: its row in the index. document, id, chunk, chunk_id, start, end, text: as in the chunk table.
-        score: what the hits are ranked by. scores: of each stage: ``dense`` (cosine; of its best sentence where the
-            index holds sentences), ``sentence`` (with ``fusion="levels"`` the cosine of its best sentence), ``sparse``
-            (BM25 as a share of what the query allows), ``rerank``; with document evidence each stage's own of the
-            document, as ``document_dense``; and where a search skips errors, in words, why it did without ``rewrite``
-            or ``rerank``; with ``plan`` the levels that were chosen, and why.
-        line, line_end: lines of its first and last character in the document, from 1.
-        page, page_end: where the chunks have pages, those on which its best sentence begins and ends. Where nobody
-            looked at sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
-            Those of the chunk itself in an index without terms, or from before chunks knew where pages begin inside
-            them. None without pages: build the index with ``method="page"`` or ``page_starts=``.
-        path: the headings above it, outermost first, where the chunks have a tree.
-        sentence: span of the best sentence in characters of the document, where dense search looked at sentences.
-        context: the text that was indexed beside the chunk's own, where it was; no part of ``text``.
-        metadata: the chunk table's other columns.
-        around: with ``expand``, what it stands in: the chunks around it, or its subtree, and itself, in reading order.
+        row: The row in the index.
+        document, id, chunk, chunk_id, start, end, text: The columns of the chunk table.
+        score: The score by which the hits are ranked.
+        scores: The score of each stage. ``dense`` is the cosine of the chunk, or of its best sentence if the index
+            holds sentences. ``sentence`` is the cosine of its best sentence, with ``fusion="levels"``. ``sparse`` is
+            BM25 as a share of the most that the query allows. ``rerank`` is the reranker's score. With document
+            evidence there are also the scores of the document, such as ``document_dense``. If the search skips errors,
+            ``rewrite`` or ``rerank`` is the reason in words why the stage was skipped. With ``plan`` there are also the
+            chosen levels, and the reason.
+        line, line_end: The lines of the first and last character in the document, from 1.
+        page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
+            uses no sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
+            The pages of the chunk itself, if the index has no terms, or is so old that its chunks do not know where
+            pages begin inside them. None without pages: build the index with ``method="page"`` or ``page_starts=``.
+        path: The headings above the chunk, outermost first, if the chunks have a tree.
+        sentence: The span of the best sentence in characters of the document, if dense search used sentences.
+        context: The text that was indexed with the chunk's own text, if any. It is no part of ``text``.
+        metadata: The other columns of the chunk table.
+        around: With ``expand``, the chunks around the hit or those of its subtree, including the hit, in reading order.
     """
 
     row: int
@@ -81,7 +84,7 @@ class Hit:
 
 @dataclass(frozen=True, repr=False)
 class DocumentHits:
-    """A document that was found, with its hit, that of its best chunk, whose score is the document's."""
+    """A document that a search returns, with the hit of its best chunk, whose score is the document's."""
 
     id: Any
     document: int
@@ -97,21 +100,22 @@ class DocumentHits:
 
 
 class Hits(list[_Each]):
-    """A list of hits, of documents with hits, or of one such list a query; a notebook shows it as a table."""
+    """A list of hits, of documents, or of one such list for each query. A notebook shows it as a table."""
 
     def _repr_html_(self) -> str:
         return hits_html(self)
 
 
 def hits_html(hits: Any) -> str:
-    """A small table of hits, best first, each with its best sentence marked."""
+    """Return a small table of hits, best first, each with its best sentence marked."""
     return str(by_name("pychunk.chunks.notebook_tables", "hits_html")(hits))
 
 
 def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
-    """Hits without what is around an earlier one already: passages that share a character with it, and hits inside it.
+    """Remove what an earlier hit already brought: passages that share a character with it, and hits inside it.
 
-    ``documents``: a number for each hit's, as without ids those of two calls of ``add`` share theirs.
+    ``documents`` holds a number for each hit's document, because without ids, documents of two calls of ``add`` share
+    their numbers.
 
     Example:
         >>> first, second, third = (Passage(i, 10 * i, 10 * i + 9, "text") for i in range(3))

@@ -1,4 +1,4 @@
-"""Queries as an index searches by them: texts checked, their terms counted, their vectors encoded."""
+"""The preparation of queries for a search: their texts are checked, their terms counted and their vectors computed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ else:
 
 @dataclass(frozen=True)
 class Queries:
-    """Reads the queries of one index.
+    """A reader of the queries of one index.
 
     Args:
-        layout: what the index holds. encoder: of its queries; None: their vectors come with them.
-        threads: to encode on; None: the default number.
+        layout: The layout of the index.
+        encoder: The encoder of queries. None: the caller passes their vectors.
+        threads: The number of threads for encoding. None: the default number.
     """
 
     layout: Layout
@@ -36,14 +37,17 @@ class Queries:
     threads: int | None = None
 
     def read(self, queries: Any, given: Any, ranking: Ranking) -> tuple[list[str], F32 | None]:
-        """(texts, unit vectors float32[q, dim]) of queries; empty texts for vectors that came alone.
+        """Return (texts, unit vectors float32[q, dim]) of queries. Vectors that were passed alone have empty texts.
 
         Args:
-            queries: one text, several, or None. given: vectors float[q, dim], or None.
+            queries: One text, several, or None.
+            given: Vectors, float[q, dim], or None.
+            ranking: The options of the ranking.
 
         Raises:
-            ValueError: options of ``ranking`` out of range, vectors of another shape, queries that nothing can encode,
-                vectors alone where BM25 counts. TypeError: a query that is no text.
+            ValueError: Options of ``ranking`` are out of range, vectors have another shape, nothing can encode the
+                queries, or only vectors were passed although BM25 is used.
+            TypeError: A query is no text.
         """
         if self.threads is not None:
             argument_checks.whole("threads", self.threads, 1)
@@ -53,13 +57,13 @@ class Queries:
             return [], None
         vectors = self.vectors(texts, given, ranking.mode)
         if not texts and vectors is not None and ranking.mode != "dense":
-            raise ValueError("query_vectors without texts serve mode='dense' alone: pass it, or the texts, too")
+            raise ValueError("query_vectors without texts work with mode='dense' alone: pass it, or the texts, too")
         return texts or [""] * (0 if vectors is None else len(vectors)), vectors
 
     def probes(
         self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher
     ) -> list[list[Subquery]]:
-        """Return the probes of queries as they are."""
+        """Return the subqueries of queries that are not rewritten."""
         by_words = self.layout.analyzer is not None and ranking.mode != "dense"
         vectors = self._weighed(texts, vectors, ranking)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
@@ -71,9 +75,9 @@ class Queries:
     def filled(
         self, probes: list[list[Subquery]], plain: list[list[Subquery]], ranking: Ranking, searcher: Searcher
     ) -> list[list[Subquery]]:
-        """Return the probes of a rewrite with their terms and vectors.
+        """Return the subqueries of a rewrite with their terms and vectors.
 
-        A query's own text, of ``plain``, is not encoded again.
+        The text of the query itself, from ``plain``, is not encoded again.
         """
         encoded = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
         probes = [
@@ -94,16 +98,16 @@ class Queries:
         )
 
     def _weighed(self, texts: list[str], vectors: F32 | None, ranking: Ranking) -> Any:
-        """Return vectors as long as they are worth beside BM25: cosines count by what the encoder knows of a query."""
+        """Return vectors scaled by their weight relative to BM25, which is how much of a query the encoder knows."""
         if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
             return vectors
         return vectors * token_coverage.worth(self.encoder, texts)[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
-        """Unit vectors float32[q, dim]: those given, else the encoder's; None where none are searched by.
+        """Return unit vectors float32[q, dim], given ones or the encoder's, or None if the search uses no vectors.
 
         Raises:
-            ValueError: given ones of another shape, or not finite; there are none, and no encoder.
+            ValueError: Given vectors have another shape or are not finite, or there are neither vectors nor an encoder.
         """
         if given is not None:
             vectors, dim = _floats(given), self.layout.dim
@@ -120,7 +124,7 @@ class Queries:
 
 
 def _floats(given: Any) -> F32:
-    """float32[q, dim] of what was given; ValueError where it is no real numbers."""
+    """Return given vectors as float32[q, dim]. Raise ValueError if they are no real numbers."""
     try:
         found = np.atleast_2d(np.asarray(given))
         if found.dtype.kind in "OSU":
@@ -129,12 +133,14 @@ def _floats(given: Any) -> F32:
             raise ValueError(f"{found.dtype} is no type of real numbers")
     except (TypeError, ValueError) as error:
         raise ValueError(f"query_vectors must be numbers, float[q, dim]: {error}") from error
-    with np.errstate(over="ignore"):  # an infinity is told by its row
+    with np.errstate(over="ignore"):  # Another check names the row of an infinity.
         return found.astype(np.float32)
 
 
 def _unit(vectors: F32) -> F32:
-    """Vectors of unit length; those of length 0 stay. Squares may be beyond what 32 bits hold where numbers are not.
+    """Return vectors scaled to unit length, except those of length 0.
+
+    Squares of large or small numbers may exceed the range of 32 bits, so such vectors are scaled first.
 
     Example:
         >>> _unit(np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]], np.float32)).round(2).tolist() == [

@@ -1,12 +1,12 @@
-"""Query rewriting: one question as several texts, terms or vectors, which are searched together.
+"""Query rewriting: one question becomes several texts, terms or vectors, which are searched together.
 
-What ``search(rewrite=...)`` takes: ``"feedback"``, ``"options"``, ``"hyde"`` and ``"multi"`` (by a model, see
-:mod:`pychunk.llm.query_generation`), an instance of :class:`Feedback`, or a function from a query's text to what it
-is to be
-searched by (one text, or a list of texts, pairs of text and weight, and :class:`Subquery`). The query itself is
-searched
-only if the function returns it, too. A function with an attribute ``batched = True`` gets a list of all queries and
-returns as many answers, as one that asks a server would; an exception in the place of one says why there is none.
+``search(rewrite=...)`` takes ``"feedback"``, ``"options"``, ``"hyde"`` and ``"multi"``, an instance of
+:class:`Feedback`, or a function. ``"hyde"`` and ``"multi"`` ask a model (see :mod:`pychunk.llm.query_generation`).
+
+A function maps a query's text to what is searched instead: one text, or a list of texts, pairs of text and weight, and
+:class:`Subquery`. The query itself is searched only if the function returns it, too. A function with an attribute
+``batched = True`` receives a list of all queries and returns as many answers. This suits a function that asks a server.
+An exception in place of an answer says why there is none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..scoring.scorers import Mask
     from .searcher import Searcher
 
-#: What a name stands for.
+#: The names that ``rewrite=`` accepts.
 NAMES = ("feedback", "options", "hyde", "multi")
 
 
@@ -44,29 +44,32 @@ class Choice:
     options: tuple[str, ...]
 
     def probes(self) -> list[Subquery]:
-        """The question, and the question with all of its answers: what answers it names one of them, mostly.
+        """Return the question, and the question with all its answers.
 
-        By the question with each answer in turn the leaflets' page comes first for .775 of the questions; so for .802
-        (.004 to .050 more), at a third of the probes.
+        The right passage mostly names one of the answers.
+        With the question and each answer in turn, the leaflets' page comes first for 0.775 of the questions. With these
+        two subqueries it does for 0.802 (0.004 to 0.050 more), at a third of the subqueries.
         """
         return [Subquery(self.question), Subquery(" ".join((self.question, *self.options)))]
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """Pseudo-relevance feedback: the best hits of a first search say what to search for, too.
+    """Pseudo-relevance feedback: the best hits of a first search determine what else to search for.
 
-    Beside the query counts, ``weight`` times, one more probe. Its terms are those of the best hits that speak most for
-    them, ``sum over hits of share * f / (f + BM25's norm) * idf``, as relevance models have it (Lavrenko and Croft,
-    2001); its vector is the mean of the hits' best sentences (of chunks' vectors, in an index of those), which is
-    Rocchio's. A hit's share is that of its score in the sum of theirs. Nothing is drawn or asked: the same query gives
-    the same hits.
+    One more subquery is added to the query, with ``weight``. Its terms are those with the highest
+    ``sum over hits of share * f / (f + BM25's norm) * idf``, as in relevance models (Lavrenko and Croft, 2001). Its
+    vector is the mean of the hits' best sentences, or of the chunks' vectors in an index of those, as Rocchio's. The
+    share of a hit is its score divided by the sum of all scores. Nothing is random and no model is asked, so the same
+    query gives the same hits.
 
     Args:
-        hits: of the first search. terms: that are taken from them. weight: of the probe beside the query's 1.
+        hits: The number of hits of the first search.
+        terms: The number of terms that are taken from them.
+        weight: The weight of the added subquery, where the query has 1.
 
     Raises:
-        ValueError: a number out of range.
+        ValueError: A number is out of range.
     """
 
     hits: int = 5
@@ -83,11 +86,12 @@ Rewrite = str | Feedback | Callable[[Any], Any]
 
 
 def load(rewrite: Any) -> Rewrite:
-    """What ``rewrite=`` names; ``"hyde"`` and ``"multi"`` ask the model that the environment names.
+    """Return the rewrite that ``rewrite=`` names. ``"hyde"`` and ``"multi"`` ask the model that the environment names.
 
     Raises:
-        ValueError: an unknown name, or no model to ask. TypeError: neither a name nor a function. ImportError: without
-            the extra ``llm`` nothing can be asked.
+        ValueError: The name is unknown, or there is no model to ask.
+        TypeError: It is neither a name nor a function.
+        ImportError: The extra ``llm``, which is needed to ask a model, is not installed.
     """
     if rewrite == "feedback":
         return Feedback()
@@ -104,7 +108,7 @@ def load(rewrite: Any) -> Rewrite:
 
 
 def choices(queries: Any) -> tuple[list[Any], list[Choice | None]]:
-    """(the questions' texts, the choices) of queries that may be pairs of a question and its answers.
+    """Return (the questions' texts, the choices) of queries that may be pairs of a question and its answers.
 
     Example:
         >>> choices([("What do cats do?", ["purr", "bark"]), "plain"])
@@ -131,11 +135,14 @@ def rewritten(
     dim: int,
     skip: bool = False,
 ) -> tuple[list[list[Subquery]], dict[int, str]]:
-    """The probes of each query by answers or by a function, and why a row has only its text, where ``skip`` says so.
+    """Return the subqueries of each query, from answers or a function, and the reasons of failed rows.
+
+    With ``skip``, a failed row has only its own text.
 
     Raises:
-        ValueError: nothing came back for a query, or what no query can be; RuntimeError: the function failed. Both name
-            the stage and the row.
+        ValueError: Nothing was returned for a query, or something that is no query. The message names the stage and the
+            row.
+        RuntimeError: The function failed. The message names the stage and the row.
     """
     found: list[list[Subquery]] = []
     reasons: dict[int, str] = {}
@@ -158,7 +165,7 @@ def rewritten(
 
 
 def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, text: str) -> Any:
-    """What a function answers to a query: of ``answers`` to all at once, else asked for now."""
+    """Return a function's answer to a query, from ``answers`` to all queries or by calling it."""
     if isinstance(answers, Exception):
         raise answers
     failed = f"the stage rewrite failed for query {row} ({text!r:.80})"
@@ -173,7 +180,7 @@ def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, t
 
 
 def _asked_together(rewrite: Any, texts: Sequence[str]) -> Sequence[Any] | Exception:
-    """What a function answers to all queries at once, or what is wrong with that."""
+    """Return a function's answers to all queries at once, or the error."""
     try:
         answers = list(rewrite(list(texts)))
     except Exception as error:
@@ -197,7 +204,7 @@ def _of_options(row: int, choice: Choice | None) -> list[Subquery]:
 
 
 def _probes(row: int, text: str, answer: Any) -> list[Subquery]:
-    """What a function returned for a query, as probes."""
+    """Return what a function returned for a query, as subqueries."""
     each = [answer] if isinstance(answer, (str, Subquery)) else list(answer) if hasattr(answer, "__iter__") else []
     found = []
     for own in each:
@@ -208,8 +215,8 @@ def _probes(row: int, text: str, answer: Any) -> list[Subquery]:
             probe = Subquery(own[0], weight=own[1])
         if not isinstance(probe, Subquery) or not (isinstance(probe.text, str) or probe.text is None):
             raise ValueError(
-                f"the stage rewrite must give texts, (text, weight) or Probe; for query {row} ({text!r:.80}) it gave "
-                f"{own!r:.80}"
+                f"the stage rewrite must give texts, (text, weight) or Subquery; for query {row} ({text!r:.80}) it "
+                f"gave {own!r:.80}"
             )
         real = isinstance(probe.weight, (int, float)) and math.isfinite(probe.weight) and probe.weight > 0
         if not real:
@@ -231,7 +238,7 @@ def with_feedback(
     allowed: Mask | None,
     threads: int | None,
 ) -> list[list[Subquery]]:
-    """Queries, each with a probe more of what its first hits say; none where there are no hits."""
+    """Return queries, each with one more subquery from its first hits, or none if there are no hits."""
     found = searcher.rank(probes, feedback.hits, ranking, allowed, threads)
     out = []
     for own, (ranked, _, sentences) in zip(probes, found, strict=True):
@@ -258,7 +265,7 @@ def with_feedback(
 
 
 def _best_terms(searcher: Searcher, rows: Any, shares: Any, count: int) -> dict[str, float]:
-    """The terms of chunks that speak most for them, with how much, by falling weight."""
+    """Return the terms with the highest gains in chunks, with their weights, by falling gain."""
     analyzer, bm25 = searcher.layout.analyzer, searcher.bm25
     assert analyzer is not None
     assert bm25 is not None
@@ -277,9 +284,9 @@ def filled(
     terms: Callable[[str], Sequence[str]] | None,
     encode: Callable[[list[str]], Any] | None,
 ) -> list[list[Subquery]]:
-    """Probes with the terms and vectors of their texts, where there are analyzer and encoder to make them.
+    """Return subqueries with the terms and vectors of their texts, if there are an analyzer and an encoder.
 
-    A text that several probes have is encoded once.
+    A text that several subqueries share is encoded once.
     """
     wanted = [probe.text for own in probes for probe in own if probe.vector is None and probe.text is not None]
     known: Mapping[str, Any] = {}
@@ -302,22 +309,22 @@ def filled(
 
 
 def _serves(probe: Subquery, mode: str) -> bool:
-    """Whether a mode can search by a probe."""
+    """Return whether a mode can search with a subquery."""
     words, vectors = probe.terms is not None, probe.vector is not None
     return probe.text is not None or (words and mode != "dense") or (vectors and mode != "sparse")
 
 
 def _checked(row: int, probe: Subquery, dim: int) -> Subquery:
-    """A probe whose terms are such, and whose vector has unit length.
+    """Return a subquery after checks of its terms, with its vector at unit length.
 
     Raises:
-        ValueError: terms that are none, or a vector that is not of ``dim`` finite numbers; names the row.
+        ValueError: Terms are invalid, or a vector does not have ``dim`` finite numbers. The message names the row.
     """
     terms = probe.terms or ()
     for term, times in terms.items() if isinstance(terms, Mapping) else ((term, 1.0) for term in terms):
         if not isinstance(term, str) or not isinstance(times, (int, float)) or not 0 < times < math.inf:
             raise ValueError(
-                f"the stage rewrite must give terms as texts with how often each comes; for query {row} it gave "
+                f"the stage rewrite must give terms as texts with the count of each; for query {row} it gave "
                 f"{term!r:.40}: {times!r:.40}"
             )
     if probe.vector is None:

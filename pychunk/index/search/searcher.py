@@ -1,4 +1,4 @@
-"""Queries ranked in one state of an index."""
+"""The ranking of chunks for queries in one state of an index."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .hits import Hit, Passage
 
 #: The most scores of BM25 that are held for queries at once, as float32: 128 MB.
 _SCORES = 1 << 25
-#: Of chunks, best first, the places of those that stay.
+#: A function that maps chunks, best first, to the positions of those that stay.
 Choice = Callable[[I64], I64]
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """One way of scoring: for all probes, which weigh so much for their queries."""
+    """One way of scoring, for all subqueries, with its weight."""
 
     name: str
     batch: Batch | Bm25Scorer | NearDocuments
@@ -38,7 +38,7 @@ class _Stage:
 
 
 def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[ScanScorer, Bm25Scorer, float] | None:
-    """The two stages and what the second weighs, where nothing else counts and each query is one probe."""
+    """Return the two stages and the weight of the second, if nothing else counts and each query is one subquery."""
     if len(stages) != 2 or not all(stage.members.single for stage in stages):
         return None
     (dense, one), (sparse, weight) = ((stage.batch, stage.weight) for stage in stages)
@@ -51,26 +51,26 @@ class Searcher(Snapshot):
     """A snapshot that ranks its chunks for queries.
 
     Attributes:
-        saved: what was saved of what scores are worth at each level; None: nothing.
+        saved: The saved calibration of scores at each level, or None.
     """
 
     saved: Calibration | None = None
 
     @cached_property
     def nodes(self) -> Nodes:
-        """How the nodes of an index of levels lie in each other."""
+        """The nesting of the nodes of an index of levels."""
         return Nodes(list(self.levels), list(self.levels.values()), self.alive, self._document_of, *self._spans)
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What scores are worth at each level: as saved, where few rows are others since, or made now."""
+        """The calibration of scores at each level: the saved one if few rows have changed since, or a new one."""
         saved = self.saved
         if saved is None or saved.is_stale(int(self.alive.sum()), self.levels):
             saved = calibrated(self, self.nodes)
         return saved
 
     def documents_of(self, hits: Sequence[Hit]) -> list[int]:
-        """A number for the document of each hit: its id, or where there is none, its place in the index."""
+        """Return a number for the document of each hit, by its id, or without ids by its position in the index."""
         return list(map(int, self._document_of[[hit.row for hit in hits]]))
 
     def rank(
@@ -84,15 +84,18 @@ class Searcher(Snapshot):
         choose: Choice | None = None,
         names: Sequence[str] = (),
     ) -> list[Found]:
-        """Of each query its ``count`` best chunks.
+        """Return the ``count`` best chunks of each query.
 
         Args:
-            queries: what each is searched by, with terms and vectors, as far as ``ranking`` asks for them.
-            allowed: bool[rows] of the chunks to look at; None: all.
-            choose: which of the chunks found, best first, may stay: :meth:`of_documents` or :meth:`apart`. Ever more
-                chunks are taken until so many stay, or there are no more: four times as many at first, as a scan takes
-                no longer for them.
-            names: levels at which all that is allowed is; none: nobody knows.
+            queries: The subqueries of each query, with terms and vectors as far as ``ranking`` needs them.
+            count: The number of chunks for each query.
+            ranking: The options of the ranking.
+            allowed: The chunks to search, bool[rows]. None: all.
+            threads: The number of threads. None: the default number.
+            choose: The function that chooses which of the found chunks, best first, may stay: :meth:`of_documents` or
+                :meth:`apart`. More and more chunks are taken until enough stay, or there are no more. The first attempt
+                takes four times as many, because a scan takes no longer for them.
+            names: The levels of all allowed rows. None given: unknown.
         """
         ranges = self.ranges.at(names) if names and self.sentences is None else []
         if choose is None:
@@ -114,11 +117,11 @@ class Searcher(Snapshot):
         return [found[number] for number in range(len(queries))]
 
     def of_documents(self, chunks: I64) -> I64:
-        """The places of the first chunk of each document among chunks, rising."""
+        """Return the positions of the first chunk of each document among chunks, in rising order."""
         return np.sort(np.unique(self._document_of[chunks], return_index=True)[1])
 
     def apart(self, chunks: I64) -> I64:
-        """The places of chunks that share no character with one before them, rising."""
+        """Return the positions of chunks that share no character with an earlier one, in rising order."""
         return level_selection.apart(*self.places(chunks))
 
     def _best(
@@ -130,7 +133,7 @@ class Searcher(Snapshot):
         threads: int | None,
         ranges: Sequence[int],
     ) -> list[Found]:
-        """Of each query its best chunks, of so many queries at once as memory allows."""
+        """Return the best chunks of each query, for as many queries at once as memory allows."""
         found = []
         scores = self.rows * (2 if ranking.document_weight else 1) * max((len(own) for own in queries), default=1)
         together = max(1, min(TOGETHER, _SCORES // max(1, scores)))
@@ -150,18 +153,21 @@ class Searcher(Snapshot):
         words: int | None = None,
         kept: bool = False,
     ) -> list[Found]:
-        """The same of nodes at the levels ``names`` (none: all) by :mod:`.across`, of at most so many ``words``.
+        """Return the ``count`` best nodes of each query across levels, with :mod:`.level_ranking`.
 
         Args:
-            kept: ``allowed`` says nothing beside the names.
+            queries, count, ranking, allowed, threads: See :meth:`rank`.
+            names: The levels of the nodes. None given: all.
+            words: The most words that the nodes of a query have together.
+            kept: Whether ``allowed`` restricts nothing but the levels.
 
         Raises:
-            ValueError: the index holds no levels, or no vectors of its chunks.
+            ValueError: The index holds no levels, or no vectors of its chunks.
         """
         if not self.levels:
             raise ValueError(
-                "fusion='levels' is for an index of levels: make one by pychunk index --levels, or add what "
-                "pychunk.Hierarchy.chunks() gives"
+                "fusion='levels' needs an index of levels: make one with pychunk index --levels, or add the result "
+                "of pychunk.Hierarchy.chunks()"
             )
         if self.pooled is None or self.sentences is not None:
             raise ValueError("fusion='levels' needs an index of chunk vectors: create it with vectors='chunk'")
@@ -181,7 +187,7 @@ class Searcher(Snapshot):
         return found
 
     def _asks(self, probe: Subquery) -> bool:
-        """Return whether a probe has a vector, or terms that the index knows."""
+        """Return whether a subquery has a vector, or terms that the index knows."""
         if probe.vector is not None and np.any(probe.vector):
             return True
         return self.bm25 is not None and probe.terms is not None and bool(self.bm25.idf(list(probe.terms)))
@@ -199,7 +205,7 @@ class Searcher(Snapshot):
         stages: list[_Stage] = []
         if ranking.mode != "sparse":
             probes = [[probe for probe in own if probe.vector is not None] for own in queries]
-            if ranking.by_rank:  # of a vector of zero every chunk is the best
+            if ranking.by_rank:  # For a zero vector every chunk would be the best.
                 probes = [[probe for probe in own if np.any(probe.vector)] for own in probes]
             members = Members.number([[probe.weight for probe in own] for own in probes])
             vectors = np.zeros((sum(map(len, probes)), self.layout.dim), np.float32)
@@ -231,7 +237,7 @@ class Searcher(Snapshot):
             for name, scores, weight in by_words:
                 if ranking.by_rank:
                     stages.append(_Stage(name, Bm25Scorer(scores, allowed, threads), weight, members))
-                else:  # a weighted mean of BM25 is one array again, and so one source
+                else:  # A weighted mean of BM25 is again one array, and so one source.
                     means = Bm25Scorer(members.means(scores), allowed, threads)
                     stages.append(_Stage(name, means, weight, Members.number([[1.0]] * len(queries))))
         names = [stage.name for stage in stages]
@@ -263,7 +269,10 @@ class Searcher(Snapshot):
 
     @staticmethod
     def _by_rank(stages: Sequence[_Stage], queries: int, count: int) -> list[RankedChunks]:
-        """Reciprocal ranks of all probes by all stages; the score of a stage is the mean of its probes."""
+        """Rank by the reciprocal ranks of all subqueries in all stages.
+
+        A stage's score is the mean of its subqueries.
+        """
         for stage in stages:
             stage.batch.fetch(stage.members.flat(range(queries)), fusion.rank_depth(count))
         found = []
@@ -298,19 +307,19 @@ class Searcher(Snapshot):
         return Outline.of(self.stored, self._document_of)
 
     def path(self, row: int) -> list[str] | None:
-        """The headings over a chunk."""
+        """Return the headings above a chunk."""
         found: list[str] | None = self.chunks.row(row).get("path")
         return found
 
     def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
-        """Chunks by row, of one document."""
+        """Return chunks of one document, given by row, as passages."""
         values = [self.chunks.row(row) for row in rows if self.alive[row]]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in values)
 
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
-        """Up to ``width`` chunks of the same document before and after a chunk, and itself.
+        """Return a chunk with up to ``width`` chunks of the same document before and after it.
 
-        In an index of levels those of one level, the coarsest that the chunk is at, of ``names`` if there are any.
+        In an index of levels these chunks have the coarsest level of the chunk, among ``names`` if there are any.
         """
         assert self.stored is not None
         if self.levels:
@@ -330,7 +339,7 @@ class Searcher(Snapshot):
             if self.alive[at]
             and each["document"] == here["document"]
             and each.get("id") == here.get("id")
-            and abs(at - row) <= abs(each["chunk"] - here["chunk"]) <= width  # of chunks removed there may be no rows
+            and abs(at - row) <= abs(each["chunk"] - here["chunk"]) <= width  # Removed chunks may have no rows.
             and (each["chunk"] - here["chunk"]) * (at - row) >= 0
         ]
         return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)

@@ -1,1 +1,1 @@
-"""The folder of an index: its parts, their columns, the documents that it holds."""
+"""The folder of an index: its parts, their columns, and the documents that it holds."""

@@ -1,4 +1,4 @@
-"""What the chunk table of an index says of a few of its rows, without a copy of its columns."""
+"""The access to a few rows of an index's chunk table without a copy of its columns."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from ..._engine.data.columns import COLUMNS
 
 I64 = npt.NDArray[np.int64]
 
-#: Of the chunk table, of no use for a reader of hits.
-_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}  # which says the page
+#: The columns of the chunk table that are useless for a reader of hits.
+# The page of a hit is computed from page_breaks.
+_INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}
 
 
 class ChunkRows:
-    """Rows of a chunk table, read from its record batches.
+    """The rows of a chunk table, read from its record batches.
 
     Args:
-        table: memory-mapped; columns that no hit shows are left out.
-        check: checks columns of rows [begin, end). checked: checks them but for texts, for the batch of a row, and
-            returns what checks the texts of one row; asked before rows of a batch are first read.
+        table: A memory-mapped table. Columns that no hit shows are left out.
+        check: A function that checks columns of rows [begin, end).
+        checked: A function that checks columns, except for texts, for the batch of a row, and returns a function that
+            checks the texts of one row. It is called before rows of a batch are first read.
 
     Example:
         >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk": [0, 1]}))
@@ -41,14 +43,15 @@ class ChunkRows:
         names = [name for name in table.column_names if name not in _INTERNAL]
         self._batches = table.select(names).to_batches()
         self._first = np.cumsum([0, *(batch.num_rows for batch in self._batches)])[:-1]
-        #: Of the batches that were asked for: columns, and what checks texts of a row.
+        #: The columns of each requested batch, and the function that checks the texts of a row.
         self._columns: dict[int, tuple[list[tuple[str, pa.Array]], Callable[[int], None]]] = {}
 
     def values(self, rows: I64) -> list[dict[str, Any]]:
-        """What the table says of rows int64[n], each with values of its own.
+        """Return the values of rows int64[n] by column, as one dict for each.
 
-        Value by value: 7 us a row of nine columns. Of ten rows in eight batches slices took 55 each, and ``take`` of a
-        batch 80 before its first row; that of the table would copy the columns of strings first.
+        Reading value by value takes 7 us for a row of nine columns. For ten rows in eight batches, slices took 55 us
+        each, and ``take`` of a batch took 80 us before its first row. ``take`` of the table would first copy the
+        columns of strings.
         """
         batch = np.searchsorted(self._first, rows, side="right") - 1
         values = []
@@ -62,14 +65,14 @@ class ChunkRows:
             try:
                 values.append({name: column[at].as_py() for name, column in columns})
             except UnicodeDecodeError:
-                self._check(own.schema.names, row - at, row - at + own.num_rows)  # names the file
+                self._check(own.schema.names, row - at, row - at + own.num_rows)  # The check names the file.
                 raise
         return values
 
     def row(self, row: int) -> dict[str, Any]:
-        """What the table says of one row."""
+        """Return the values of one row by column."""
         return self.values(np.array([row], np.int64))[0]
 
     def words(self, rows: I64) -> I64:
-        """int64[n]: how many words the texts of rows hold."""
+        """Return the number of words of each row's text, int64[n]."""
         return np.array([len(value["text"].split()) for value in self.values(rows)], np.int64)

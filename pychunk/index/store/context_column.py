@@ -1,17 +1,21 @@
-"""Text that is indexed beside a chunk's own: the column ``context``, whose words find the chunk and are no part of it.
+"""The column ``context``: text that is indexed with a chunk, so that its words find the chunk, but is no part of it.
 
-A chunk of a leaflet says *take it with food* and not what; its document's first lines do. A chunk table may so have a
-column ``context`` of strings, as :func:`pychunk.augment` makes it. Its words count for BM25, and what a hit shows of
-its document (``text``, ``start``, ``end``, ``sentence``) stays the document's.
+A chunk of a leaflet may say *take it with food* without naming the medicine, which the first lines of its document do.
+A chunk table may therefore have a column ``context`` of strings, as :func:`pychunk.augment` makes it. Its words count
+for BM25. The fields of a hit that show its document (``text``, ``start``, ``end``, ``sentence``) are still those of the
+document.
 
-A context counts once, as text before the chunk's. Of 30 leaflets, with the first 250 characters of each beside its
-pages, BM25 of 4-grams ranks the document first for .947 of 262 questions, and for .969 where the context counts twice;
-but with the document's own evidence added the right page for .664 and .645, so twice gains nothing there. Vectors are
-of the text alone: the context's as one more row of its chunk's sentences takes strict Hits@5 of dense search on 3,000
-questions of SQuAD v2 dev from .864 to .857 (heads) or .832 (neighbours), as all chunks of a document then tie.
+A context counts once, as text before the chunk's. This was measured on 30 leaflets, with the first 250 characters of
+each as context of its pages. BM25 of 4-grams ranks the document first for 0.947 of 262 questions, and for 0.969 if the
+context counts twice. With the document's own evidence added, however, it ranks the right page first for 0.664 and
+0.645, so counting twice gains nothing there.
 
-A column that was added as context is marked in its field's metadata, which a part keeps on the disk: an index of before
-schema 5 may hold a column of that name that is no more than metadata, and it stays that.
+Vectors are those of the text alone. As a test, the context's vector was added to the sentences of its chunk. Strict
+Hits@5 of dense search on 3,000 questions of SQuAD v2 dev fell from 0.864 to 0.857 (heads) or 0.832 (neighbours). The
+reason is that all chunks of a document then score the same.
+
+A column that was added as context is marked in its field's metadata, which a part keeps on the disk. An index older
+than schema 5 may hold a column of that name that is only metadata, and it stays metadata.
 """
 
 from __future__ import annotations
@@ -20,25 +24,25 @@ import pyarrow as pa
 
 from ..._engine.arrow import compute as pc
 
-#: The column's name.
+#: The name of the column.
 CONTEXT = "context"
-#: The first version of an index in which a context may be: older versions of pychunk would count it out when they write
-#: a part anew.
+#: The first version of an index in which a context may be. Older versions of pychunk would not count it when they
+#: rewrite a part.
 SCHEMA = 5
 _MARK = {b"pychunk": b"context"}
 
 
 def is_in(schema: pa.Schema) -> bool:
-    """Whether chunks of a schema have contexts: a column that was marked as such."""
+    """Return whether chunks of a schema have contexts, which is a column that is marked as such."""
     at = schema.get_field_index(CONTEXT)
     return at >= 0 and (schema.field(at).metadata or {}).get(b"pychunk") == _MARK[b"pychunk"]
 
 
 def marked(table: pa.Table) -> pa.Table:
-    """A chunk table whose column ``context``, if there is one, is known as such from here on.
+    """Return a chunk table whose column ``context``, if there is one, is marked as such.
 
     Raises:
-        ValueError: its values are no strings, or null; names the first row.
+        ValueError: The values are no strings, or null. The message names the first row.
 
     Example:
         >>> is_in(marked(pa.table({"text": ["Take it with food."], "context": ["Aspirin, leaflet"]})).schema)
@@ -50,8 +54,8 @@ def marked(table: pa.Table) -> pa.Table:
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise ValueError(
-            f"the column 'context' of a chunk table is text that is indexed beside the chunk's, a string each; it is "
-            f"of type {field.type}: cast it, or give the column another name"
+            "the column 'context' of a chunk table must hold strings, which are indexed with the chunks' text; it "
+            f"is of type {field.type}: cast it, or give the column another name"
         )
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
@@ -64,7 +68,7 @@ def marked(table: pa.Table) -> pa.Table:
 
 
 def counted(table: pa.Table) -> pa.ChunkedArray:
-    """What BM25 counts of each chunk: its context, then its text.
+    """Return the text that BM25 counts for each chunk, which is its context followed by its text.
 
     Example:
         >>> counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]}))).to_pylist()

@@ -1,4 +1,4 @@
-"""Which documents an index holds, and what they were cut from: sorted columns of numbers, 24 bytes a document."""
+"""The documents of an index and the digests of what they were cut from, as sorted columns of 24 bytes a document."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .document_digests import U64
 
 
 class DocumentCatalog:
-    """Rows of numbers by key, of which the one noted last counts: uint64[columns, n], keys in the first column.
+    """Rows of numbers by key, of which the latest counts: uint64[columns, n], with keys in the first column.
 
-    What is noted makes a sorted run of its own; runs are joined when the last one is half as long as the one before,
-    so that n rows noted in any number of calls cost n log n.
+    Noted rows form a sorted run of their own. Two runs are joined when the last is at least half as long as the one
+    before. n rows noted in any number of calls therefore take n log n steps.
     """
 
     def __init__(self, columns: int = 3, first: U64 | None = None) -> None:
@@ -26,10 +26,10 @@ class DocumentCatalog:
 
     @classmethod
     def load(cls, path: Path) -> DocumentCatalog:
-        """What :meth:`save` wrote, memory-mapped.
+        """Return the catalog that :meth:`save` wrote, memory-mapped.
 
         Raises:
-            ValueError: the file is damaged; the message names it.
+            ValueError: The file is damaged. The message names it.
         """
         found = mapped(path)
         if found.ndim != 2 or len(found) != 3 or found.dtype != np.uint64 or (found[0, 1:] <= found[0, :-1]).any():
@@ -37,11 +37,11 @@ class DocumentCatalog:
         return cls(3, found)
 
     def __len__(self) -> int:
-        """Rows, with those that were noted again or forgotten since they were joined."""
+        """Return the number of rows, including those that were noted again or forgotten since the last join."""
         return sum(run.shape[1] for run in self._runs)
 
     def latest(self, keys: U64) -> U64:
-        """uint64[columns - 1, n]: what was noted last of each key; zeros where nothing was."""
+        """Return the latest values of each key, uint64[columns - 1, n], or zeros if there are none."""
         found = np.zeros((self._columns - 1, len(keys)), np.uint64)
         waiting = np.ones(len(keys), np.bool_)
         for run in reversed(self._runs):
@@ -54,7 +54,7 @@ class DocumentCatalog:
         return found
 
     def note(self, rows: U64) -> None:
-        """Rows take the place of those of their keys; of several with one key the last stays."""
+        """Replace the rows of these keys. Of several rows with one key, the last one stays."""
         if not rows.shape[1]:
             return
         self.changed = True
@@ -63,19 +63,19 @@ class DocumentCatalog:
             self._join(2)
 
     def forget(self, keys: U64) -> None:
-        """Nothing is known of these keys; costs nothing where nothing was."""
+        """Remove these keys. This costs nothing if none of them is known."""
         known = keys[self.latest(keys).any(axis=0)]
         rows = np.zeros((self._columns, len(known)), np.uint64)
         rows[0] = known
         self.note(rows)
 
     def whole(self) -> U64:
-        """uint64[columns, n]: all that is known, by key."""
+        """Return all known rows by key, uint64[columns, n]."""
         self._join(len(self._runs))
         return self._runs[0]
 
     def save(self, path: Path) -> None:
-        """All that is known, on the disk when it returns."""
+        """Write all known rows, which are on the disk when it returns."""
         save_array(path, self.whole())
 
     def _join(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What documents were cut from, as 128 bits each: tells which of them an index holds as they are."""
+"""Digests of 128 bits of what documents were cut from, which tell whether an index holds them unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..._engine.arrow import primitive
 
 U64 = npt.NDArray[np.uint64]
-#: What is hashed of the values [begin, end) of a column.
+#: A function that yields what is hashed of the values [begin, end) of a column.
 _Pieces = Callable[[int, int], Iterator[Any]]
 _LARGE = (pa.large_string(), pa.large_binary())
 _PLAIN_TEXT = (*_LARGE, pa.string(), pa.binary())
@@ -25,11 +25,11 @@ _PLAIN_TEXT = (*_LARGE, pa.string(), pa.binary())
 
 @dataclass(frozen=True)
 class Digests:
-    """Documents by id, each with a hash of all that its chunks were made of.
+    """Documents by id, each with a hash of all that its chunks were made from.
 
     Attributes:
-        ids: large_string[n].
-        values: uint64[3, n]: a key, which is a hash of the id, and the two halves of the digest.
+        ids: The ids, large_string[n].
+        values: A key, which is a hash of the id, and the two halves of the digest, uint64[3, n].
     """
 
     ids: pa.Array
@@ -39,24 +39,25 @@ class Digests:
         return len(self.ids)
 
     def choose(self, rows: npt.NDArray[Any]) -> Digests:
-        """Those of some rows, by number or by mask."""
+        """Return the digests of some rows, given by number or by mask."""
         kept = primitive(np.arange(len(self))[rows])
         return Digests(self.ids.take(kept), np.ascontiguousarray(self.values[:, rows]))
 
 
 def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
-    """The digests of documents: the first half of SHA-256, for which processors have instructions.
+    """Return the digests of documents, which are the first half of SHA-256.
 
-    It takes .09 s for 125 MB on a Zen 4, where BLAKE2b takes .23. A digest says nothing of the other rows, or of how a
-    column is laid out in memory. It is another one where a value, or the type of a column, is.
+    Processors have instructions for SHA-256. It takes 0.09 s for 125 MB on a Zen 4, where BLAKE2b takes 0.23 s. A
+    digest does not depend on other rows, or on how a column is stored in memory. It changes if a value or the type of a
+    column does.
 
     Args:
-        table: one row a document, ids in the column ``id``.
-        columns: what chunks are made of: the text, and whatever else is read or kept.
-        made_by: what cuts, and how; anything that JSON holds.
+        table: One row for each document, with ids in the column ``id``.
+        columns: The columns that chunks are made from: the text, and any others that are read or kept.
+        made_by: The segmenter and its options, as anything that JSON can hold.
 
     Raises:
-        ValueError: a document without an id.
+        ValueError: A document has no id.
 
     >>> table = pa.table({"id": ["a", "b"], "text": ["One.", "Two."]})
     >>> one, other = of(table, ["text"], {"size": 5}), of(table[1:], ["text"], {"size": 5})
@@ -70,7 +71,7 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
     types = [[name, str(table.schema.field(name).type)] for name in names]
     base = hashlib.sha256(json.dumps([made_by, types], sort_keys=True, default=str).encode())
     found = bytearray()
-    for batch in table.select(names).to_batches():  # joined, 124 MB of text would be copied
+    for batch in table.select(names).to_batches():  # Joining them would copy 124 MB of text.
         first = len(found) // 16
         readers = [_pieces(ids[first : first + len(batch)]), *map(_pieces, batch.columns)]
         for row in range(len(batch)):
@@ -84,7 +85,10 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
 
 
 def text_of_ids(ids: pa.Array) -> pa.Array:
-    """large_string[n]: ids as they are stored and compared; Arrow's own cast gives the bytes of UUIDs as text."""
+    """Return ids as they are stored and compared, large_string[n].
+
+    Arrow's own cast gives the bytes of UUIDs as text.
+    """
     if isinstance(ids.type, pa.BaseExtensionType) and ids.type.extension_name == "arrow.uuid":
         return pa.array(
             [None if each is None else str(uuid.UUID(bytes=each)) for each in ids.storage.to_pylist()]
@@ -93,7 +97,10 @@ def text_of_ids(ids: pa.Array) -> pa.Array:
 
 
 def keys(ids: pa.Array) -> U64:
-    """uint64[n]: a hash of each id; two ids in 2^64 share one, which costs no more than cutting one of them again."""
+    """Return a hash of each id, uint64[n].
+
+    Two ids in 2^64 share one, which only causes one of them to be cut again.
+    """
     made = (hashlib.blake2b(each.encode(), digest_size=8).digest() for each in ids.to_pylist())
     return np.frombuffer(b"".join(made), "<u8").astype(np.uint64)
 
@@ -104,13 +111,16 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _pieces(array: pa.Array) -> _Pieces:
-    """Bytes of any run of an array's values; runs that differ in type alone may have the same."""
+    """Return a reader of the bytes of any run of an array's values.
+
+    Runs that differ only in type may have the same bytes.
+    """
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _pieces(array.storage)
     if pa.types.is_dictionary(kind):
         return _pieces(array.dictionary_decode())
-    if len(array) and not array.null_count and kind in _PLAIN_TEXT:  # of small batches casts took .02 s
+    if len(array) and not array.null_count and kind in _PLAIN_TEXT:  # The casts of small batches took 0.02 s.
         own = _bytes(array)
         return lambda begin, end: itertools.chain((b"\1",), own(begin, end))
     valid = np.asarray(array.is_valid(), np.uint8)

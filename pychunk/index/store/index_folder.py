@@ -1,9 +1,9 @@
-"""The folder of an index: a manifest that names whole files, replaced in one step; one writer, any number of readers.
+"""The folder of an index: a manifest that names complete files, with one writer and any number of readers.
 
-Files are never changed once a manifest names them. A save writes new ones, then replaces ``manifest.json`` by renaming:
-whoever opens the folder finds the state before or after, whatever moment a process died at. Files that no manifest
-names are left-overs, which the next writer removes. Readers keep what they opened; on POSIX systems a file that is
-removed lives on as long as it is open or mapped.
+Files are never changed once a manifest names them. A save writes new ones, then replaces ``manifest.json`` by renaming.
+A reader of the folder finds the state before or after, even if the process died in between. Files that no manifest
+names are left over, and the next writer removes them. Readers keep the files that they opened. On POSIX systems a
+removed file exists as long as it is open or mapped.
 """
 
 from __future__ import annotations
@@ -24,37 +24,40 @@ from ..files import block_checksums
 from ..files.block_checksums import Blocks, damaged
 from .manifest_values import OWN, fault
 
-#: The newest version of an index that is read. 2: BM25's analysis has a version of its own, which a pychunk that reads
-#: up to 1 does not know. 3: vectors in 8 bits. 4: options of that analysis. 5: text that is indexed beside chunks
-#: (:mod:`.context_column`). 6: whole numbers of 32 bits (:mod:`.narrow`).
+#: The newest version of an index that can be read. Version 2 gives BM25's analysis a version of its own, which older
+#: releases of pychunk do not know. Version 3 adds vectors in 8 bits. Version 4 adds options of the analysis. Version 5
+#: adds contexts (:mod:`.context_column`). Version 6 adds integers of 32 bits
+#: (:mod:`pychunk.index.files.int32_columns`).
 SCHEMA = 6
 MANIFEST, LOCK = "manifest.json", "lock"
-#: What ``pychunk index`` knows of files, kept in the folder: no part of the index.
+#: The file in which ``pychunk index`` stores its knowledge of input files. It is no part of the index.
 SEEN = "seen.bin"
 _BLOCK = 1 << 22
-#: Bytes at either end of a file in which NumPy, Arrow and FAISS say what it holds.
+#: The bytes at either end of a file in which NumPy, Arrow and FAISS describe its contents.
 _END = 1 << 12
-#: Where the first message of an Arrow file is.
+#: The offset of the first message of an Arrow file.
 _ARROW_BEGINS = 8
-#: How much of each file is checked: all at once; what says how it is to be read, and each block when it is first read;
-#: or its size alone.
+#: How much of each file is checked: all at once, or its headers and each block when it is first read, or its size
+#: alone.
 Verify = Literal[True, False, "headers"]
 
 
 def schema_of(dtype: str, terms: str | None) -> int:
-    """The version of a new index: the oldest that says all there is, so that older versions of pychunk read what they
-    can."""
+    """Return the version of a new index.
+
+    It is the oldest that can express the index, so that older versions of pychunk can read it if possible.
+    """
     return 4 if terms is not None else 3 if dtype == "int8" else 2
 
 
 def _digest(manifest: dict[str, Any]) -> int:
-    """CRC-32 of all that a manifest says."""
+    """Return the CRC-32 of all values of a manifest."""
     said = {name: value for name, value in manifest.items() if name != "checksum"}
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
 
 def checksum(path: Path) -> list[int]:
-    """[size, CRC-32] of a file."""
+    """Return [size, CRC-32] of a file."""
     value = size = 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
@@ -63,10 +66,10 @@ def checksum(path: Path) -> list[int]:
 
 
 def headers(path: Path) -> int:
-    """CRC-32 of what says how a file is to be read: its first and last 4 kB, and where Arrow describes its batches.
+    """Return the CRC-32 of what determines how a file is read: its first and last 4 kB, and Arrow's batch descriptions.
 
     Raises:
-        OSError, pa.ArrowException: it cannot be read as far as that.
+        OSError, pa.ArrowException: The file cannot be read that far.
     """
     with open(path, "rb") as file:
         value = zlib.crc32(file.read(_END))
@@ -81,31 +84,31 @@ def headers(path: Path) -> int:
 
 
 class Store:
-    """The folder, and the manifest as last read or written."""
+    """The folder, and the manifest as it was last read or written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest: dict[str, Any] = {}
-        self._named: dict[str, list[int]] = {}  # by it
+        self._named: dict[str, list[int]] = {}  # The files that the manifest names.
         self._lock = FolderLock(folder / LOCK)
-        self._verify: Verify = False  # the most that anybody asked for
-        self._whole: set[tuple[str, int]] = set()  # files, with their CRC-32, that were compared as a whole
+        self._verify: Verify = False  # The strictest check that was requested.
+        self._whole: set[tuple[str, int]] = set()  # The files, with their CRC-32, that were checked as a whole.
 
     def exists(self) -> bool:
         return (self.folder / MANIFEST).is_file()
 
     def others(self) -> list[str]:
-        """Names of files in the folder that are no index's; what a killed process left of one is none of them."""
+        """Return the names of files in the folder that belong to no index. Remains of a killed process do not count."""
         if not self.folder.is_dir():
             return []
         names = sorted(os.listdir(self.folder))
         return [name for name in names if name not in (MANIFEST, LOCK, SEEN) and not OWN.fullmatch(name)]
 
     def check_alone(self) -> None:
-        """That nothing but an index's own files is where an index is to be made.
+        """Raise an error if a folder for a new index holds anything but an index's own files.
 
         Raises:
-            ValueError: there is; the first three are named.
+            ValueError: There are other files. The message names the first three.
         """
         others = self.others()
         if others:
@@ -116,10 +119,10 @@ class Store:
             )
 
     def generation(self) -> Any:
-        """How often the index was saved, as the folder says now; None where it does not."""
+        """Return how often the index was saved, according to the folder now, or None if it does not say."""
         try:
             found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
-            return found if isinstance(found, int) else None  # NaN is never what it was before
+            return found if isinstance(found, int) else None  # NaN never equals an earlier value.
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -127,17 +130,17 @@ class Store:
         """Read the manifest and check the files that it names.
 
         Args:
-            verify: compare every file's CRC-32, a gigabyte in about a second; or that of its :func:`headers`, where an
-                older version of pychunk did not leave them out of the manifest; otherwise sizes alone. Unless it is
-                False, :meth:`blocks` of files that come later are compared, too.
+            verify: True compares every file's CRC-32, at about a second for a gigabyte. ``"headers"`` compares that of
+                its :func:`headers`, unless an older version of pychunk left them out of the manifest. False compares
+                only sizes. Unless it is False, :meth:`blocks` of files that are read later are checked, too.
 
         Raises:
-            ValueError: no index, a newer version's, or a file that is missing or damaged; the message names it.
+            ValueError: There is no index, or a newer version's, or a file is missing or damaged. The message names it.
         """
         path = self.folder / MANIFEST
         if not path.is_file():
             lacks = f"holds no index ({MANIFEST} is missing)" if self.folder.is_dir() else "is no folder"
-            raise ValueError(f"{self.folder} {lacks}: make an index by pychunk index, or Index.create")
+            raise ValueError(f"{self.folder} {lacks}: make an index with pychunk index, or Index.create")
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
             schema = manifest["schema"]
@@ -164,24 +167,24 @@ class Store:
         return self.manifest
 
     def check(self, prefix: str) -> None:
-        """That files whose names in the folder begin so have the checksums that the manifest says.
+        """Raise an error unless files whose names begin with a prefix have the checksums in the manifest.
 
-        Whoever writes them anew asks before: else damage that nobody has looked for gets a checksum that is right.
+        Call it before files are rewritten. Otherwise damage that was not noticed would get a correct checksum.
 
         Raises:
-            ValueError: one is missing or damaged; the message names it.
+            ValueError: A file is missing or damaged. The message names it.
         """
         for name, known in self.files(self.manifest).items():
             if name.startswith(prefix):
                 self._check(name, known, True)
 
     def blocks(self, name: str) -> Blocks:
-        """Return the blocks of a file that the manifest names, compared if whoever opened the index wants that.
+        """Return the blocks of a file that the manifest names. They are checked if the index was opened with a check.
 
-        An index of an older version of pychunk lists none: the file is compared as a whole.
+        An index of an older version of pychunk lists no blocks. Its file is checked as a whole.
 
         Raises:
-            ValueError: the file is damaged already; names it.
+            ValueError: The list of blocks is damaged. The message names the file.
         """
         crc, listed = self._crc(name), self.manifest.get("blocks", {}).get(name, [None, ""])
         if not self._verify or (name, crc) in self._whole:
@@ -194,7 +197,7 @@ class Store:
             raise ValueError(damaged(self.folder / MANIFEST, f"hashes of blocks of {name}: {error!s:.80}")) from error
 
     def whole(self, name: str) -> Blocks:
-        """Return the same of a file that is compared as a whole, whoever opened the index."""
+        """Return the blocks of a file that is always checked as a whole."""
         crc = self._crc(name)
         return Blocks(self.folder / name, crc=None if (name, crc) in self._whole else crc)
 
@@ -222,7 +225,7 @@ class Store:
             raise ValueError(damaged(file))
 
     def _listed(self, manifest: dict[str, Any], column: str, made: Callable[[Path], Any]) -> dict[str, list[Any]]:
-        """Return [CRC-32, ``made`` of it] of each file; of one that was there before, and had none, there is none."""
+        """Return [CRC-32, result of ``made``] of each file, except old files that the manifest lists without one."""
         before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get(column, {})
         found = {}
         for name, known in self.files(manifest).items():
@@ -234,14 +237,14 @@ class Store:
 
     @staticmethod
     def files(manifest: dict[str, Any]) -> dict[str, list[int]]:
-        """[size, CRC-32] of every file that a manifest names, by path in the folder."""
+        """Return [size, CRC-32] of every file that a manifest names, by path in the folder."""
         found = dict(manifest["files"])
         for part in manifest["parts"]:
             found.update({f"{part['name']}/{name}": value for name, value in part["files"].items()})
         return found
 
     def lock(self) -> None:
-        """Become the writer; ValueError where another process is, or the folder takes no writer."""
+        """Become the writer. Raise ValueError if another process is the writer, or the folder cannot be written to."""
         try:
             taken = self.locked or self._lock.take()
         except OSError as error:
@@ -271,14 +274,18 @@ class Store:
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
 
         def named() -> None:
-            self.manifest, self._named = manifest, self.files(manifest)  # readers see it, whatever comes now
+            # Readers see it from here on, even if an error follows.
+            self.manifest, self._named = manifest, self.files(manifest)
 
         with whole_file(self.folder / MANIFEST, aside, named) as file:
             file.write(json.dumps(manifest, indent=1).encode() + b"\n")
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove what the manifest does not name; only the writer may. What cannot be removed is left to the next."""
+        """Remove files that the manifest does not name. Only the writer may do this.
+
+        Files that cannot be removed are left to the next call.
+        """
         named = {name.split("/")[0] for name in self.files(self.manifest)}
         for path in self.folder.iterdir():
             if path.name not in named and OWN.fullmatch(path.name):

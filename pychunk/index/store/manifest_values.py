@@ -1,4 +1,4 @@
-"""The values of a manifest, checked before anything is opened or allocated by them."""
+"""The checks of a manifest's values before anything is opened or allocated because of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 #: A check of one value.
 Check = Callable[[Any], bool]
 
-#: What an index writes beside the manifest and the lock; nothing else in the folder is ever removed.
+#: The names that an index writes, in addition to the manifest and the lock. Nothing else in the folder is ever removed.
 OWN = re.compile(
     r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.(faiss|codes)|(manifest\.json|seen\.bin)\.\d+\.part"
 )
-#: Names of files in a part.
+#: The names of files in a part.
 _PLAIN = re.compile(r"\w[\w.]*")
-#: Numbers of a vector: more than any encoder makes, and few enough for one query of them.
+#: The limit of a vector's width. It is more than any encoder makes, and small enough for one query's memory.
 _WIDEST = 1 << 20
 _LARGEST = 1 << 62
 
 
 def fault(manifest: Any) -> str | None:
-    """Return which value of a manifest cannot be right; None: all may be.
+    """Return a description of the first invalid value of a manifest, or None if all are valid.
 
     Example:
         >>> fault({"schema": 6, "generation": -1})
@@ -40,7 +40,7 @@ def fault(manifest: Any) -> str | None:
             return f"{name!r} is {manifest[name]!r:.80}"
     parts = [part["name"] for part in manifest["parts"]]
     stored = [own["file"] for own in manifest["stored"].values()]
-    for name in (*parts, *stored, *manifest["files"]):  # of an index from a stranger
+    for name in (*parts, *stored, *manifest["files"]):  # The index may come from a stranger.
         if not OWN.fullmatch(name) or name.startswith("part-") != (name in parts):
             return f"it names {name!r:.200}"
     for name in (name for part in manifest["parts"] for name in part["files"]):
@@ -94,7 +94,7 @@ def _object(needed: dict[str, Check], optional: dict[str, Check] | None = None) 
 
 
 def _mapping(values: Check, keys: Check = _text) -> Check:
-    """Return the check of an object of any keys."""
+    """Return the check of an object with any keys."""
     return lambda value: isinstance(value, dict) and all(keys(key) and values(own) for key, own in value.items())
 
 
@@ -120,7 +120,7 @@ _NEEDED: dict[str, Check] = {
     "metric": _one_of("cosine"),
     "vectors": _one_of("sentence", "chunk", "both"),
     "dtype": _one_of("float16", "float32", "int8"),
-    "kind": _one_of("auto", "flat", "pq", "hnsw", "ivf", "ivfpq"),  # the last two of older versions
+    "kind": _one_of("auto", "flat", "pq", "hnsw", "ivf", "ivfpq"),  # The last two are those of older versions.
     "terms": _either(_none, _object({"unit": _text})),
     "bm25": _BM25,
     "chunks": _whole(),

@@ -1,4 +1,4 @@
-"""Columns of one value a document, as columns of its chunks."""
+"""Columns with one value for each document, as columns of its chunks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from ..._engine.data.columns import COLUMNS
 from ...levels.level_names import LEVELS
 from .context_column import CONTEXT
 
-#: Columns that say something of a chunk, and nothing of its document.
+#: The columns that describe a chunk, and not its document.
 _OF_CHUNKS = {*(column.name for column in COLUMNS), LEVELS, CONTEXT}
 
 
 def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """A chunk table with columns by name, of which each chunk has its document's value.
+    """Return a chunk table with columns by name, in which each chunk has its document's value.
 
     Args:
-        chunks: what the table is of; a batch knows how many documents it was cut from.
+        table: The chunk table.
+        chunks: The object that the table is from. A batch knows the number of documents that it was cut from.
+        metadata: The values of each column.
 
     Raises:
-        ValueError: a name that the table has already, another number of values than documents, or values of no type.
-        TypeError: values that are no list.
+        ValueError: The table already has a column of that name, or the number of values differs from that of documents,
+            or the values have no type.
+        TypeError: The values are no list.
     """
     document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
     documents = getattr(chunks, "documents", None)
@@ -32,15 +35,15 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
         if name in table.column_names:
             raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise TypeError(f"metadata {name!r} must be a list of one value a document; got {values!r}")
+            raise TypeError(f"metadata {name!r} must be a list of one value for each document; got {values!r}")
         try:
             column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         except (pa.ArrowException, OverflowError) as error:
             raise ValueError(f"metadata {name!r} must be values of one type that Arrow knows: {error}") from error
         if documents is not None and len(column) != documents:
             raise ValueError(
-                f"metadata {name!r} must have one value for each of the {documents} documents that the chunks are of; "
-                f"got {len(column)}"
+                f"metadata {name!r} must have one value for each of the {documents} documents of the chunks; got "
+                f"{len(column)}"
             )
         if len(document) and document.max() >= len(column):
             raise ValueError(
@@ -51,18 +54,19 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
 
 
 def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
-    """Columns of documents that chunks in an index have, and these do not."""
+    """Return the columns of documents that chunks in an index have, and these chunks lack."""
     if "id" not in table.column_names or "id" not in known.names:
         return []
     return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
 
 
 def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:
-    """A chunk table with further columns, of which each chunk has what its document had before, else null.
+    """Return a chunk table with further columns, in which each chunk has its document's earlier value, or null.
 
     Args:
-        before: chunks of before: ``id``, as text, and these columns. What chunks of one document differ in is theirs
-            alone, and so null.
+        table: The chunk table.
+        before: The earlier chunks, with ``id``, as text, and the further columns. Values in which chunks of one
+            document differ belong to single chunks, and are null.
 
     Example:
         >>> table = pa.table({"id": ["a", "a", "b"], "chunk": [0, 1, 0]})

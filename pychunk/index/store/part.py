@@ -1,4 +1,4 @@
-"""One part of an index: a folder of files that are written once and memory-mapped ever after."""
+"""A part of an index: a folder of files that are written once and then memory-mapped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHUNKS, OFFSETS, SPANS, SENTENCES, POOLED = (
 
 @dataclass(frozen=True)
 class Layout:
-    """What the parts of an index hold: which vectors, how wide, of which type; how texts become terms."""
+    """The layout of an index's parts: its vectors, their width and type, and the analyzer of texts."""
 
     vectors: str
     dim: int
@@ -56,16 +56,16 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Numbers of ``dtype`` that a stored vector takes."""
+        """The number of values of ``dtype`` in a stored vector."""
         return int8_vectors.width(self.dim, self.dtype)
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes that a stored vector takes."""
+        """The number of bytes of a stored vector."""
         return self.width * np.dtype(self.dtype).itemsize
 
     def files(self) -> list[str]:
-        """Names of a part's files."""
+        """Return the names of a part's files."""
         names = [CHUNKS]
         names += [OFFSETS, SPANS, SENTENCES] * self.sentences
         names += [POOLED] * self.pooled
@@ -74,14 +74,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class Rows:
-    """Chunks ready to be written.
+    """Chunks that are ready to be written.
 
     Attributes:
-        table: one row a chunk, without vectors.
-        offsets: int64[n + 1], which sentences are whose. spans: int64[m, 2], theirs in characters of the document; of a
-            part as it stores them.
-        sentences: [m, dim], pooled: [n, dim], unit vectors, or rows as a part stores them; None where the index does
-            not hold them.
+        table: One row for each chunk, without vectors.
+        offsets: The offsets of each chunk's sentences, int64[n + 1].
+        spans: The sentences' spans in characters of the document, int64[m, 2]. A part has them as it stores them.
+        sentences: The vectors of sentences, [m, dim], None if the index does not hold them. They are unit vectors, or
+            rows as a part stores them.
+        pooled: The vectors of chunks, [n, dim], in the same forms, None if the index does not hold them.
     """
 
     table: pa.Table
@@ -91,7 +92,7 @@ class Rows:
     pooled: Vectors | None = None
 
     def without_vectors(self, chosen: Bools) -> Rows:
-        """Return the same with vectors of zero for some chunks, which no search by vectors finds."""
+        """Return the rows with zero vectors for some chunks, which no search by vectors finds."""
         if not chosen.any():
             return self
         pooled, sentences = self.pooled, self.sentences
@@ -103,7 +104,7 @@ class Rows:
         return replace(self, pooled=pooled, sentences=sentences)
 
     def take(self, begin: int, end: int) -> Rows:
-        """Chunks [begin, end)."""
+        """Return chunks [begin, end)."""
         table = self.table.slice(begin, end - begin)
         pooled = None if self.pooled is None else self.pooled[begin:end]
         if self.offsets is None or self.spans is None or self.sentences is None:
@@ -113,7 +114,7 @@ class Rows:
         return Rows(table, offsets, self.spans[first:last], self.sentences[first:last], pooled)
 
     def choose(self, chosen: I64) -> Rows:
-        """Chunks by number, in that order."""
+        """Return chunks by number, in that order."""
         table = self.table.take(pa.array(chosen))
         pooled = None if self.pooled is None else self.pooled[chosen]
         if self.offsets is None or self.spans is None or self.sentences is None:
@@ -125,14 +126,14 @@ class Rows:
 
 
 class PartWriter:
-    """Writes chunks to a new folder as they come; what it holds in memory is the postings and 8 bytes a chunk.
+    """A writer of chunks to a new folder as they come. It holds the postings and 8 bytes a chunk in memory.
 
-    A full disk stops :meth:`append` and :meth:`finish`, and loses nothing: what it did not take waits in memory, and
-    either can be called again.
+    A full disk stops :meth:`append` and :meth:`finish`, but loses nothing. Data that the disk did not take waits in
+    memory, and either method can be called again.
 
     Attributes:
-        chunks: rows appended.
-        damaged: something failed that calling again does not mend, and what was appended is lost.
+        chunks: The number of rows appended.
+        damaged: Whether an error occurred that another call cannot repair, so that the appended rows are lost.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
@@ -144,7 +145,7 @@ class PartWriter:
         self._postings = PostingsBuilder(layout.analyzer) if layout.analyzer else None
         self._inverted: Postings | None = None
         self._table: pa.RecordBatchWriter | None = None
-        self._narrow: tuple[str, ...] = ()  # what is int32, by the first rows
+        self._narrow: tuple[str, ...] = ()  # The columns that are int32, according to the first rows.
         self._sealed = False
         self._files: dict[str, BufferedFile] = {}
         try:
@@ -155,7 +156,7 @@ class PartWriter:
             raise
 
     def takes(self, rows: Rows) -> bool:
-        """Whether rows have the columns of those before them, and fit their types; others go to a part of their own."""
+        """Return whether rows have the columns and types of those before them. Other rows go to a part of their own."""
         if self._table is None:
             return True
         schema = rows.table.schema
@@ -163,16 +164,16 @@ class PartWriter:
         return not self._sealed and bool(same) and int32_columns.fits(rows.table, rows.spans, self._narrow)
 
     def append(self, rows: Rows) -> None:
-        """The next chunks; they are in where ``chunks`` has grown, even if the disk then raises an error."""
-        self._drain()  # where the disk is full already, memory takes no more
-        with ThreadPoolExecutor(1) as aside:  # vectors take two thirds of the time that terms take
+        """Append the next chunks. If ``chunks`` has grown, they are included, even if the disk then raises an error."""
+        self._drain()  # If the disk is already full, memory takes no more.
+        with ThreadPoolExecutor(1) as aside:  # Storing vectors takes two thirds of the time of counting terms.
             counting = (
                 aside.submit(self._postings.count, context_column.counted(rows.table)) if self._postings else None
             )
             stored = self._as_stored(rows)
             counted = counting.result() if counting else None
         with uninterrupted():
-            self.damaged = True  # unless every file takes the rows
+            self.damaged = True  # It stays True unless every file takes the rows.
             self._take(rows.table.schema, stored)
             if self._postings and counted is not None:
                 self._postings.add(counted)
@@ -181,7 +182,7 @@ class PartWriter:
         self._drain()
 
     def finish(self) -> None:
-        """Everything on disk, safe from a loss of power."""
+        """Write everything to the disk, safe from a loss of power."""
         assert self._table is not None
         with uninterrupted():
             if not self._sealed:
@@ -200,17 +201,17 @@ class PartWriter:
         flush(self.folder)
 
     def release(self) -> None:
-        """Closes the files."""
+        """Close the files."""
         for file in self._files.values():
             file.release()
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove what was written."""
         self.release()
         remove(self.folder)
 
     def _as_stored(self, rows: Rows) -> Rows:
-        """With vectors and whole numbers as the files hold them."""
+        """Return rows with vectors and integers in the form of the files."""
         kept = {name: getattr(rows, name) for name in ("sentences", "pooled") if getattr(self.layout, name)}
         made = {name: int8_vectors.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
         spans = rows.spans if self.layout.sentences else None
@@ -237,7 +238,7 @@ class PartWriter:
             self._files[POOLED].write(self._own(rows.pooled))
 
     def _own(self, vectors: Vectors) -> Vectors:
-        """What nobody can change while it waits for the disk: float32 may be the caller's array as it is."""
+        """Return a copy of float32 vectors, which may be the caller's own array and change before they are written."""
         return vectors.copy() if self.layout.dtype == "float32" else vectors
 
     def _flush(self) -> None:
@@ -255,7 +256,7 @@ class PartWriter:
 
 @dataclass(frozen=True)
 class Part:
-    """A part, opened for reading, with whole numbers as :mod:`.narrow` says."""
+    """A part, opened for reading, with integers as :mod:`pychunk.index.files.int32_columns` describes."""
 
     table: pa.Table
     offsets: I64
@@ -264,18 +265,23 @@ class Part:
     pooled: Vectors
     postings: Postings | None
     blocks: Mapping[str, Blocks] = field(repr=False)
-    source: Any = field(repr=False)  # keeps the memory map open
-    _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)  # batches and columns
+    source: Any = field(repr=False)  # This reference keeps the memory map open.
+    # The batches and columns that were checked.
+    _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)
 
     @classmethod
     def load(cls, folder: Path, layout: Layout, chunks: int, blocks: Callable[[str], Blocks] | None = None) -> Part:
-        """The part in a folder, of which so many chunks are expected.
+        """Return the part in a folder, which must hold a number of chunks.
 
         Args:
-            blocks: of a file's name its blocks, by which what is read is checked; None: this process wrote the part.
+            folder: The folder of the part.
+            layout: The layout of the index.
+            chunks: The expected number of chunks.
+            blocks: A function that returns the blocks of a file by name, with which read data is checked. None: this
+                process wrote the part.
 
         Raises:
-            ValueError: a file holds more or less than the others say, or what cannot be; the message names it.
+            ValueError: A file holds more or less than the others state, or invalid values. The message names it.
         """
         source = pa.memory_map(str(folder / CHUNKS))
         try:
@@ -319,13 +325,13 @@ class Part:
         return found
 
     def check(self, names: Iterable[str] | None = None, begin: int = 0, end: int | None = None) -> None:
-        """Check columns of the table, None: all, as far as rows [begin, end) need them and nobody read them before.
+        """Check columns of the table (None: all) for rows [begin, end), unless they were checked before.
 
-        Whoever reads values asks before: of strings and lists Arrow follows any offset, and a wrong one ends the
+        Call it before values are read. In strings and lists, Arrow follows any offset, and a wrong one ends the
         process.
 
         Raises:
-            ValueError: a block has another hash, or an offset or a text cannot be right; names the file.
+            ValueError: A block has another hash, or an offset or a text is invalid. The message names the file.
         """
         if not self.blocks or len(self._checked) == len(self._batches) * self.table.num_columns:
             return
@@ -339,10 +345,10 @@ class Part:
             first += batch.num_rows
 
     def check_tree(self) -> None:
-        """Check that each chunk hangs on one before it: whoever climbs a tree of headings comes to its top.
+        """Check that each chunk's parent comes before it, so that climbing a tree of headings always ends at its top.
 
         Raises:
-            ValueError: a row hangs on itself or on one after it; names the file.
+            ValueError: The parent of a row is the row itself or a later one. The message names the file.
         """
         if not self.blocks or "parent" not in self.table.column_names:
             return
@@ -353,13 +359,13 @@ class Part:
         )
         most = 1 << 31
         if ((parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)).any():
-            raise ValueError(damaged(self.blocks[CHUNKS].path, "a chunk hangs on none before it"))
+            raise ValueError(damaged(self.blocks[CHUNKS].path, "the parent of a chunk is not before it"))
 
     def checked(self, names: Iterable[str], row: int) -> Callable[[int], None]:
-        """Check columns of a row's batch but for the bytes of texts, and return what checks those of one row of it.
+        """Check columns of a row's batch except for the bytes of texts, and return a check of these for one row.
 
-        Texts are two thirds of a table, and a search shows ten: of 100,000 chunks 5 MB are read in the place of 25.
-        UTF-8 is left to whoever makes strings of the bytes.
+        Texts are two thirds of a table, and a search shows ten of them. For 100,000 chunks, 5 MB are read instead of
+        25. The code that decodes the bytes checks that they are UTF-8.
         """
         texts, first = list[tuple[I64, int]](), 0
         for number, batch in enumerate(self._batches if self.blocks else ()):
@@ -400,7 +406,7 @@ class Part:
         return begin, begin + buffer.size
 
     def _check_offsets(self, texts: pa.Array) -> tuple[I64, int]:
-        """Check all of a column of texts but their bytes; return their offsets, and where in the file the bytes are."""
+        """Check a column of texts except for their bytes, and return their offsets and the bytes' place in the file."""
         own, (there, buffer, data) = self.blocks[CHUNKS], texts.buffers()
         for each in (there, buffer):
             begin, end = self._place(each)
@@ -431,14 +437,14 @@ class Part:
 
     @property
     def version(self) -> int:
-        """The first version of an index in which there may be such a part."""
+        """The first version of an index that may hold such a part."""
         terms = None if self.postings is None else self.postings.terms.type
         if int32_columns.names(self.table.schema) or terms == pa.string():
             return int32_columns.SCHEMA
         return context_column.SCHEMA if context_column.is_in(self.table.schema) else 1
 
     def rows(self) -> Rows:
-        """All that was written, to be written again."""
+        """Return all rows in order to write them again."""
         self.check()
         has = len(self.offsets) > 0
         return Rows(
@@ -451,7 +457,7 @@ class Part:
 
 
 def slices(rows: Rows, size: int) -> Iterable[Rows]:
-    """Rows in runs of at most ``size`` chunks, those of a part as they were added."""
+    """Yield rows in runs of at most ``size`` chunks. Those of a part are returned as they were added."""
     for begin in range(0, rows.table.num_rows, size):
         piece = rows.take(begin, min(begin + size, rows.table.num_rows))
         yield replace(piece, table=int32_columns.widened(piece.table))
@@ -460,6 +466,6 @@ def slices(rows: Rows, size: int) -> Iterable[Rows]:
 def _expect(path: Path, found: float, expected: int) -> None:
     if found != expected:
         raise ValueError(
-            f"{path} is damaged: it holds {found:,g} rows, where {expected:,} belong; restore it from a copy, or build "
+            f"{path} is damaged: it holds {found:,g} rows instead of {expected:,}; restore it from a copy, or build "
             "the index again"
         )

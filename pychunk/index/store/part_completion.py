@@ -1,4 +1,7 @@
-"""A part's last steps on a thread of its own: postings inverted, files flushed, while the next chunks are made."""
+"""The completion of a part on a thread of its own.
+
+Postings are inverted and files are flushed while the next chunks are made.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from concurrent.futures import Future
 from .index_folder import checksum
 from .part import PartWriter
 
-#: [size, CRC-32] of each file.
+#: The [size, CRC-32] of each file.
 Files = dict[str, list[int]]
 
 
 def finished(writer: PartWriter) -> Files:
-    """Everything on disk, safe from a loss of power; what the manifest says of its files."""
+    """Write everything to the disk, safe from a loss of power, and return the manifest's facts of the files."""
     writer.finish()
     return {name: checksum(writer.folder / name) for name in writer.layout.files()}
 
 
 class PartCompletion:
-    """A part that nothing is appended to any more, until :meth:`result` says that it is on the disk.
+    """A part to which nothing is appended any more, until :meth:`result` confirms that it is on the disk.
 
     Attributes:
-        writer: what it was written by.
+        writer: The writer of the part.
     """
 
     def __init__(self, writer: PartWriter) -> None:
@@ -35,7 +38,7 @@ class PartCompletion:
         _running.add(self)
         try:
             threading.Thread(target=self._work).start()
-        except RuntimeError:  # the system starts no more threads
+        except RuntimeError:  # The system starts no more threads.
             self._work()
 
     def _work(self) -> None:
@@ -45,22 +48,22 @@ class PartCompletion:
             self._outcome.set_exception(error)
 
     def result(self) -> Files:
-        """:func:`finished` of the writer, waited for; after an error, another call tries again."""
+        """Wait for :func:`finished` of the writer and return its result. After an error, another call tries again."""
         if self._failed:
             return finished(self.writer)
         try:
             return self._outcome.result()
-        except BaseException:  # Ctrl-C, if it is not done
+        except BaseException:  # Ctrl-C may arrive before it is done.
             self._failed = self._outcome.done()
             raise
 
     def wait(self) -> None:
-        """Returns when nothing is written any more, whatever came of it."""
+        """Wait until nothing is written any more, whatever the result."""
         with contextlib.suppress(BaseException):
             self._outcome.exception()
 
 
-#: Those that a child would wait for in vain, as it has the forking thread alone.
+#: The completions that a forked child would wait for in vain, because it has only the forking thread.
 _running: weakref.WeakSet[PartCompletion] = weakref.WeakSet()
 
 

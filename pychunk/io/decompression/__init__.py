@@ -1,1 +1,1 @@
-"""Files, compressed or not, to plain blocks of bounded size."""
+"""The decompression of files to plain blocks of bounded size."""

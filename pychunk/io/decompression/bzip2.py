@@ -1,8 +1,9 @@
-"""bzip2 files to plain blocks, their streams decompressed in parallel where a file has several.
+"""The decompression of bzip2 files to plain blocks, in parallel if a file has several streams.
 
-The multistream dumps of Wikipedia have one stream for each 100 pages. Where a stream starts is found by its ten first
-bytes; that finds the same places as the index beside a dump, at more than 1 GB/s, and needs no index. Bytes inside a
-stream can look like a start, so a candidate counts only once it has decompressed with its checksum.
+The multistream dumps of Wikipedia have one stream for each 100 pages. The reader finds the start of a stream by its
+first ten bytes. That finds the same places as the index of a dump, at more than 1 GB/s, and needs no index. Bytes
+inside a stream can look like a start, so a candidate counts only after it has been decompressed and its checksum has
+matched.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 _START = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")  # the second form is a stream without data
 _HEADER = re.compile(rb"BZh[1-9]")
 _READ = 1 << 20
-#: Compressed bytes of one piece of work: at least this, about 500 pages.
+#: The minimum number of compressed bytes of one piece of work, about 500 pages.
 _PIECE = 512 << 10
 #: A stream longer than this is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-#: Compressed bytes decompressed at once. They can hold 4 GB: a block of runs takes 40 bytes.
+#: The compressed bytes that are decompressed at once. They can hold 4 GB, since a block of runs takes 40 bytes.
 _STEP = 4096
-#: Plain bytes asked for at once; a block of the format has 900,000 as a rule.
+#: The plain bytes requested at once; a block of the format usually has 900,000.
 _OUTPUT = 1 << 20
-#: Plain bytes of one block at most: 900,000 in which five stand for a run of 259. What was made before the last so many
-#: belongs to blocks that have passed their checksums.
+#: The maximum number of plain bytes of one block: 900,000 bytes in which five stand for a run of 259. Output that is
+#: followed by at least this many bytes belongs to blocks whose checksums have matched.
 _BLOCK = 900_000 // 5 * 259
-#: Plain bytes that a thread makes ahead of a piece; the rest is made when asked for.
+#: The plain bytes that a thread makes of a piece in advance; the rest is made on request.
 _AHEAD = 32 << 20
 
 
 class ByteSource(Protocol):
-    """A file, as far as it is needed here."""
+    """The part of a file's interface that the reader needs."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class Block(NamedTuple):
-    """Plain bytes and how far the file has been read; ``gap``: what stood before this place is lost."""
+    """A block of plain bytes, with how far the file has been read; ``gap``: whether data before this place is lost."""
 
     data: bytes
     bytes_read: int
@@ -52,16 +53,23 @@ class Block(NamedTuple):
 def blocks(
     file: ByteSource, name: str, dead_letters: DeadLetters, *, threads: int, start: re.Pattern[bytes] = _START
 ) -> Iterator[Block]:
-    """The plain bytes of a bzip2 file, in order; the same blocks for any number of threads.
+    """Yield the plain bytes of a bzip2 file, in order; the blocks are the same for any number of threads.
 
-    What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
+    Data that cannot be decompressed becomes a dead letter, and a block with ``gap`` takes its place.
     """
     with ThreadPoolExecutor(threads) as pool:
         yield from _Reading(name, dead_letters, start).run(_pieces(file, start), pool, 2 * threads)
 
 
 class _Piece(NamedTuple):
-    """Compressed bytes from ``offset``; ``start``: a stream may begin here; ``whole``: the next piece is a start."""
+    """A piece of compressed bytes from ``offset`` on.
+
+    Attributes:
+        offset: The position in the file.
+        data: The bytes.
+        start: Whether a stream may begin here.
+        whole: Whether the next piece begins at a start.
+    """
 
     offset: int
     data: bytes
@@ -90,22 +98,23 @@ def _pieces(file: ByteSource, start: re.Pattern[bytes]) -> Iterator[_Piece]:
 
 
 class _Decoder:
-    """Consecutive streams; bytes may come in parts."""
+    """A decoder of consecutive streams, whose bytes may come in parts."""
 
     def __init__(self) -> None:
         self._inner: bz2.BZ2Decompressor | None = None
         self._tail = b""
         self.proven = False  # whether a whole stream, or a block of one, has passed its checksum
-        self.begin = 0  # where the current stream begins in the bytes fed last; 0 if before them
+        self.begin = 0  # the beginning of the current stream in the bytes fed last; 0 if before them
 
     @property
     def unfinished(self) -> bool:
         return self._inner is not None or bool(self._tail)
 
     def feed(self, data: bytes, position: int = 0) -> Iterator[bytes]:
-        """Plain bytes of what stands from ``position``, ``_OUTPUT`` at most at a time.
+        """Yield the plain bytes of the data from ``position`` on, at most ``_OUTPUT`` at a time.
 
-        Raises OSError at what is not bzip2; then nothing of a damaged block has been yielded.
+        Raises:
+            OSError: The data is not bzip2; then nothing of a damaged block has been yielded.
         """
         tail, self._tail = self._tail, b""
         if tail:
@@ -138,7 +147,10 @@ class _Decoder:
 
 
 def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
-    """What ``data`` adds, in parts; a block's only once its checksum was compared, so at most a block is held."""
+    """Yield the output of ``data`` in parts, each only after the checksum of its block has matched.
+
+    At most one block is therefore held.
+    """
     held: deque[bytes] = deque()
     size = 0
     while (out := inner.decompress(data, _OUTPUT)) or data:
@@ -150,11 +162,11 @@ def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
             yield held.popleft()
         if inner.eof:
             break
-    yield from filter(None, held)  # nothing more came: the last block's checksum was compared, too
+    yield from filter(None, held)  # nothing more came, so the checksum of the last block has matched, too
 
 
 class _DamagedBytes(NamedTuple):
-    """Bytes of the file from ``offset`` that could not be decompressed."""
+    """A range of bytes of the file from ``offset`` on that could not be decompressed."""
 
     offset: int
     reason: str
@@ -162,14 +174,14 @@ class _DamagedBytes(NamedTuple):
 
 
 class _Work:
-    """A piece on its way through a decoder; after what is broken, it goes on with the next stream in the piece."""
+    """A piece on its way through a decoder; after broken data, the decoder goes on with the next stream."""
 
     def __init__(self, piece: _Piece, start: re.Pattern[bytes], decoder: _Decoder | None = None) -> None:
         self.piece, self._start = piece, start
         self.decoder = decoder or _Decoder()
         self._made: list[bytes | _DamagedBytes] = []
         self._source = self._output()
-        self._failed = False  # before the first stream was proven
+        self._failed = False  # whether data was broken before the first stream was proven
 
     def _output(self) -> Iterator[bytes | _DamagedBytes]:
         begin = 0
@@ -189,7 +201,7 @@ class _Work:
                 begin = match.start()
 
     def ahead(self, size: int) -> None:
-        """Makes so many bytes, or the first that are lost, before they are asked for."""
+        """Make ``size`` bytes, or the first lost ones, in advance."""
         for made in self._source:
             self._made.append(made)
             size -= len(made) if isinstance(made, bytes) else size
@@ -200,7 +212,7 @@ class _Work:
         return itertools.chain(self._made, self._source)
 
     def is_stream(self) -> bool:
-        """Whether the candidate is where a stream starts."""
+        """Return whether a stream starts at the candidate."""
         while not self._failed and not self.decoder.proven:
             before = len(self._made)
             self.ahead(1)
@@ -233,8 +245,8 @@ class _Reading:
             future.result()
         if work is None or (self._unfinished() and not work.is_stream()):
             if not self._unfinished() and not piece.start:
-                return  # the rest of what was broken
-            work = _Work(piece, self._start, self._current)  # a stream goes on, past what looked like a start
+                return  # the piece is the rest of a broken stream
+            work = _Work(piece, self._start, self._current)  # the stream goes on, past bytes that looked like a start
         else:
             if self._unfinished():
                 yield self._broken(

@@ -1,4 +1,4 @@
-"""A 7z archive of one file to plain bytes: py7zr reads the header, decompressors are asked for a little."""
+"""The decompression of a 7z archive of one file: py7zr reads the header, and decompressors make a little at a time."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from typing import Any, BinaryIO, NamedTuple
 
 from .bzip2 import Block
 
-#: Bytes that an archive's dictionaries may have: they are allocated as the header says; 7-Zip's strongest takes 256 MB.
+#: The maximum size of an archive's dictionaries, in bytes. They are allocated as the header says; 7-Zip's strongest
+#: setting takes 256 MB.
 MAX_DICTIONARY = 512 << 20
-#: Bytes of a header once it is unpacked: that of one file has a few hundred, and each one more takes a Python object.
+#: The maximum size of an unpacked header in bytes. The header of one file has a few hundred, and each file takes a
+#: Python object.
 MAX_HEADER = 1 << 20
 _COPY, _LZMA, _LZMA2, _PPMD, _AES = b"\0", b"\x03\x01\x01", b"\x21", b"\x03\x04\x01", b"\x06\xf1\x07\x01"
 _ENCODED = b"\x17"
-#: Packed bytes read, and plain bytes asked for, at once.
+#: The packed bytes read, and plain bytes requested, at once.
 _READ = 32 << 10
 _OUTPUT = 1 << 20
-#: Packed bytes given to deflate64 at once, which has no limit of its own: they hold 7 MB at most.
+#: The packed bytes given to deflate64 at once, which has no limit of its own; they hold 7 MB at most.
 _CRUMB = 256
 
 
 def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
-    """The plain bytes of the archive's file in blocks of at most ``size``, unpacked as far as they are asked for.
+    """Yield the plain bytes of the archive's file in blocks of at most ``size``, unpacked only on request.
 
     Raises:
         ImportError: py7zr is not installed.
-        OSError, EOFError: the archive is damaged, encrypted, or holds more than one file.
+        OSError, EOFError: The archive is damaged or encrypted, or holds more than one file.
     """
     try:
         import py7zr
@@ -54,17 +56,17 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
                 for begin in range(0, len(data), size):
                     yield Block(data[begin : begin + size], file.tell())
             if done < members[0].uncompressed:
-                raise EOFError(f"the archive's data end after {done:,} of {members[0].uncompressed:,} bytes")
+                raise EOFError(f"the archive's data ends after {done:,} of {members[0].uncompressed:,} bytes")
             if members[0].crc32 is not None and crc != members[0].crc32:
-                raise OSError("the archive is damaged: the file's checksum is another")
+                raise OSError("the archive is damaged: the file's checksum does not match")
     except (OSError, EOFError, MemoryError):
         raise
-    except Exception as error:  # py7zr's own errors, and those of its decompressors
+    except Exception as error:  # these are py7zr's own errors and those of its decompressors
         raise OSError(f"{type(error).__name__}: {error}") from error
 
 
 def _check_header(file: BinaryIO) -> None:
-    """Raises for a header that would take much memory; it is most often packed, too."""
+    """Raise OSError for a header that would take much memory; usually the header is packed, too."""
     from py7zr.archiveinfo import HeaderStreamsInfo, SignatureHeader
 
     begin = SignatureHeader.retrieve(file)
@@ -75,7 +77,7 @@ def _check_header(file: BinaryIO) -> None:
         folders = HeaderStreamsInfo.retrieve(header).unpackinfo.folders
         for folder in folders:
             if not all(coder["method"] in (_COPY, _LZMA, _LZMA2, _AES) for coder in folder.coders):
-                raise OSError("the archive's header is packed by something else than LZMA: pipe it in, 7z x -so")
+                raise OSError("the archive's header is packed by a method other than LZMA: pipe it in, 7z x -so")
         _check_size(sum(size for folder in folders for size in folder.unpacksizes))
         _check_dictionaries(folders)
 
@@ -83,7 +85,8 @@ def _check_header(file: BinaryIO) -> None:
 def _check_size(size: int) -> None:
     if size > MAX_HEADER:
         raise OSError(
-            f"the archive's header has {size:,} bytes, that of one file at most {MAX_HEADER:,}: unpack it into a folder"
+            f"the archive's header has {size:,} bytes; the header of one file has at most {MAX_HEADER:,}: "
+            "unpack it into a folder"
         )
 
 
@@ -97,7 +100,7 @@ def _check_dictionaries(folders: Any) -> None:
 
 
 def _dictionary(method: bytes, properties: bytes) -> int:
-    """Bytes of memory that a coder's properties ask for; 0 for coders that take little."""
+    """Return the bytes of memory that a coder's properties ask for; 0 for coders that take little."""
     if method == _LZMA2 and properties:
         power = min(properties[0], 40)
         return (1 << 32) - 1 if power == 40 else (2 | power & 1) << (power // 2 + 11)
@@ -107,14 +110,14 @@ def _dictionary(method: bytes, properties: bytes) -> int:
 
 
 def _member(file: BinaryIO, archive: Any, size: int) -> Iterator[bytes]:
-    """The archive's only file in pieces of about ``_OUTPUT``, each coder fed by the one before it."""
+    """Yield the archive's only file in pieces of about ``_OUTPUT``; each coder feeds the next one."""
     streams = archive.header.main_streams
     if not size or not streams:
         return
     (folder,) = streams.unpackinfo.folders
     _check_dictionaries([folder])
-    if any(coder["method"] == _PPMD for coder in folder.coders):  # pyppmd 1.3 crashes with half of those of 5 MB
-        raise OSError("the archive is packed by PPMd, for which no safe unpacker is at hand: pipe it in, 7z x -so")
+    if any(coder["method"] == _PPMD for coder in folder.coders):  # pyppmd 1.3 crashes with half of the archives of 5 MB
+        raise OSError("the archive is packed by PPMd, for which there is no safe unpacker: pipe it in, 7z x -so")
     packed = streams.packinfo.packsizes[0]
     made = folder.get_decompressor(packed)
     file.seek(archive.afterheader + streams.packinfo.packpos)
@@ -132,14 +135,14 @@ def _stored(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 class _Coder(NamedTuple):
-    """``unpack`` gives up to so many bytes, and fewer only if it has used up what it was given."""
+    """A coder whose ``unpack`` returns at most the requested bytes, and fewer only when it has used up its input."""
 
     unpack: Callable[[bytes, int], bytes]
     at_once: int = _OUTPUT
 
 
 def _coder(coder: Any) -> _Coder:
-    """One of py7zr's decompressors, which pass on a limit to what they wrap only in part."""
+    """Return a coder for one of py7zr's decompressors, some of which ignore a limit on their output."""
     known: Any = importlib.import_module("py7zr.compressor")
     if isinstance(coder, known.DeflateDecompressor):
         return _Coder(_Deflate().unpack)
@@ -155,7 +158,7 @@ def _coder(coder: Any) -> _Coder:
 
 
 def _unpacked(packed: Iterator[bytes], coder: _Coder, length: int) -> Iterator[bytes]:
-    """Up to ``length`` bytes."""
+    """Yield at most ``length`` unpacked bytes."""
     for data in itertools.chain(packed, [b""]):
         for begin in range(0, max(1, len(data)), coder.at_once):
             given = data[begin : begin + coder.at_once]
@@ -192,7 +195,7 @@ class _Brotli:
 
 
 class _Streams:
-    """Streams that follow each other, of bz2 or Zstandard."""
+    """A decompressor of consecutive streams of bz2 or Zstandard."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make, self._inner = make, make()

@@ -1,8 +1,8 @@
-"""Files, compressed or not, to plain blocks of bounded size.
+"""The decompression of files to plain blocks of bounded size.
 
-What a process takes at most, its start included, to decompress runs of any length with two threads, and to read one
-document of plain words or short lines just below the length at which it is refused (of Markdown: at which its blocks
-are no longer found):
+The table shows the most memory that a process takes, including its start. The process either decompresses runs of any
+length with two threads, or reads one document of plain words or short lines. The document is just below the length at
+which it is refused (Markdown: at which its blocks are no longer found):
 
 .bz2           400 MB
 .gz            300 MB
@@ -18,12 +18,12 @@ markdown      1900 MB
 parquet       2100 MB
 arrow         1800 MB
 
-Of .xz and 7z, 512 MB may be LZMA's dictionary, as the file asks for it. One that asks for more is refused, and a 7z
-archive packed by PPMd, whose unpacker crashes. For Parquet and Arrow it is rows that repeat one long value. A
-compressed record batch of Arrow is in memory as a whole: one that has more than 1 GB unpacked, and more than 32 times
-what is stored, is refused before anything is unpacked. So is a row group of Parquet where a column's first page is such
-a one; its later pages, which may have 2 GB each, are not looked at: a file made so takes 4 GB. Letters outside Latin-1
-take two or four times as much in Python's strings.
+For .xz and .7z, LZMA's dictionary may take 512 MB of this, as the file requests it. A file that requests more is
+refused, and so is a 7z archive packed by PPMd, whose unpacker crashes. For Parquet and Arrow the worst case is rows
+that repeat one long value. A compressed record batch of Arrow is in memory as a whole. A batch that has more than 1 GB
+unpacked, and more than 32 times what is stored, is refused before anything is unpacked. So is a row group of Parquet if
+the first page of a column exceeds these limits. Its later pages, which may have 2 GB each, are not checked, so a file
+made for the purpose takes 4 GB. Characters outside Latin-1 take two or four times as much in Python's strings.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _READ = 1 << 20
 _SMALL = 64 << 10
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
 _ENDINGS = (".gz", ".bz2", ".zst", ".xz", ".7z")
-#: Memory that an .xz file may ask for: its dictionary of 512 MB at most, and what LZMA takes beside it.
+#: The memory that an .xz file may request: a dictionary of at most 512 MB, and LZMA's own needs.
 _XZ_BYTES = 513 << 20
 
 
 def bare(name: str) -> str:
-    """A file's name without the ending of its compression."""
+    """Return a file's name without the suffix of its compression."""
     lower = name.lower()
     if not lower.endswith(_ENDINGS):
         return name
@@ -58,15 +58,15 @@ def bare(name: str) -> str:
 
 
 def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int = 1) -> Iterator[Block]:
-    """The plain bytes of a file; gzip, bzip2, Zstandard, xz and 7z are known by their first bytes.
+    """Yield the plain bytes of a file; gzip, bzip2, Zstandard, xz and 7z are recognized by their first bytes.
 
-    What cannot be decompressed is told as a dead letter, and a block with ``gap`` stands in its place.
+    Data that cannot be decompressed becomes a dead letter, and a block with ``gap`` takes its place.
     """
     return _joined(_decompressed(file, name, dead_letters, threads))
 
 
 def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Small blocks joined to ``_SMALL``: thousands of streams may follow each other, each of a few bytes."""
+    """Yield small blocks joined to ``_SMALL``, since a file may have thousands of streams of a few bytes each."""
     held = bytearray()
     for block in blocks:
         if not held and (block.gap or len(block.data) >= _SMALL):
@@ -103,7 +103,7 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
 
 
 class _PrefixedFile:
-    """A file whose first bytes were read already; counts what is read."""
+    """A file whose first bytes were already read, with a count of all bytes read."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:
         self._head, self._file = head, file
@@ -111,7 +111,7 @@ class _PrefixedFile:
         self.closed = False
 
     def close(self) -> None:
-        """Nothing: who opened the file closes it."""
+        """Do nothing: the caller that opened the file closes it."""
 
     def read(self, size: int = _READ) -> bytes:
         if self._head:
@@ -145,7 +145,7 @@ def _gzip(source: _PrefixedFile) -> Iterator[Block]:
                 yield Block(out, source.position)
             data = inner.unused_data if inner.eof else inner.unconsumed_tail
     while began and not inner.eof and (out := inner.decompress(b"", _READ)):
-        yield Block(out, source.position)  # what the limit on output held back
+        yield Block(out, source.position)  # this is output that the limit held back
     if began and not inner.eof:
         raise EOFError("the file ends inside a gzip member: it is cut off")
 
@@ -174,7 +174,7 @@ def _zstandard(source: _PrefixedFile) -> Iterator[Block]:
 
 
 def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Blocks without UTF-8's byte order mark at the beginning, which belongs to no document."""
+    """Yield blocks without UTF-8's byte order mark at the beginning, which belongs to no document."""
     first = next(blocks, None)
     if first is not None:
         yield first._replace(data=first.data.removeprefix(b"\xef\xbb\xbf"))
@@ -182,10 +182,10 @@ def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def encoding_of(name: str | None) -> str:
-    """The codec of a name, "" for UTF-8.
+    """Return the codec of a name, "" for UTF-8.
 
     Raises:
-        ValueError: none that decodes bytes to text has the name.
+        ValueError: No codec that decodes bytes to text has this name.
     """
     if name is None:
         return ""
@@ -201,9 +201,10 @@ def encoding_of(name: str | None) -> str:
 
 
 def as_utf8(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
-    """Blocks in another encoding as UTF-8; what is no text of it becomes the byte FF, which is in no UTF-8.
+    """Yield blocks in another encoding as UTF-8; bytes that are invalid in it become the byte FF.
 
-    So whoever parses the blocks finds it, where it is, as it finds what is wrong in a file of UTF-8.
+    UTF-8 never has the byte FF. A parser of the blocks therefore finds the invalid bytes at their place, as in a file
+    of UTF-8.
     """
     decoder = codecs.getincrementaldecoder(encoding)(_WRONG)
     last: Block | None = None
@@ -220,7 +221,7 @@ def as_utf8(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
         yield Block(data, last.bytes_read)
 
 
-#: The error handler that makes one lone surrogate of what cannot be decoded, and the byte FF of that.
+#: The error handler that turns bytes that cannot be decoded into a lone surrogate, and that surrogate into the byte FF.
 _WRONG = "pychunk-wrong"
 
 

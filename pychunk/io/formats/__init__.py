@@ -1,1 +1,1 @@
-"""One reader for each format of files."""
+"""The readers, one for each format of files."""

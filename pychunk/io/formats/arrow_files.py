@@ -1,4 +1,4 @@
-"""Arrow files and streams to Arrow tables of bounded size."""
+"""The reader of Arrow files and streams, to Arrow tables of bounded size."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..document_batches import DeadLetter, DeadLetters
 from . import arrow_messages
 from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of
 
-#: Rows of an Arrow file's table at most; a row may take next to nothing.
+#: The maximum number of rows of a table of an Arrow file; a row may take next to nothing.
 _ROWS = 1 << 16
-#: What ends an Arrow stream; streams written before 2019 (Arrow 0.15) have the second half alone.
+#: The mark at the end of an Arrow stream; streams written before 2019 (Arrow 0.15) have only its second half.
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -28,10 +28,11 @@ def parts(
     columns: list[str] | None = None,
     optional: Sequence[str] = (),
 ) -> Iterator[Part]:
-    """Parts of an Arrow file or stream; where all ``columns`` are there, of those and the ``optional`` that are.
+    """Yield parts of an Arrow file or stream; if all ``columns`` exist, with these and the existing ``optional`` ones.
 
-    What is read is checked before it is trusted. A stream must end with its mark: one that was cut off between two
-    batches has none, and what follows the mark is told, as are batches that a file's footer leaves out.
+    The reader checks what it reads before it trusts it. A stream must end with its mark, since a stream that was cut
+    off between two batches has none. Data after the mark, and batches that a file's footer does not list, become dead
+    letters.
     """
     try:
         batches = _record_batches(source)
@@ -77,7 +78,7 @@ def parts(
 
 
 class _File:
-    """The record batches of an Arrow file; one that cannot be read is passed over by asking for the next."""
+    """The record batches of an Arrow file; to skip one that cannot be read, ask for the next."""
 
     def __init__(self, file: pa.RecordBatchFileReader, source: pa.NativeFile) -> None:
         self._file, self._source, self._number = file, source, 0
@@ -97,7 +98,7 @@ class _File:
         return self._file.get_batch(self._number - 1)
 
     def missing(self) -> str:
-        """Why rows may be missing behind the last; nothing where none are."""
+        """Return why rows may be missing after the last one; "" if none are."""
         is_listed = arrow_messages.is_listed(self._source, [*self._dictionaries, *self._blocks])
         return "" if is_listed else "the file holds record batches that its footer does not list: it is damaged"
 
@@ -117,7 +118,7 @@ class _Stream:
         return self._stream.read_next_batch()
 
     def missing(self) -> str:
-        """Why rows may be missing behind the last; nothing where none are."""
+        """Return why rows may be missing after the last one; "" if none are."""
         end = self._source.tell()
         self._source.seek(0)
         is_old = self._source.read(4) != _END_OF_STREAM[:4]
@@ -126,7 +127,7 @@ class _Stream:
         if self._source.read(len(mark)) != mark:
             return "the stream has no mark of its end: it was cut off, or its writer was not closed"
         if self._source.read(1):
-            return "more follows the stream's end, and is not read: it is damaged, or several streams are in one file"
+            return "bytes after the stream's end are not read: it is damaged, or several streams are in one file"
         return ""
 
 
@@ -139,7 +140,7 @@ def _record_batches(source: pa.NativeFile) -> _File | _Stream:
 
 
 def _longest(values: pa.Array) -> int:
-    """Bytes of the longest value, of those that an array may hold once for many rows."""
+    """Return the bytes of the longest value, for arrays that may store one value for many rows; else 0."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.dictionary

@@ -1,6 +1,6 @@
-"""Messages of Arrow files and streams, looked at before Arrow reads them: what they take unpacked, which are there.
+"""A check of the messages of Arrow files and streams before Arrow reads them: their unpacked sizes and their number.
 
-The messages are Flatbuffers; a buffer that is compressed begins with its plain length.
+The messages are Flatbuffers. A compressed buffer begins with its plain length.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from ..decompression import decompression_limits
 
 _DICTIONARY, _BATCH = 2, 3
-#: Bytes after a file's schema begins in which another message is looked for.
+#: The bytes after the beginning of a file's schema in which another message is searched.
 MAX_SCHEMA = 16 << 20
-#: What a message begins with; the length of its head follows, 0 at the end.
+#: The beginning of a message; the length of its head follows, 0 at the end.
 _CONTINUES = b"\xff\xff\xff\xff"
-#: Bytes of a file before its schema: ARROW1, padded.
+#: The bytes of a file before its schema: ARROW1, padded.
 _MAGIC = 8
 
 
 class Sizes:
-    """Looks at the messages of one file or stream before Arrow reads them; ValueError for one that is too large."""
+    """A check of the messages of one file or stream before Arrow reads them; it raises ValueError for one too large."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self._dictionaries: dict[int, tuple[int, int]] = {}
 
     def check_next(self) -> None:
-        """The messages from the source's place on, up to a record batch; the place stays."""
+        """Check the messages from the source's position on, up to a record batch; the position stays the same."""
         begin = at = self._source.tell()
         try:
             while (at := self._check(at)) > 0:
@@ -39,12 +39,12 @@ class Sizes:
             self._source.seek(begin)
 
     def check_at(self, offset: int) -> None:
-        """The message at a place."""
+        """Check the message at an offset."""
         self._source.seek(offset)
         self._check(offset)
 
     def _check(self, begin: int) -> int:
-        """Where the next message begins; 0 after a record batch and at the end."""
+        """Check a message and return the beginning of the next one; 0 after a record batch and at the end."""
         head = self._source.read(8)
         prefix = 8 if head[:4] == _CONTINUES else 4
         if len(head) < prefix or not (length := int.from_bytes(head[prefix - 4 : prefix], "little")):
@@ -65,14 +65,14 @@ class Sizes:
                 self._dictionaries[name] = before[0] + plain, before[1] + stored
                 self._too_large(0, 0)
         except struct.error:
-            raise ValueError("a message's parts lie outside of it") from None
+            raise ValueError("the parts of a message are outside of it") from None
         if stored < 0:
             raise ValueError(f"a message has {stored:,} bytes")
         return body + stored
 
     def _plain(self, batch: _Table, body: int) -> int:
         if not batch.at(3):
-            return 0  # is not compressed: Arrow refers to what it reads
+            return 0  # the batch is not compressed, so Arrow refers to the bytes that it reads
         size = 0
         for offset, length in batch.structs(2, "<qq"):
             if length > 0:
@@ -88,14 +88,14 @@ class Sizes:
 
 
 class Block(NamedTuple):
-    """Bytes of a file that hold a dictionary or a record batch."""
+    """The bytes of a file that hold a dictionary or a record batch."""
 
     begin: int
     end: int
 
 
 def blocks(source: Any) -> tuple[list[Block], list[Block]]:
-    """The dictionaries and the record batches of a file, as its footer says."""
+    """Return the dictionaries and the record batches of a file, as its footer lists them."""
     begin, end = _footer(source)
     source.seek(begin)
     data = source.read(end - begin)
@@ -107,7 +107,7 @@ def blocks(source: Any) -> tuple[list[Block], list[Block]]:
 
 
 def is_listed(source: Any, listed: list[Block]) -> bool:
-    """Whether no message of a file follows its schema, or what is listed, without being listed itself."""
+    """Return whether the footer lists every message of a file, as far as one follows its schema or a listed message."""
     footer, _ = _footer(source)
     begins = {footer, *(block.begin for block in listed)}
     for end in {block.end for block in listed} - begins:
@@ -116,7 +116,7 @@ def is_listed(source: Any, listed: list[Block]) -> bool:
         source.seek(end)
         if source.read(8).removeprefix(_CONTINUES)[:4] != b"\0\0\0\0":
             return False
-    # Where the schema ends not every writer says (Polars has no length before it).
+    # Not every writer says where the schema ends (Polars writes no length before it).
     source.seek(_MAGIC)
     schema = source.read(max(0, min(min(begins) - _MAGIC, MAX_SCHEMA)))
     words = np.frombuffer(schema[: len(schema) // 8 * 8], "<u4").reshape(-1, 2)
@@ -125,7 +125,7 @@ def is_listed(source: Any, listed: list[Block]) -> bool:
 
 
 def _holds_rows(data: bytes, at: int) -> bool:
-    """Whether the head of a dictionary or a record batch is at a place."""
+    """Return whether the head of a dictionary or a record batch begins at an offset."""
     try:
         return _Table(data, at + _uint32(data, at)).number(1, "<B") in (_DICTIONARY, _BATCH)
     except struct.error:
@@ -143,7 +143,7 @@ def _uint32(data: bytes, at: int) -> int:
 
 
 class _Table:
-    """A Flatbuffers table at a place; struct.error where it is none."""
+    """A Flatbuffers table at an offset; raises struct.error if there is none."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data, self._place = data, place
@@ -153,7 +153,7 @@ class _Table:
         self._length = struct.unpack_from("<H", data, self._fields)[0]
 
     def at(self, field: int) -> int:
-        """Where a field lies; 0 where it is not there."""
+        """Return the offset of a field; 0 if the table lacks it."""
         slot = 4 + 2 * field
         if slot >= self._length:
             return 0
@@ -170,7 +170,7 @@ class _Table:
         return _Table(self._data, at + _uint32(self._data, at))
 
     def structs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
-        """A vector of structures."""
+        """Yield the structures of a vector."""
         if not (at := self.at(field)):
             return
         at += _uint32(self._data, at)

@@ -1,9 +1,9 @@
-"""CSV and TSV files to Arrow tables of bounded size, without guessing types: every field is what the file says.
+"""The reader of CSV and TSV, to Arrow tables of bounded size; every field is a string, as the file writes it.
 
-The first row names the columns. Quoted fields may hold line breaks; an empty field without quotes is null, but an empty
-text where it is the document's. A row is a dead letter where it has more or fewer fields than the first, more than
-``MAX_ROW_BYTES``, or a quote that means nothing, as ``csv_quotes`` tells them; rows go on behind its first line. Rows
-are named by the line that they begin in.
+The first row names the columns. Quoted fields may hold line breaks. An empty field without quotes is null, but in the
+document's text it is an empty text. A row becomes a dead letter if it has more or fewer fields than the first one, or
+more than ``MAX_ROW_BYTES``. A quote that means nothing, as ``csv_quotes`` defines it, has the same effect. Reading then
+goes on after the row's first line. Rows are named by the line in which they begin.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from .row_documents import only_text
 from .table_parts import IDENTITY, TABLE_BYTES, Part, said, wanted_of
 from .text_files import not_text
 
-#: Bytes that one row may have.
+#: The maximum size of one row in bytes.
 MAX_ROW_BYTES = BYTES.csv_row
-#: Rows of one table; a row may take two bytes.
+#: The maximum number of rows of one table; a row may take two bytes.
 _ROWS = 1 << 16
-#: What may stand between fields where the name does not say it: a comma, or what spreadsheets of some countries write.
+#: The possible separators if the file's name implies none: a comma, or those that spreadsheets of some countries write.
 _SEPARATORS = b",;\t"
 _ENDS = (b"\r", b"\n")
 _CR, _LF = 0x0D, 0x0A
-#: Bytes that are looked at for the first line.
+#: The bytes that are searched for the first line.
 _HEAD_BYTES = 1 << 20
 
 
@@ -52,11 +52,18 @@ def parts(
     quotes: bool = True,
     typed: bool = False,
 ) -> Iterator[Part]:
-    """Parts with the columns that are asked for, as ``wanted_of`` chooses them, all of them strings.
+    """Yield parts with the requested columns, as :func:`wanted_of` chooses them, all of them strings.
 
-    ``separator``: default, the one of comma, semicolon and tab that the first row holds most of. ``quotes``: whether
-    they stand around fields; else they are characters like others. ``typed``: other columns than ids and texts get the
-    types that Arrow finds for them, as in files that a program made.
+    Args:
+        blocks: The bytes of the file.
+        name: The name of the file.
+        dead_letters: The callable that gets dead letters.
+        columns: The columns to read; None for all.
+        optional: The columns that are also read if they exist.
+        separator: The separator. Default: the one of comma, semicolon and tab that the first row has most of.
+        quotes: Whether quotation marks enclose fields; else they are characters like others.
+        typed: Whether columns other than ids and texts get the types that Arrow finds for them, as for files that a
+            program made.
     """
     blocks = iter(blocks)
     first = next(blocks, None)
@@ -81,9 +88,9 @@ def parts(
 
 
 class _Records(NamedTuple):
-    """Whole rows, and of each the byte at which it begins and the line from 1 in which that is.
+    """A set of whole rows, with the byte at which each begins, and the line from 1 in which it begins.
 
-    ``told``: letters about rows between them, each with its line, in their order.
+    ``told``: dead letters about rows between them, each with its line, in their order.
     """
 
     data: bytes
@@ -92,7 +99,7 @@ class _Records(NamedTuple):
     told: list[tuple[int, DeadLetter]]
 
     def some(self) -> Iterator[_Records]:
-        """``_ROWS`` of them at a time."""
+        """Yield ``_ROWS`` rows at a time."""
         left = self.told
         for at in range(0, max(1, len(self.begins)), _ROWS):
             begins, lines = self.begins[at : at + _ROWS], self.lines[at : at + _ROWS]
@@ -105,7 +112,7 @@ class _Records(NamedTuple):
             yield _Records(self.data[begin:end], begins - begin, lines, own)
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> _Records:
-        """Some of the rows; the bytes of others go, too."""
+        """Return the chosen rows, without the bytes of the others."""
         if chosen.all():
             return self
         sizes = np.diff(self.begins, append=len(self.data))[chosen]
@@ -116,33 +123,33 @@ class _Records(NamedTuple):
         return self._replace(data=data, begins=np.cumsum(sizes) - sizes, lines=self.lines[chosen])
 
     def excerpt(self, row: int) -> bytes:
-        """The first bytes of a row."""
+        """Return the first bytes of a row."""
         begin = int(self.begins[row])
         end = int(self.begins[row + 1]) if row + 1 < len(self.begins) else len(self.data)
         return self.data[begin:end].rstrip(b"\r\n")[:EXCERPT_BYTES]
 
     def filled(self) -> _Records:
-        """Without empty lines, which Arrow passes over."""
+        """Return the rows without empty lines, which Arrow skips."""
         at = np.frombuffer(self.data, np.uint8)[self.begins]
         filled = (at != _LF) & (at != _CR)
         return self._replace(begins=self.begins[filled], lines=self.lines[filled])
 
 
 class _Rows:
-    """Cuts a file where rows end."""
+    """A reader that cuts a file where rows end."""
 
     def __init__(self, name: str, dead_letters: DeadLetters, *, quotes: bool) -> None:
         self.name, self.dead_letters, self.quotes = name, dead_letters, quotes
         self.names: list[str] = []
         self.separator = b""
-        self._line = 1  # in which what is held begins
+        self._line = 1  # the line in which the held bytes begin
         self._held = bytearray()
-        self._skipping = False  # what is held begins inside a row that was told
-        self._begun = False  # the first row was taken
-        self._nameless = False  # the first row, which names the columns, cannot be read
+        self._skipping = False  # whether the held bytes begin inside a row that was already reported
+        self._begun = False  # whether the first row was read
+        self._nameless = False  # whether the first row, which names the columns, cannot be read
 
     def read(self, blocks: Iterable[Block], separator: bytes) -> Iterator[tuple[_Records, int]]:
-        """Rows of some 16 MB at a time, without the first."""
+        """Yield about 16 MB of rows at a time, without the first row, and the bytes read."""
         self.separator = separator
         bytes_read, due = 0, TABLE_BYTES
         for block in blocks:
@@ -155,28 +162,27 @@ class _Rows:
                 yield from self._taken(bytes_read, give_up=True)
             if self._nameless:
                 return
-            due = max(
-                TABLE_BYTES, min(2 * len(self._held), MAX_ROW_BYTES + 1)
-            )  # a long row is not looked at again for each block
+            # A long row is not parsed again for each block.
+            due = max(TABLE_BYTES, min(2 * len(self._held), MAX_ROW_BYTES + 1))
             if block.gap:
-                self._lose("the row is cut off, and so may be the next: what lies between could not be read")
+                self._lose("the row is cut off, and the next one may be, too: the bytes between them could not be read")
             elif len(self._held) > MAX_ROW_BYTES:
                 self._lose(f"the row is longer than {MAX_ROW_BYTES:,} bytes, or a quote is not closed")
         yield from self._taken(bytes_read, last=True, give_up=True)
         if self._held and not self._skipping and not self._nameless:
             rest = _line_count(self._held)
-            reason = f"a quote is not closed: the row and what follows it, {rest:,} lines, are not read"
+            reason = f"a quote is not closed: the row and the rest of the file, {rest:,} lines, are not read"
             self._lose(f"{reason}; {csv_quotes.ADVICE}")
 
     def _taken(self, bytes_read: int, *, last: bool = False, give_up: bool = False) -> Iterator[tuple[_Records, int]]:
-        """Takes whole rows from what is held; with ``last`` one that no line break ends, too."""
+        """Yield the whole rows of the held bytes, with ``last`` also a row without a line break at its end."""
         data = bytes(self._held)
         if last and data and not data.endswith(_ENDS):
             data += b"\n"
         self.separator = self.separator or _separator_of(data)
         found = self._cut(data, last=last, give_up=give_up)
         if not self.names and self._named(data, found):
-            found = self._cut(data, last=last, give_up=give_up)  # now that it is known how many fields a row has
+            found = self._cut(data, last=last, give_up=give_up)  # now the number of fields of a row is known
         ends, lines = found.ends, found.lines
         if not len(ends) or self._nameless:
             return
@@ -215,7 +221,7 @@ class _Rows:
         )
 
     def _named(self, data: bytes, found: csv_quotes.Cut) -> bool:
-        """Has the first row that is not empty name the columns; whether there is one."""
+        """Read the names of the columns from the first row that is not empty; return whether there is one."""
         begin = 0
         for row, end in enumerate(found.ends.tolist()):
             if data[begin] not in (_CR, _LF):
@@ -234,7 +240,7 @@ class _Rows:
         return False
 
     def _lose(self, reason: str) -> None:
-        """Tells of the row that is held in part, and leaves it out, as far as it goes."""
+        """Report the row that is held in part, and skip the rest of it."""
         held = bytes(self._held)
         if not self._skipping:
             self.dead_letters(DeadLetter(self.name, f"line {self._line}", reason, held[:EXCERPT_BYTES]))
@@ -243,18 +249,18 @@ class _Rows:
         if held and self._cut(held, last=True, give_up=False).is_open:
             self._held += b'"'  # the field goes on
         elif held.endswith(b'"') and self.quotes:
-            self._held += b'""'  # it does if another quote follows
+            self._held += b'""'  # the field goes on if another quote follows
         self._skipping = True
 
 
 def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
-    """Return what is told of rows, by their numbers, and whether they are read all the same."""
+    """Return the reason for each row with a dead letter, by its number, and whether the row is read all the same."""
     told = {row: (reason, True) for row, reason in found.told.items()}
     return told | {row: (reason, False) for row, reason in found.bad.items()}
 
 
 class _ColumnRequest:
-    """The columns that are asked for, and how Arrow is to read them."""
+    """The columns that are requested, and the options with which Arrow reads them."""
 
     def __init__(self, rows: _Rows, column: str | None, asked: list[str] | None, typed: bool) -> None:
         import pyarrow.csv as arrow
@@ -262,7 +268,8 @@ class _ColumnRequest:
         self.rows, self.arrow = rows, arrow
         names = rows.names
         self.text = "text" if typed else column or only_text(names, names, rows.name)
-        if asked is None and len(set(names)) < len(names):  # of those that nobody asked for, the first
+        if asked is None and len(set(names)) < len(names):
+            # If columns that nobody asked for have one name, the first is read.
             asked = list(dict.fromkeys(names))
         exact = [name for name in names if name in IDENTITY] if typed else names
         self.convert = arrow.ConvertOptions(
@@ -271,11 +278,11 @@ class _ColumnRequest:
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
-            check_utf8=typed,  # else what is no UTF-8 is a matter of single rows
+            check_utf8=typed,  # without types, invalid UTF-8 concerns single rows only
         )
 
     def part(self, records: _Records, bytes_read: int) -> Part | None:
-        """The rows as a table; those with too few or too many fields are told."""
+        """Return the rows as a table; report those with too few or too many fields."""
         arrow, rows = self.arrow, self.rows
         if native.find_invalid_utf8(np.frombuffer(records.data, np.uint8)) >= 0:
             records = self._counted(records)
@@ -321,7 +328,10 @@ class _ColumnRequest:
         return Part(table, "line", numbers.tolist(), bytes_read, self.text) if len(table) else None
 
     def _counted(self, records: _Records) -> _Records:
-        """Without rows of too few or too many fields, which are told: Arrow gives up on all where one is no UTF-8."""
+        """Report the rows with too few or too many fields, and return the others.
+
+        Arrow gives up on all rows if one of these is not UTF-8.
+        """
         rows = self.rows
         counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)
         told = list(records.told)
@@ -333,13 +343,13 @@ class _ColumnRequest:
 
 
 def _separator_of(data: bytes) -> bytes:
-    """What the first line has most of; a comma where it has none."""
+    """Return the separator that the first line has most of; a comma if it has none."""
     first = next((line for line in data[:_HEAD_BYTES].splitlines() if line), b"")
     return max((bytes([each]) for each in _SEPARATORS), key=first.count)
 
 
 def _tell(told: list[tuple[int, DeadLetter]], dead_letters: DeadLetters) -> None:
-    """Letters by their lines."""
+    """Report dead letters in the order of their lines."""
     for _, letter in sorted(told, key=itemgetter(0)):
         dead_letters(letter)
 

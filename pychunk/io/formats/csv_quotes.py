@@ -1,8 +1,8 @@
-"""The ends of rows of CSV, by the rules of Arrow's parser: a quote counts where it begins a field.
+"""The ends of rows of CSV, by the rules of Arrow's parser: a quote counts only at the beginning of a field.
 
-A field that begins with a quote ends with one, before a separator or a line end. Where another character stands there,
-the quote that began the field was none, as in ``5,"Never again, he wrote``: its row is at fault, and rows go on in the
-next line. One pass over the quotes finds them; where all pair up it is a few array operations.
+A field that begins with a quote ends with one, before a separator or a line end. If another character follows, the
+quote that began the field was not one, as in ``5,"Never again, he wrote``. Its row is then at fault, and rows go on in
+the next line. One pass over the quotes finds such quotes. If all quotes pair up, the pass is a few array operations.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ import numpy.typing as npt
 
 _CR, _LF, _QUOTE = 0x0D, 0x0A, 0x22
 _ENDS = b"\r\n"
-#: What letters about quotes advise.
-ADVICE = "where quotes mean nothing, pass quotes=False"
-#: Fields behind the first line of a quoted text that are as many as those of rows, before that is told: prose, too,
-#: has a line with one comma.
+#: The advice in dead letters about quotes.
+ADVICE = "if quotes mean nothing, pass quotes=False"
+#: The minimum number of fields after the first line of a quoted text that equal those of rows before this is reported.
+#: Prose, too, may have a line with one comma.
 _FIELDS_ALIKE = 3
 
-#: Bytes that arrays are made for at a time.
+#: The number of bytes for which arrays are made at a time.
 _PIECE = 1 << 22
 
 Integers = npt.NDArray[np.signedinteger[Any]]
 
 
 class Cut(NamedTuple):
-    """Rows: where each ends behind its line break, and how many lines end up to there.
+    """The rows: the end of each after its line break, and the number of lines up to there.
 
-    ``bad``: rows that are at fault, by their numbers, and why; ``told``: rows that are read and may be several, and
-    why. ``is_open``: the last quote is not closed.
+    Attributes:
+        ends: The end of each row.
+        lines: The number of lines up to each end.
+        bad: The rows at fault, by their numbers, with the reasons.
+        told: The rows that are read but may be several rows, with the reasons.
+        is_open: Whether the last quote is not closed.
     """
 
     ends: Integers
@@ -44,7 +48,10 @@ class Cut(NamedTuple):
 
 
 class _Toggles(NamedTuple):
-    """Quotes that begin and end fields, in turn; ``faults``: those that seem to, with what seems to close each."""
+    """The quotes that begin and end fields, in turn.
+
+    ``faults`` has the quotes that only seem to begin a field, each with the quote that seems to close it.
+    """
 
     at: Integers
     faults: list[tuple[int, int]]
@@ -61,14 +68,17 @@ def cut(
     give_up: bool = False,
     within: bool = False,
 ) -> Cut:
-    """Return the rows of bytes that begin in a line of this number.
+    """Return the rows of bytes that begin in line number ``line``.
 
     Args:
-        fields: of a row; 0 where that is not known yet.
-        quotes: whether they mean anything.
-        last: nothing follows these bytes; else an LF may follow a CR at their end.
-        give_up: on a quote that is not closed, if most lines behind it look like rows.
-        within: the first byte is a quote that stands for the beginning of a long field, of which this is the rest.
+        data: The bytes.
+        separator: The separator of fields.
+        line: The number of the first line.
+        fields: The number of fields of a row; 0 if it is not known yet.
+        quotes: Whether quotes enclose fields.
+        last: Whether nothing follows these bytes; else an LF may follow a CR at their end.
+        give_up: Whether to give up on a quote that is not closed, if most lines after it look like rows.
+        within: Whether the first byte is a quote that stands for the beginning of a long field, whose rest follows.
     """
     values = np.frombuffer(data, np.uint8)
     at = _breaks(data, values)
@@ -89,7 +99,7 @@ def cut(
 
 
 def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) -> Integers:
-    """Return how many fields rows have that begin at these bytes, none of which is at fault."""
+    """Return the number of fields of the rows that begin at these bytes, none of which is at fault."""
     values = np.frombuffer(data, np.uint8)
     separators = _places(values == separator[0])
     if quotes and b'"' in data:
@@ -114,13 +124,13 @@ def _fault(line: int, at: Integers, begin: int, close: int) -> str:
     first, last = (line + int(np.searchsorted(at, each)) for each in (begin, close))
     where = f" in line {last:,}" if last > first else ""
     return (
-        f"a field begins with a quote, and what seems to close it{where} is followed by neither a separator nor a line "
-        f'end: write quotes inside of it twice (""); {ADVICE}'
+        f"a field begins with a quote, and the quote that seems to close it{where} is followed by neither a separator "
+        f'nor a line end: write quotes inside of it twice (""); {ADVICE}'
     )
 
 
 def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
-    """Return where lines end: the last byte of each line break."""
+    """Return the ends of lines, as the last byte of each line break."""
     breaks = values == _LF
     if b"\r" in data:
         returns = values == _CR
@@ -130,7 +140,10 @@ def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
 
 
 def _places(chosen: npt.NDArray[np.bool_]) -> Integers:
-    """Return which bytes are chosen: half the memory of ``np.flatnonzero()``, as a row of 64 MB may be all quotes."""
+    """Return the positions of the chosen bytes.
+
+    This takes half the memory of ``np.flatnonzero()``, since a row of 64 MB may be all quotes.
+    """
     found = np.empty(np.count_nonzero(chosen), np.int32)
     filled = 0
     for begin in range(0, len(chosen), _PIECE):
@@ -141,7 +154,7 @@ def _places(chosen: npt.NDArray[np.bool_]) -> Integers:
 
 
 def _are_inside(toggles: _Toggles, places: Integers) -> npt.NDArray[np.bool_]:
-    """Return which places are inside of quotes."""
+    """Return which places are inside quotes."""
     found = np.empty(len(places), bool)
     for begin in range(0, len(places), _PIECE):
         some = slice(begin, begin + _PIECE)
@@ -169,7 +182,8 @@ def _toggles(
         doubled[some] = (values[following] == _QUOTE) & (following > marks[some])
     begins[0] |= marks[0] == 0
     ends[-1] |= marks[-1] == len(values) - 1
-    # Each quote begins or ends a field, in turn; of two inside one, the first ends it and the second begins it again.
+    # Each quote begins or ends a field, in turn. Of two quotes inside a field, the first ends it and the second begins
+    # it again.
     again = np.append(False, doubled[:-1])
     pair_up = (begins[0::2] | again[0::2]).all() and (ends[1::2] | doubled[1::2]).all()
     if pair_up and (len(marks) % 2 == 0 or hopeless is None):
@@ -187,7 +201,7 @@ def _walked(
     *,
     within: bool,
 ) -> _Toggles:
-    """Yield spans from quote to quote; one inside a field that has none around it means nothing."""
+    """Return the spans from quote to quote; a quote inside a field that is not quoted means nothing."""
     found = array("i")
     faults: list[tuple[int, int]] = []
     places, begin, end, twice = marks.data, begins.data, ends.data, doubled.data
@@ -209,7 +223,7 @@ def _walked(
             found.append(first)
             break
         close = places[this] if this < count else -1
-        if within and first == 0 and close > 0:  # the row was told, and ends with the line
+        if within and first == 0 and close > 0:  # the row was already reported, and ends with the line
             found.extend((first, close))
         else:
             faults.append((first, close))
@@ -221,7 +235,7 @@ def _walked(
 
 
 def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
-    """Return which lines hold as many separators as a row of so many fields without quotes."""
+    """Return which lines have as many separators as a row of ``fields`` fields without quotes."""
     separators = _places(values == separator[0])
     alike = np.empty(len(at), bool)
     before = 0
@@ -235,7 +249,7 @@ def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers,
 def _look_like_rows(
     values: npt.NDArray[np.uint8], separator: bytes, at: Integers, mark: int, marks: Integers, fields: int
 ) -> bool:
-    """Return whether most lines behind that of a quote look like rows, in which there is no quote."""
+    """Return whether most lines after the line of a quote look like rows without quotes."""
     first = int(np.searchsorted(at, mark)) + 1
     alike = _fields_alike(values, separator, at, fields)
     with_quotes = np.searchsorted(at, marks)
@@ -255,9 +269,9 @@ def _without_pairs(
     toggles: _Toggles,
     found: Cut,
 ) -> Cut:
-    """Take rows apart that two quotes join which mean nothing: each line looks like a row, and together they are none.
+    """Split rows that two meaningless quotes join: each line looks like a row, but together they do not make one.
 
-    Where together they are one, that is what the file says, and is told.
+    If together they make one row, that is what the file says, and it is reported.
     """
     before = np.append(0, found.lines[:-1])
     count = found.lines - before
@@ -270,7 +284,7 @@ def _without_pairs(
     for row in np.flatnonzero(rows).tolist():
         begin, end = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
         if b'""' in data[begin:end]:
-            continue  # as in a table inside a field
+            continue  # the field may hold a table
         separators = begin + np.flatnonzero(values[begin:end] == separator[0])
         own = int(np.count_nonzero(~_are_inside(toggles, separators))) + 1
         if row in found.bad or own != fields:
@@ -289,8 +303,8 @@ def _without_pairs(
         is_open=found.is_open,
         told={
             int(np.searchsorted(starts, begin)): (
-                f"a quoted field goes on for {lines:,} lines, each of which has the {fields} fields of a row: is the "
-                f"quote that begins it one? It is read as one row; {ADVICE}"
+                f"a quoted field goes on for {lines:,} lines, each of which has the {fields} fields of a row. It is "
+                f"read as one row: check that the quote at its beginning is meant; {ADVICE}"
             )
             for begin, lines in told.items()
         },
@@ -298,7 +312,7 @@ def _without_pairs(
 
 
 def _line_faults(data: bytes, separator: bytes) -> list[tuple[int, int]]:
-    """The quotes at fault of lines, each taken by itself."""
+    """Return the quotes at fault in lines, each taken by itself."""
     found = []
     begin = 0
     for own in data.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Files of DoclingDocument JSON to documents, one a file."""
+"""The reader of DoclingDocument JSON, one document per file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import paged_files
 
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
-    """A file as one document; None where it cannot be read."""
+    """Return a file as one document; None if it cannot be read."""
     found = paged_files.held(blocks, file, dead_letters)
     if found is None:
         return None

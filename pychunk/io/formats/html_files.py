@@ -1,4 +1,4 @@
-"""HTML files to documents with blocks, a title and what is noise."""
+"""The reader of HTML, to documents with blocks, a title and the noise."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
 
-#: What of links is in a page's text: their words, or with their targets, as Markdown writes them, and what images say.
+#: The part of links in the text: their words, or also their targets, as Markdown writes them, and texts of images.
 Links = Literal["text", "inline"]
-#: (start, end, reason, score)
+#: A removed span: (start, end, reason, score).
 Span = tuple[int, int, str, float]
 
-#: Bytes that a page may have: a hundred times the longest of the web's common ones.
+#: The maximum size of a page in bytes: a hundred times the longest common page of the web.
 MAX_BYTES = BYTES.html
-#: The columns of its documents beside id, text and file.
+#: The columns of its documents in addition to id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
 _BEGINS = (b"<!doctype html", b"<html")
 
 
 def begins(head: bytes) -> bool:
-    """Whether first bytes are those of a page: ``<!doctype html`` or ``<html``, after white space and a comment."""
+    """Return whether a file begins like a page: ``<!doctype html`` or ``<html``, after white space and a comment."""
     head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"<!--"):
         head = head[head.find(b"-->") + 3 :].lstrip()
@@ -52,14 +52,16 @@ def document(
     threshold: float | None = None,
     links: Links = "text",
 ) -> Document | None:
-    """Return a page as one document, named by its path; None where it cannot be read, or has no text.
+    """Return a page as one document, named by its path; None if it cannot be read, or has no text.
 
-    The text is the page's Markdown, of a page without any what its JSON-LD says.
+    The text is the page's Markdown. If the page has no text, it is the text in its JSON-LD.
 
     Args:
-        blocks: the file's bytes.
-        noise, threshold: how what is noise is found (:func:`pychunk.parsing.html.noise.find_noise`).
-        links: whether the text has the targets of links, on which what is noise does not depend, and what images say.
+        blocks: The file's bytes.
+        file: The file's name.
+        dead_letters: The callable that gets dead letters.
+        noise, threshold: How noise is found (:func:`pychunk.parsing.html.noise.find_noise`).
+        links: Whether the text has the targets of links and the texts of images. Noise does not depend on it.
     """
     held = bytearray()
     read = 0
@@ -77,7 +79,9 @@ def document(
         return None
     from ...parsing.html.empty_pages import ALL_REMOVED
     from ...parsing.html.html_guard import WorkError
-    from ...parsing.html.page import markup_of  # here, as many inputs are no pages: 0.01 s of every command's start
+
+    # The import is here since many inputs are not pages; it would add 0.01 s to the start of every command.
+    from ...parsing.html.page import markup_of
 
     data = bytes(held)
     del held
@@ -90,7 +94,7 @@ def document(
         dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
         return None
     if page.reason:
-        is_removed = page.reason.startswith(ALL_REMOVED)  # such a text is there for who asks for what is removed
+        is_removed = page.reason.startswith(ALL_REMOVED)  # such a text is kept for callers who ask for removed spans
         dead_letters(DeadLetter(file, "whole file", page.reason, data[:EXCERPT_BYTES], partial=is_removed))
         if not is_removed:
             return None
@@ -98,7 +102,7 @@ def document(
 
 
 class _Page(NamedTuple):
-    """What is kept of a page: the columns of its document, and why it has no text."""
+    """The columns of a page's document, and the reason if it has no text."""
 
     text: str
     blocks: pa.Array
@@ -108,7 +112,7 @@ class _Page(NamedTuple):
 
 
 def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
-    """Return a page, or what its JSON-LD says, as this process reads it."""
+    """Return a page, or the text in its JSON-LD, as this process reads it."""
     from ...parsing.html.empty_pages import linked_page, why_textless
     from ...parsing.html.page import parse_markup
 
@@ -124,7 +128,7 @@ def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, link
 
 
 def _read_apart(*given: Any) -> _Page:
-    """Return a page as a process of its own reads it, which Ctrl-C ends at once."""
+    """Return a page as a separate process reads it, which Ctrl-C ends at once."""
     from ...parsing.html import html_guard
 
     function = f"{__name__}:{_read_packed.__name__}"
@@ -135,12 +139,12 @@ def _read_apart(*given: Any) -> _Page:
 
 
 def _read_packed(given: bytes) -> _Page:
-    """Return the page of pickled arguments."""
+    """Return the page for pickled arguments."""
     return _read(*pickle.loads(given))
 
 
 def _with_targets(made: HtmlPage, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
-    """Return the page as made with the targets of its links, and the spans of the same blocks in its text."""
+    """Return the page with the targets of its links, and the spans of the same blocks in its text."""
     starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
     ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
     return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]
@@ -150,7 +154,7 @@ def check_links(links: str) -> None:
     """Check the option ``links``.
 
     Raises:
-        ValueError: an unknown one.
+        ValueError: The option is unknown.
     """
     if links not in ("text", "inline"):
         raise ValueError(f"links must be 'text' or 'inline'; got {links!r}")
@@ -159,9 +163,12 @@ def check_links(links: str) -> None:
 def removed_spans(
     page: HtmlPage, noise: How = "model", threshold: float | None = None, model: NoiseModel | None = None
 ) -> list[Span]:
-    """(start, end, reason, score) of what is noise; neighbours with one reason are one span, with the highest score.
+    """Return (start, end, reason, score) of noise; neighbours with one reason become one span, with the highest score.
 
-    ``model``: default: the one that pychunk ships.
+    Args:
+        page: The page.
+        noise, threshold: How noise is found.
+        model: The model. Default: the one that pychunk ships.
     """
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)
     spans: list[Span] = []

@@ -1,4 +1,4 @@
-"""JSON arrays of objects as JSON Lines, one line an element, so that one reader reads both."""
+"""The conversion of JSON arrays of objects to JSON Lines, one line per element, so that one reader reads both."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
-#: Bytes that a file may have: it is in memory as a whole, where JSON Lines are read as they come.
+#: The maximum size in bytes of a file, which is in memory as a whole; JSON Lines are read as they come.
 MAX_BYTES = BYTES.json
-#: How an array begins, and lines that are arrays each, or of which the first alone is one.
+#: The beginning of an array, and of lines each of which is an array, or only the first of which is one.
 _BEGINS, _LINES = re.compile(rb"\s*\[\s*(?:\{|\])"), re.compile(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_lines(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> tuple[Iterator[Block], DeadLetters, str]:
-    """Return (blocks of JSON Lines, who gets letters about them, what a row is called).
+    """Return blocks of JSON Lines, the callable that gets dead letters about them, and the word for a row.
 
-    Elements stay as they are written; only their line breaks become spaces. What is no array is returned as it came.
+    Elements stay as they are written; only their line breaks become spaces. A file that is not an array is returned
+    unchanged.
     """
     first = next(blocks, None)
     if first is None:
@@ -49,7 +50,7 @@ def _elements(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> 
             reason = f"a JSON array longer than {MAX_BYTES:,} bytes: write it as JSON Lines"
             dead_letters(DeadLetter(name, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
             return
-    text = held.decode("utf-8", "surrogateescape")  # what is no UTF-8 is a matter of single elements
+    text = held.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 concern single elements only
     del held
     decoder = json.JSONDecoder()
     lines: list[str] = []
@@ -81,11 +82,11 @@ def _elements(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> 
         yield _joined(lines, read)
     if reason:
         excerpt = text[at : at + EXCERPT_BYTES].encode("utf-8", "surrogateescape")[:EXCERPT_BYTES]
-        said = f"{reason}; what follows is not read"
+        said = f"{reason}; the rest is not read"
         dead_letters(DeadLetter(name, f"element {count + 1}", said, excerpt))
 
 
-#: Characters of elements that are handed on at a time.
+#: The characters of elements that are passed on at a time.
 _BLOCK = 8 << 20
 
 
@@ -94,6 +95,6 @@ def _joined(lines: list[str], read: int) -> Block:
 
 
 def _after(text: str, at: int) -> int:
-    """The place after white space."""
+    """Return the first position after white space."""
     found = _SPACE.match(text, at)
     return found.end() if found else at

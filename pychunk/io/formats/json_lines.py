@@ -1,13 +1,14 @@
-"""JSON Lines files to Arrow tables of bounded size, without guessing types: ids and texts are what the file says.
+"""The reader of JSON Lines, to Arrow tables of bounded size; it guesses no types of ids and texts.
 
-A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels; it ends
-with LF, CR LF or CR. Whatever else a line is, it is a dead letter and ends nothing but itself:
+A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels. It ends
+with LF, CR LF or CR. Any other line becomes a dead letter, and reading goes on with the next line.
 
-- ``-0``, ``1e400`` and integers of any size stay as they are written. ``NaN``, ``Infinity`` and ``-Infinity`` are no
-  JSON, but Python writes them, and they are numbers here.
-- A string is kept as it is: ``\\u0000`` is a character, "2020-01-01" is no date. Half a surrogate pair (``\\ud800``) is
-  no text: a dead letter where it is in the text or the id, U+FFFD in other columns, of no account elsewhere.
-- A key that is read must not be there twice; of other keys nothing is asked.
+- ``-0``, ``1e400`` and integers of any size stay as they are written. ``NaN``, ``Infinity`` and ``-Infinity`` are not
+  JSON, but Python writes them, and the reader accepts them as numbers.
+- A string is kept unchanged: ``\\u0000`` is a character, and "2020-01-01" is not a date. Half a surrogate pair
+  (``\\ud800``) is not text. It makes a dead letter in the text or the id, becomes U+FFFD in other columns, and has no
+  effect in columns that are not read.
+- A key that is read must not occur twice. Other keys are not checked.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from . import json_paths
 from .row_documents import only_text
 from .table_parts import IDENTITY, TABLE_BYTES, Part
 
-#: Bytes that one line may have.
+#: The maximum size of one line in bytes.
 MAX_LINE_BYTES = BYTES.json
 _KIND = {name: number for number, name in enumerate(native.JSON_KINDS)}
 _STRINGS = 1 << _KIND["string"] | 1 << _KIND["surrogate"]
-#: Keys that a warning lists.
+#: The maximum number of keys that a warning lists.
 _LISTED = 10
-#: Numbers that are none in JSON, as Python writes them.
+#: The numbers that Python writes, but that JSON does not have.
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
-#: What Python calls a value that is no text.
+#: The Python names of values that are not text.
 _PYTHON = {"integer": "int", "float": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
 
@@ -52,20 +53,27 @@ def parts(
     written: Sequence[str] = (),
     elsewhere: Sequence[str] = (),
 ) -> Iterator[Part]:
-    """Parts with the columns that are asked for: text and ids as strings, others in the type that all values have.
+    """Yield parts with the requested columns: text and ids as strings, others in the type that all values have.
 
-    Of all of them, a name with dots that is no key is a path into objects: ``meta.author``.
+    A name with dots that is not a key is a path into objects, such as ``meta.author``. Rows without text become dead
+    letters.
 
-    ``column``: that of the text; None: the only one that holds strings in the first lines, else ``text``.
-    ``ids``: of ids, default ``id``; a number is its digits. ``keep``: others, as ``_Columns.typed`` has them; those
-    of ``written`` are strings, whatever their values are. Rows without text are dead letters.
+    If no row of a part has a named column, the reader warns once; it does not warn of columns in ``elsewhere``. It is a
+    warning since nobody knows before the end of the file that a column is missing everywhere. The place of an error
+    would depend on where parts end.
 
-    A column that was named and that no row of a part has is warned of, once, but those of ``elsewhere``, which other
-    files have: nobody can say before the end of the file that there is none, and where an error came would depend on
-    where parts end.
+    Args:
+        blocks: The bytes of the file.
+        name: The name of the file.
+        dead_letters: The callable that gets dead letters.
+        column: The column of the text. None: the only one that holds strings in the first lines, else ``text``.
+        ids: The column of ids, default ``id``; a number becomes its digits.
+        keep: Other columns, in the types that ``_Columns.typed`` gives them.
+        written: Those of ``keep`` that are strings, whatever their values are.
+        elsewhere: Those of ``keep`` that other files have.
 
     Raises:
-        ValueError: several columns hold strings, and ``column`` names none.
+        ValueError: Several columns hold strings, and ``column`` names none.
     """
     named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None and each not in elsewhere]
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
@@ -81,7 +89,7 @@ def parts(
 
 
 def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Parts with all columns, for files that a program made, such as chunks: ids and texts are strings."""
+    """Yield parts with all columns, for files that a program made, such as chunks; ids and texts are strings."""
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         found = _Columns(lines, [key for key, _ in _keys(lines)])
         found.tell(first, name, dead_letters)
@@ -90,10 +98,10 @@ def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iter
 
 
 def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[tuple[bytes, int, int]]:
-    """(some 16 MB of whole lines, how many lines come before them, bytes read)."""
+    """Yield about 16 MB of whole lines, the number of lines before them, and the bytes read."""
     held: list[bytes] = []
-    size = whole = line = bytes_read = 0  # bytes held, and those of them that are whole lines
-    skipping = False  # the rest of a line that is too long
+    size = whole = line = bytes_read = 0  # ``size`` counts the bytes held, ``whole`` those of them that are whole lines
+    skipping = False  # whether the next bytes are the rest of a line that is too long
     for block in blocks:
         bytes_read, data = block.bytes_read, block.data
         if skipping and not block.gap:
@@ -124,7 +132,7 @@ def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) 
 
 
 def _last_end(data: bytes) -> int:
-    """Where the last whole line ends, 0 where none does; behind a CR at the end an LF may follow."""
+    """Return the end of the last whole line, 0 if there is none; an LF may follow a CR at the end."""
     return max(data.rfind(b"\n"), data.rfind(b"\r", 0, max(0, len(data) - 1))) + 1
 
 
@@ -137,7 +145,7 @@ def _keys(lines: bytes) -> list[tuple[str, int]]:
 
 
 class _Columns:
-    """The wanted columns of some lines with the kinds of their values; ``spans``: (line, begin, end) of each row."""
+    """The wanted columns of some lines with the kinds of their values; ``spans`` has (line, begin, end) of each row."""
 
     def __init__(self, lines: bytes, wanted: Sequence[str]) -> None:
         names = list(dict.fromkeys(wanted))
@@ -149,7 +157,7 @@ class _Columns:
         self.columns = {name: json_paths.followed(name, columns) if "." in name else columns[name] for name in names}
 
     def refuse(self, column: str, id_column: str) -> None:
-        """Rows whose text or id cannot be used become faults."""
+        """Turn rows whose text or id cannot be used into faults."""
         kinds, of_ids = self.columns[column][1], self.columns[id_column][1]
         good = kinds == _KIND["string"]
         fine = good & (of_ids != _KIND["surrogate"])
@@ -165,7 +173,7 @@ class _Columns:
         self.spans = self.spans[fine]
 
     def warn(self, column: str, first: int, name: str) -> bool:
-        """Warns of a column that no row has, if there are rows; whether it did."""
+        """Warn of a column that no row has, if there are rows, and return whether it did."""
         kinds = self.columns[column][1]
         if not len(kinds) or (kinds != _KIND["missing"]).any():
             return False
@@ -190,7 +198,10 @@ class _Columns:
         return list((self.spans[:, 0] + first + 1).tolist())
 
     def typed(self, exact: Sequence[str]) -> pa.Table:
-        """All columns; those not in ``exact`` in the type that all their values have, else as Python writes them."""
+        """Return a table of all columns.
+
+        A column that is not in ``exact`` has the type that all its values have, else strings as Python writes them.
+        """
         return pa.table({name: each[0] if name in exact else _typed(*each) for name, each in self.columns.items()})
 
 
@@ -203,7 +214,7 @@ def _strings(
 
 
 def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Array:
-    """Whole numbers, numbers, booleans or lists where all values are such; objects and mixed ones are strings."""
+    """Return values as integers, floats, booleans or lists if all are such; objects and mixed values become strings."""
     held = {native.JSON_KINDS[kind] for kind in np.unique(kinds)} - {"missing", "null"}
     try:
         if not held:
@@ -214,13 +225,13 @@ def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Arra
             numbers = values.cast(pa.float64())
             beyond = np.flatnonzero(~np.isfinite(numbers.fill_null(0)))
             written = set(values.take(pa.array(beyond)).to_pylist())
-            return numbers if written <= _NOT_FINITE else values  # 1e400 is what is written
+            return numbers if written <= _NOT_FINITE else values  # the string "1e400" is kept as it is written
         if held == {"boolean"}:
             return values.cast(pa.bool_())
         if held == {"array"}:
             return pa.array([None if value is None else json.loads(value) for value in values.to_pylist()])
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
-        pass  # too large for 64 bits, or lists of values that do not go together
+        pass  # the values are too large for 64 bits, or the lists hold values that cannot be combined
     return _as_python(values, kinds)
 
 

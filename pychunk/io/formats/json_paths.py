@@ -1,4 +1,4 @@
-"""Paths into the objects of JSON Lines: ``meta.author`` is the value of ``author`` in that of ``meta``."""
+"""Paths into the objects of JSON Lines: ``meta.author`` is the value of ``author`` in the value of ``meta``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KIND = {name: number for number, name in enumerate(native.JSON_KINDS)}
 _LONE = dict.fromkeys(range(55296, 57344), "�")
 _MISSING = object()
 
-#: Values as they are written, null where there are none, and their kinds.
+#: A column: the values as they are written, null if there are none, and their kinds.
 Column = tuple[pa.LargeStringArray, npt.NDArray[np.uint8]]
 
 
 class _Whole(str):
-    """A whole number as it is written."""
+    """An integer as it is written."""
 
 
 class _Number(str):
@@ -39,7 +39,7 @@ def heads(name: str) -> list[str]:
 
 
 def followed(name: str, columns: Mapping[str, Column]) -> Column:
-    """Return the values at a path: of a row that has a key of this name, the one under that."""
+    """Return the values at a path; for a row that has a key of this name, the value of the key."""
     own, kinds = columns[name]
     inside = [head for head in heads(name) if (np.isin(columns[head][1], _NESTED)).any()]
     if not inside:
@@ -77,7 +77,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _said(value: Any) -> tuple[str, str | None]:
-    """The kind of a value, and how the reader writes it."""
+    """Return the kind of a value, and how the reader writes it."""
     if value is _MISSING:
         return "missing", None
     if value is None:
@@ -95,7 +95,7 @@ def _said(value: Any) -> tuple[str, str | None]:
 
 
 def _written(value: Any) -> str:
-    """JSON of a value, its numbers as they were written."""
+    """Return a value as JSON, with numbers as they were written."""
     if isinstance(value, (_Whole, _Number)):
         return str(value)
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def _written(value: Any) -> str:
 
 
 def paths(lines: bytes) -> Iterator[str]:
-    """Yield the paths that the first of some lines has."""
+    """Yield the paths in the first of some lines."""
     try:
         held = json.loads(lines.split(b"\n", 1)[0])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Markdown files to documents, one a file, with their blocks, title, and what shows no words."""
+"""The reader of Markdown, one document per file, with blocks, title, and the spans that show no words."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from ..decompression.bzip2 import Block
 from ..document_batches import DeadLetters, Document
 from . import text_files
 
-#: Bytes of a file whose blocks are found; of a longer one they are null, and so is its title. In so many bytes there
-#: may be 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
+#: The maximum size in bytes of a file whose blocks are found; for a longer one, blocks and title are null. A file of
+#: this size may have 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
 MAX_BYTES = BYTES.markdown_block
-#: The columns of its documents beside id, text and file.
+#: The columns of its documents in addition to id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
 
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, cleaned: bool = True) -> Document | None:
-    """Return a file as one document, named by its path, whose text is the file's; None if it cannot be decoded.
+    """Return a file as one document, named by its path, with the file's text; None if it cannot be decoded.
 
     Args:
-        blocks: the file's bytes.
-        cleaned: whether blocks that show no words are removed.
+        blocks: The file's bytes.
+        file: The file's name.
+        dead_letters: The callable that gets dead letters.
+        cleaned: Whether blocks that show no words are removed.
     """
     found = text_files.document(blocks, file, dead_letters)
     if found is None:

@@ -1,4 +1,4 @@
-"""What files of documents with pages share: their bytes, and the columns of what they become."""
+"""The common parts of readers of documents with pages: the bytes of a file, and the columns of its document."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...parsing.pdf.paged_text import Paged
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
-#: Bytes that a file may have.
+#: The maximum size of a file in bytes.
 MAX_BYTES = BYTES.pages
-#: The columns of its documents beside id, text and file.
+#: The columns of its documents in addition to id, text and file.
 COLUMNS = (
     ("blocks", BLOCKS_TYPE),
     ("page_starts", pa.list_(pa.int64())),
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple[bytes, int] | None:
-    """(a file's bytes, how many were read as they are stored); None where they cannot be had."""
+    """Return a file's bytes, and how many stored bytes were read; None if they cannot be read."""
     found = bytearray()
     read = 0
     for block in blocks:
@@ -41,7 +41,7 @@ def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple
 
 
 def why_empty(paged: Paged) -> str:
-    """Return why a document has no text but what is left out of it; "" if it has some."""
+    """Return why a document has no text except removed spans; "" if it has some."""
     at, kept = 0, []
     for span in paged.removed:
         kept.append(paged.text[at : span.start])
@@ -49,11 +49,14 @@ def why_empty(paged: Paged) -> str:
     if paged.text[at:].strip() or any(map(str.strip, kept)):
         return ""
     count = len(paged.removed)
-    return f"no text is left: {count:,} line{' was' if count == 1 else 's were'} taken for heads, feet and page numbers"
+    return (
+        f"no text is left: {count:,} line{' was' if count == 1 else 's were'} taken for headers, footers "
+        "and page numbers"
+    )
 
 
 def document(paged: Paged, file: str, bytes_read: int) -> Document:
-    """A row of a batch, named by its path."""
+    """Return a document as a row of a batch, named by its path."""
     more: tuple[Any, ...] = (
         blocks_to_arrow(paged.blocks),
         pa.array([paged.page_starts], pa.list_(pa.int64())),

@@ -1,4 +1,4 @@
-"""Parquet files to Arrow tables of bounded size."""
+"""The reader of Parquet files, to Arrow tables of bounded size."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from ..document_batches import DeadLetter, DeadLetters
 from . import parquet_footer
 from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
 
-#: Text of one table at most where a file's rows repeat long values, which it holds once.
+#: The maximum size of one table's text, in bytes, if a file stores long values once that its rows repeat.
 REPEATED_BYTES = 1 << 29
-#: Bytes of batches from which on they are a part: of 8,000 articles, 28 of which made one, reading took .43 s of
-#: processor time, .25 of them Arrow's.
+#: The bytes from which on batches make up a part. With parts of 28 of 8,000 articles, reading took 0.43 s of processor
+#: time, of which Arrow took 0.25 s.
 TOGETHER_BYTES = 1 << 22
-#: Bytes of a column that are read ahead of its pages. Without, all of a row group's column is read before its first
-#: page is decoded: of one of 72 MB that is 70 MB of memory, and .05 s of processor time for the system to clear it.
+#: The bytes of a column that are read ahead of its pages. Without this, Arrow reads all of a row group's column before
+#: it decodes the first page. For a column of 72 MB that takes 70 MB of memory, and 0.05 s of processor time in which
+#: the system clears it.
 _READ_BYTES = 1 << 16
-#: Bytes of a page that are made, whatever its column announces.
+#: The bytes of a page that are always allowed, whatever its column announces.
 _CERTAIN = 64 << 20
 
 
@@ -37,14 +38,14 @@ def parts(
     *,
     ahead: bool = False,
 ) -> Iterator[Part]:
-    """Parts of a Parquet file; where all ``columns`` are there, only they are read, and those ``optional`` that are.
+    """Yield parts of a Parquet file; if all ``columns`` exist, only these and the existing ``optional`` ones are read.
 
-    ``ahead``: reads a row group's bytes in one go, which saves round trips to a remote file, and takes 15 % longer of a
-    local one.
+    ``ahead``: whether to read a row group's bytes in one go. This saves round trips to a remote file, but takes 15 %
+    longer for a local one.
     """
     import pyarrow.parquet as pq
 
-    # Of a damaged file Arrow raises anything: MemoryError, IndexError, SystemError, UnicodeDecodeError.
+    # For a damaged file Arrow may raise any error: MemoryError, IndexError, SystemError, UnicodeDecodeError.
     try:
         opened = pq.ParquetFile(file, pre_buffer=ahead, buffer_size=0 if ahead else _READ_BYTES)
         metadata = opened.metadata
@@ -64,7 +65,7 @@ def parts(
             try:
                 own = [each for each in places[number] if wanted is None or each.path[0] in wanted]
                 rows = _rows_at_once(file, group, own, most, first=ahead)
-                # Threads of Arrow's would share two columns, of which one is all the work.
+                # Arrow's threads would share two columns, one of which is nearly all the work.
                 found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
                 for batches in _together(found):
                     before, done = done, done + sum(map(len, batches))
@@ -85,7 +86,7 @@ def parts(
 
 
 def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Batches that are sound, small ones together; of a row group that breaks off those before, then the error."""
+    """Yield valid batches, small ones together; if a row group breaks off, yield the rest, then raise the error."""
     held: list[pa.RecordBatch] = []
     size = 0
     try:
@@ -105,9 +106,9 @@ def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
-    """The columns of a Parquet file that has rows with their types, by its footer; none where it cannot be read.
+    """Return the columns and types of a Parquet file that has rows, by its footer; none if it cannot be read.
 
-    Reading its first rows reads the bytes of its first row group: .05 s where that is the file, of 35 MB.
+    Reading its first rows would read the bytes of its first row group: 0.05 s if that is the whole file of 35 MB.
     """
     import pyarrow.parquet as pq
 
@@ -125,11 +126,14 @@ def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column
     """Return the rows of a batch: ``TABLE_BYTES`` of average rows, and fewer if each may repeat a long value.
 
     Args:
-        columns: those that are read. first: whether only the first page of each is looked at: of a remote file each
-            takes a round trip.
+        file: The open file.
+        group: The metadata of the row group.
+        columns: The columns that are read.
+        most: The maximum size of a table's text, in bytes.
+        first: Whether to check only the first page of each column, since each page of a remote file takes a round trip.
 
     Raises:
-        ValueError: a page announces far more bytes than are stored, or than there are: Arrow would make room for them.
+        ValueError: A page announces far more bytes than are stored, or than exist; Arrow would allocate them.
     """
     length = file.seek(0, os.SEEK_END)
     rows = min(8192, TABLE_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size))

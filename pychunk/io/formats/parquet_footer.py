@@ -1,8 +1,8 @@
-"""The places of a Parquet file's columns and the sizes of their pages, without Arrow.
+"""The places of a Parquet file's columns and the sizes of their pages, read without Arrow.
 
-On a footer whose facts about a column do not go together Arrow's readers raise, but what its Python module asks of the
-same column (``RowGroupMetaData.column``) ends the process. So that is not asked; footers and the heads of pages are
-Thrift in its compact encoding, and a few numbers of them are all that is needed.
+If a footer's facts about a column contradict each other, Arrow's readers raise. But the request of its Python module
+for the same column (``RowGroupMetaData.column``) ends the process. This module therefore reads the footer itself.
+Footers and the heads of pages are Thrift in its compact encoding, and only a few of their numbers are needed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# Types of Thrift's compact encoding.
+# The types of Thrift's compact encoding.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
-#: Levels of what is skipped; Parquet's own structures have five.
+#: The maximum number of levels of skipped values; Parquet's own structures have five.
 _DEPTH = 64
-#: Parquet's number of a physical type and of a kind of page.
+#: Parquet's numbers of a physical type and of a kind of page.
 _BYTE_ARRAY, _DICTIONARY_PAGE = 6, 2
-#: Bytes of a page's head that are read: kind and sizes come first, statistics may follow.
+#: The bytes of a page's head that are read: kind and sizes come first, statistics may follow.
 _HEAD_BYTES = (32, 256, 1 << 16)
 
 
@@ -25,10 +25,10 @@ class Column(NamedTuple):
     """A column of one row group.
 
     Attributes:
-        path: its names, from the outermost.
-        is_bytes: whether its values are bytes.
-        begin: the place of its first page.
-        plain, stored: bytes of its pages and their heads, unpacked and as they are in the file.
+        path: The names of the column, from the outermost.
+        is_bytes: Whether its values are bytes.
+        begin: The offset of its first page.
+        plain, stored: The bytes of its pages and their heads, unpacked and as they are in the file.
     """
 
     path: tuple[str, ...]
@@ -43,7 +43,13 @@ class Column(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page as its head says: whether it is a dictionary, its bytes unpacked and as they are stored, and its end."""
+    """A page as its head describes it.
+
+    Attributes:
+        is_dictionary: Whether it is a dictionary.
+        plain, stored: Its bytes, unpacked and as they are stored.
+        end: The offset of its end.
+    """
 
     is_dictionary: bool
     plain: int
@@ -52,10 +58,10 @@ class Page(NamedTuple):
 
 
 def columns(file: Any) -> list[list[Column]]:
-    """The columns of each row group of an open file.
+    """Return the columns of each row group of an open file.
 
     Raises:
-        ValueError: there is no footer, or it is damaged.
+        ValueError: There is no footer, or it is damaged.
     """
     end = file.seek(0, os.SEEK_END)
     file.seek(max(0, end - 8))
@@ -75,10 +81,10 @@ def columns(file: Any) -> list[list[Column]]:
 
 
 def pages(file: Any, column: Column) -> Iterator[Page]:
-    """Yield the pages of a column up to the first one whose head cannot be read: Arrow will say so.
+    """Yield the pages of a column up to the first one whose head cannot be read, for which Arrow reports the error.
 
-    The first is read whatever the footer says of the column's length. Takes 0.1 ms a page, compared with 10 ms for
-    reading one of common size.
+    The first page is read whatever the footer says about the column's length. This takes 0.1 ms a page, compared with
+    10 ms for reading a page of common size.
     """
     at, end = column.begin, column.begin + column.stored
     while True:
@@ -93,10 +99,10 @@ def pages(file: Any, column: Column) -> Iterator[Page]:
 
 
 def _page(file: Any, at: int) -> Page:
-    """Return the page whose head is at a place of the file.
+    """Return the page whose head is at an offset of the file.
 
     Raises:
-        ValueError: there is no such head.
+        ValueError: There is no such head.
     """
     for most in _HEAD_BYTES:
         file.seek(at)
@@ -134,7 +140,8 @@ def _column(footer: _Compact) -> Column:
         if (number, kind) != (3, _STRUCT):
             footer.skip(kind)
             continue
-        # 1: type, 3: path, 6: bytes unpacked, 7: bytes stored, 9: the place of data pages, 11: that of the dictionary
+        # 1: type, 3: path, 6: bytes unpacked, 7: bytes stored, 9: offset of the data pages, 11: offset of the
+        # dictionary
         for inner, inner_kind in footer.fields():
             if inner in (1, 6, 7, 9, 11) and inner_kind in (_I32, _I64):
                 facts[inner] = footer.integer()
@@ -148,25 +155,25 @@ def _column(footer: _Compact) -> Column:
 
 
 class _Compact:
-    """Reads values of Thrift's compact encoding one after the other; ValueError where they end too early."""
+    """A reader of consecutive values in Thrift's compact encoding; it raises ValueError if they end too early."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     @property
     def place(self) -> int:
-        """Return how many bytes were read."""
+        """The number of bytes that were read."""
         return self._at
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Number and type of each field of a struct; its value is to be read, or skipped, before the next."""
+        """Yield the number and type of each field of a struct; read or skip its value before the next one."""
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self.integer()
             yield number, head & 15
 
     def items(self) -> range:
-        """Of a list: one number for each item that is to be read."""
+        """Return a range with one number for each item of a list, which the caller must read."""
         return range(self._list()[0])
 
     def text(self) -> str:
@@ -206,7 +213,7 @@ class _Compact:
             raise ValueError(f"there is no type {kind}")
 
     def _skip_item(self, kind: int, depth: int) -> None:
-        if kind in (_TRUE, _FALSE):  # of a field the type says all
+        if kind in (_TRUE, _FALSE):  # the type of a field already holds its value
             self._byte()
         else:
             self.skip(kind, depth + 1)
@@ -229,7 +236,10 @@ class _Compact:
         return self._data[self._at - 1]
 
     def _move(self, count: int) -> None:
-        """Past so many bytes: whatever takes none of those there are would be an item of a list that never ends."""
+        """Skip ``count`` bytes, and raise at the end of the data.
+
+        Otherwise a list of items without bytes might never end.
+        """
         self._at += count
         if self._at > len(self._data):
-            raise ValueError("it ends too early")
+            raise ValueError("the data ends too early")

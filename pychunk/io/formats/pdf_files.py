@@ -1,4 +1,4 @@
-"""PDF files to documents with blocks, pages and what is left out; each is parsed by a process of its own."""
+"""The reader of PDF, to documents with blocks, pages and removed spans; a separate process parses each file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from . import paged_files
 
-#: Bytes of address space for one document, of which Python, NumPy and Arrow take half a gigabyte; and seconds, the last
-#: resort, ten times what a document within the limits of :mod:`pychunk.parsing.pdf.pdf_work` takes.
+#: The address space for one document in bytes, of which Python, NumPy and Arrow take half a gigabyte. The time limit in
+#: seconds is the last resort: ten times what a document within the limits of :mod:`pychunk.parsing.pdf.pdf_work` takes.
 MEMORY, SECONDS = 4 << 30, 9000.0
-#: Processes that parse, where not more are asked for.
+#: The number of processes that parse, unless the caller asks for more.
 _MOST = 4
 
 
@@ -31,13 +31,15 @@ class RawPdf(NamedTuple):
 
 
 def raw(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> RawPdf | None:
-    """A file's bytes; None where they cannot be had."""
+    """Return a file's bytes; None if they cannot be read."""
     found = paged_files.held(blocks, file, dead_letters)
     return None if found is None else RawPdf(found[0], file, max(1, len(found[0])), found[1])
 
 
 def processes(workers: int) -> Processes:
-    """The processes that parse: as many as CPUs that are ours up to 4, or as are asked for; they start when needed.
+    """Return the processes that parse: one per available CPU up to 4, or ``workers`` if that is more.
+
+    The processes start when they are needed.
 
     Raises:
         ImportError: pypdfium2 is not installed.
@@ -51,8 +53,9 @@ def processes(workers: int) -> Processes:
 
 
 def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
-    """Documents of those files that have text, and letters about the others and about pages without text."""
-    from ...parsing.pdf.pdf_document import PdfError  # here, as few inputs are PDF: 0.01 s of every command's start
+    """Return the documents of files that have text, and dead letters about other files and about pages without text."""
+    # The import is here since few inputs are PDF; it would add 0.01 s to the start of every command.
+    from ...parsing.pdf.pdf_document import PdfError
 
     documents, letters = [], []
     for item, found in zip(items, pool.map([item.data for item in items]), strict=True):
@@ -74,7 +77,7 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
 
 
 def _letters(file: str, notes: Sequence[tuple[int, str]]) -> list[DeadLetter]:
-    """One letter for pages that follow each other with one reason; the rest of the document is read."""
+    """Return one dead letter for consecutive pages with one reason; the rest of the document is read."""
     letters = []
     for (reason, _), group in groupby(enumerate(notes), lambda each: (each[1][1], each[1][0] - each[0])):
         pages = [page for _, (page, _) in group]

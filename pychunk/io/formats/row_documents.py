@@ -1,4 +1,4 @@
-"""Rows of tables to documents: which column holds the text, which rows cannot be used."""
+"""The conversion of rows of tables to documents: the column of the text, and the rows that cannot be used."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...inputs.value_columns import NoTextColumnError, the_text
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 from .table_parts import Part
 
-#: Columns that an error lists.
+#: The maximum number of columns that an error lists.
 _LISTED = 20
 
 
 class DocumentRows(NamedTuple):
-    """Rows that are documents: which they are of their part, with their texts and ids."""
+    """The rows that are documents: their numbers in their part, their texts and ids."""
 
     rows: list[int]
     texts: list[str]
@@ -31,7 +31,7 @@ def readable(
     id_column: str | None,
     needed: Sequence[str] = (),
 ) -> DocumentRows:
-    """The rows whose text is text, whose id can be read, and that lack no ``needed`` column; the others are told."""
+    """Return the rows with a text, a readable id and all ``needed`` columns; the others become dead letters."""
     found = DocumentRows([], [], [])
     names = ids(part, file, id_column)
     lacking = [(name, part.table.column(name).is_null().to_pylist()) for name in needed]
@@ -51,7 +51,7 @@ def readable(
 
 
 class UnreadableValue(str):
-    """In the place of a value that Python cannot hold, such as a date in the year 100,000: the reason, and no text."""
+    """The reason, in place of a value that Python cannot hold, such as a date in the year 100,000; it is not a text."""
 
     @property
     def reason(self) -> str:
@@ -59,18 +59,18 @@ class UnreadableValue(str):
 
 
 def ids(part: Part, file: str, id_column: str | None) -> list[str]:
-    """The id of each row: its column's value, else the file's name and the row's number."""
+    """Return the id of each row: its column's value, else the file's name and the row's number."""
     given = _strings(part.table, id_column or "id")
     return [f"{file}#{number}" if name is None else name for name, number in zip(given, part.numbers, strict=True)]
 
 
 def _strings(table: pa.Table, name: str) -> list[str | None]:
-    """A column's values as strings, None where there is none."""
+    """Return a column's values as strings, None if there is none."""
     return [None if value is None else _string(value) for value in _values(table, name)]
 
 
 def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
-    """The column of the text where none is named, as ``documents.columns.the_text`` has it."""
+    """Return the column of the text if none is named, as ``inputs.value_columns.the_text`` chooses it."""
     more = f" and {len(strings) - _LISTED} more" if len(strings) > _LISTED else ""
     try:
         return the_text(strings, names, (", ".join(strings[:_LISTED]) or "none") + more)
@@ -79,13 +79,13 @@ def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
 
 
 def text_of(part: Part, file: str) -> str:
-    """The column of a part's text where none is named."""
+    """Return the column of a part's text if none is named."""
     schema = part.table.schema
     return part.column or only_text([field.name for field in schema if "string" in str(field.type)], schema.names, file)
 
 
 def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None:
-    """Raises ValueError for a column that is not there: it would be missing in every row."""
+    """Raise ValueError if a column does not exist; it would be missing in every row."""
     for name in names:
         if name is not None and name not in table.column_names:
             more = f" and {len(table.column_names) - _LISTED} more" if len(table.column_names) > _LISTED else ""
@@ -94,7 +94,7 @@ def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:
-    """A column as Python objects, None where it is not there; text as bytes where it is not valid UTF-8."""
+    """Return a column as Python objects, None if it does not exist; text is bytes if it is not valid UTF-8."""
     if name not in table.column_names:
         return [None] * table.num_rows
     values = table.column(name)
@@ -105,7 +105,7 @@ def _values(table: pa.Table, name: str) -> list[Any]:
     except UnicodeDecodeError:
         try:
             return list(values.cast(pa.large_binary()).to_pylist())
-        except pa.ArrowException:  # text inside of lists
+        except pa.ArrowException:  # the text is inside lists
             return [_value(value, name) for value in values]
     except (ValueError, OverflowError, pa.ArrowException):
         return [_value(value, name) for value in values]
@@ -119,7 +119,7 @@ def _value(value: pa.Scalar, name: str) -> Any:
 
 
 def _text(value: Any, column: str) -> tuple[str, str]:
-    """(text, "") or ("", why it is none)."""
+    """Return (text, ""), or ("", the reason) if the value is not text."""
     if isinstance(value, UnreadableValue):
         return "", value.reason
     if value is None:

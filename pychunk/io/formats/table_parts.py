@@ -1,4 +1,4 @@
-"""What readers of tables share: parts of bounded size, the columns that are wanted, checks of what was read."""
+"""The parts of bounded size that readers of tables yield, the choice of columns, and checks of what was read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import pyarrow as pa
 
 from ..._util.memory_errors import check_memory
 
-#: Text of one table, roughly.
+#: The approximate text of one table, in bytes.
 TABLE_BYTES = 16 << 20
-#: Text of one table at most where a file's rows repeat long values, which it holds once, and each value becomes an
-#: object of Python, as those of dictionaries, views and runs do.
+#: The maximum size of one table's text, in bytes, if a file stores repeated long values once and each value becomes a
+#: Python object. Dictionaries, views and runs store values in this way.
 REPEATED_OBJECTS = 256 << 20
 
 
-#: Columns that are strings wherever types are found: an id such as 007 is no number.
+#: The columns that are strings whenever types are found, since an id such as 007 is not a number.
 IDENTITY = ("id", "text", "chunk_id", "kind")
 
 
 class Part(NamedTuple):
-    """Rows of a file, with the number from 1 of each ``unit``: row or line; ``column``: that of the text, if known."""
+    """A part of a file: rows, with the number from 1 of each.
+
+    Attributes:
+        table: The rows.
+        unit: The word for a row: row or line.
+        numbers: The number of each row, from 1.
+        bytes_read: The bytes of the file up to the end of this part.
+        column: The column of the text, if known.
+    """
 
     table: pa.Table
     unit: str
@@ -31,23 +39,26 @@ class Part(NamedTuple):
 
 
 def wanted_of(names: list[str], columns: list[str] | None, optional: Sequence[str]) -> list[str] | None:
-    """The columns to be read: where all ``columns`` are there, those and the ``optional`` that are; else all (None).
+    """Return ``columns`` and the existing ``optional`` ones to read; None (all) if some of ``columns`` are missing.
 
     Raises:
-        ValueError: one of them is there twice.
+        ValueError: A column exists twice.
     """
     for name in [*(columns or ["text"]), *optional]:
         if (times := names.count(name)) > 1:
-            raise ValueError(f"column {name!r} is there {times} times: rename all but one")
+            raise ValueError(f"column {name!r} occurs {times} times: rename all but one")
     if columns is None or not set(columns) <= set(names):
         return None
     return list(dict.fromkeys([*columns, *(column for column in optional if column in names)]))
 
 
 def check(batch: pa.RecordBatch) -> None:
-    """Raises where a batch refers to memory that is not its own: Arrow trusts what it reads, and would crash later.
+    """Raise if a batch refers to memory that is not its own; Arrow trusts what it reads, and would crash later.
 
-    Whether text is valid UTF-8 is not asked here: that is a matter of single rows.
+    This function does not check for valid UTF-8, which concerns single rows only.
+
+    Raises:
+        ValueError: A column is not valid.
     """
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
         try:
@@ -58,7 +69,7 @@ def check(batch: pa.RecordBatch) -> None:
 
 
 def as_bytes(values: pa.Array) -> pa.Array:
-    """Text under the type of bytes."""
+    """Return text as an array of the corresponding binary type."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         values.indices.validate(full=True)

@@ -1,4 +1,4 @@
-"""Text and Markdown files to documents, one a file."""
+"""The reader of text, one document per file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...parsing.html.encodings import likely, without_mark
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, Document
 
-#: Bytes that a file may have.
+#: The maximum size of a file in bytes.
 MAX_BYTES = BYTES.text
-#: What a file is that is no text, by its first bytes, and what to do about it.
+#: The first bytes of files that are not text, with what such a file is, and what to do about it.
 _OTHERS = (
     (b"%PDF-", "a PDF, not text: its kind is pdf"),
     (b"PK\x03\x04", "a ZIP archive (as .docx, .xlsx and .epub are), not text: extract its text first"),
@@ -34,29 +34,30 @@ _OTHERS = (
 )
 
 
-#: Control characters that text may have: white space, form feeds, and escapes of terminals and of ISO-2022.
+#: The control characters that do not occur in text: all but white space, form feeds, and escapes of terminals and
+#: ISO-2022.
 _CONTROLS = bytes(range(0x20)).translate(None, b"\t\n\v\f\r\x08\x1b") + b"\x7f"
-#: Bytes that say what a file is, and the share of control characters among them that no text has: random bytes have
-#: nine in a hundred.
+#: The number of bytes that show what a file is, and the share of control characters among them that text never reaches;
+#: random bytes have 9 %.
 _HEAD, _MOST_CONTROLS = 4096, 0.02
-BINARY = "no text at all: bytes of a program, an image or the like"
+BINARY = "not text at all: bytes of a program, an image or the like"
 
 
 def not_text(data: bytes | bytearray) -> str:
-    """Return what bytes are that are no UTF-8 text: "a PDF, not text: ..."; "" where nothing speaks against text."""
+    """Return what bytes are that are not UTF-8 text, such as "a PDF, not text: ..."; "" if they may be text."""
     for magic, meaning in _OTHERS:
         if data.startswith(magic):
             return meaning
     head = bytes(data[:_HEAD])
     if encoding := without_mark(head):
-        return f"text in {encoding[:6].upper()} without its mark, not UTF-8: pass encoding='{encoding}'"
+        return f"text in {encoding[:6].upper()} without a byte order mark, not UTF-8: pass encoding='{encoding}'"
     if head.count(0) > len(head) // 4:
-        return "no text at all: every fourth byte or more is NUL"
+        return "not text at all: every fourth byte or more is NUL"
     return ""
 
 
 def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
-    """Return (text, "", 0), or ("", why it is none, the byte at fault)."""
+    """Return (text, "", 0), or ("", the reason, the byte at fault) if the bytes are not text."""
     if reason := not_text(data):
         return "", reason, 0
     try:
@@ -69,13 +70,13 @@ def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
 
 
 def is_binary(data: bytes | bytearray) -> bool:
-    """Return whether bytes that are no UTF-8 are no text in another encoding either, by their control characters."""
+    """Return whether bytes that are not UTF-8 are not text in another encoding either, by their control characters."""
     head = bytes(data[:_HEAD])
     return len(head) - len(head.translate(None, _CONTROLS)) > _MOST_CONTROLS * len(head)
 
 
 def advice(data: bytes | bytearray) -> str:
-    """Return the end of a letter about bytes that are no UTF-8: which encoding they may have; "" where none is likely.
+    """Return the end of a dead letter about invalid UTF-8, a guess of the encoding; "" if none is likely.
 
     Example:
         >>> advice("“Quoted” – it costs 5 €".encode("cp1252"))
@@ -86,8 +87,8 @@ def advice(data: bytes | bytearray) -> str:
 
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
-    """Return a file as one document, named by its path; None where it cannot be decoded."""
-    held = bytearray()  # not a list of blocks: they and what they are joined to would be in memory at once
+    """Return a file as one document, named by its path; None if it cannot be decoded."""
+    held = bytearray()  # a list of blocks would be in memory together with the bytes that they are joined to
     read = 0
     for block in blocks:
         read = block.bytes_read

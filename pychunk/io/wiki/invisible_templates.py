@@ -1,10 +1,10 @@
-"""Templates in whose place a reader sees no text of the article: references, notices, boxes, icons, anchors."""
+"""The templates that show a reader no text of the article: references, notices, boxes, icons, anchors."""
 
 from __future__ import annotations
 
 import re
 
-#: How such names begin and end, in lower case.
+#: The beginnings and ends of such names, in lower case.
 _BEGIN = re.compile(
     r"(?:cite|citation|vcite|harv|sfn|efn|refn|ref|#|r from|r to|use |pp-|infobox|taxobox|automatic taxobox|speciesbox|"
     r"chembox|drugbox|geobox|navbox|sidebar|portal|commons|wikt|wikisource|wikiquote|wikibooks|wikinews|wikispecies|"

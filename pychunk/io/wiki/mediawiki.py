@@ -1,8 +1,8 @@
-"""MediaWiki XML dumps to articles: pages are found by their tags, each is parsed by itself.
+"""The reader of MediaWiki XML dumps, to articles; it finds pages by their tags, and parses each by itself.
 
-A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are borders that need no parser; what lies between goes
-through expat, the XML parser of Python. One broken page is one dead letter. A document type, where entities could be
-declared, is an error inside a page and is not looked at outside.
+A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are limits that need no parser. The XML between them goes
+through expat, Python's XML parser. One broken page is one dead letter. A document type, which could declare entities,
+is an error inside a page and is ignored outside.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 if TYPE_CHECKING:
     from .wikitext import Cleaner
 
-#: Bytes of XML that one page may have; a page of a history dump can be longer than memory.
+#: The maximum number of bytes of XML of one page; a page of a history dump can be larger than memory.
 MAX_PAGE_BYTES = BYTES.wiki_page
-#: The column of how many templates were left out inside a page's sentences.
+#: The column with the number of templates that were left out inside a page's sentences.
 DROPPED = "dropped_templates"
 COLUMNS = (
     ("title", pa.string()),
@@ -49,20 +49,20 @@ _FURNITURE = re.compile(rb"<\?xml\b[^<>]*>|</?mediawiki\b[^<>]*>")
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
 _REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 20
-#: Elements open at once; pages of dumps have 4.
+#: The maximum number of elements open at once; pages of dumps have 4.
 _DEPTH = 100
-#: What is read of a page, and of a dump's head, by path below the root.
+#: The elements of a page, and of a dump's head, that are read, by path below the root.
 _PAGE = frozenset(
     {("title",), ("ns",), ("id",), ("redirect",), *(("revision", x) for x in ("timestamp", "model", "text"))}
 )
 _NAMESPACE = ("namespaces", "namespace")
 
-#: Namespace names by number, as a tuple so that it can be a key.
+#: The namespace names by number, as a tuple so that they can be a key.
 Namespaces = tuple[tuple[int, str], ...]
 
 
 class RawPage(NamedTuple):
-    """A page's XML, the place in the plain dump where it begins, and the dump's namespaces."""
+    """A page's XML, its offset in the plain dump, and the dump's namespaces."""
 
     file: str
     data: bytes
@@ -72,12 +72,12 @@ class RawPage(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of XML."""
+        """The bytes of XML."""
         return len(self.data)
 
 
 class PageFilter(NamedTuple):
-    """Which pages are kept: the numbers of their namespaces (empty: all), and whether redirects are."""
+    """The choice of pages: the numbers of their namespaces (empty: all), and whether redirects are kept."""
 
     namespaces: frozenset[int] = frozenset({0})
     redirects: bool = False
@@ -86,7 +86,7 @@ class PageFilter(NamedTuple):
 def pages(
     blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: PageFilter, max_bytes: int = MAX_PAGE_BYTES
 ) -> Iterator[RawPage]:
-    """The wanted pages of one dump, in order, not parsed yet."""
+    """Yield the wanted pages of one dump, in order, not parsed yet."""
     scan = _Scan(file, dead_letters, max_bytes)
     for block in _as_utf8(blocks, file, dead_letters):
         for page in scan.feed(block):
@@ -96,7 +96,7 @@ def pages(
 
 
 def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Block]:
-    """The blocks themselves, or in UTF-8 where the dump is in UTF-16, as Windows' tools write it."""
+    """Yield the blocks unchanged, or in UTF-8 if the dump is in UTF-16, as Windows' tools write it."""
     source = iter(blocks)
     first = next(source, None)
     if first is None:
@@ -106,12 +106,12 @@ def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> I
     if not encoding:
         yield from source
         return
-    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")  # a page with half a character is no XML
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")  # a page with half a character is not XML
     done = 0
     for block in source:
         if block.gap:
             yield block
-            reason = "what follows is UTF-16, of which it is not known where a character begins"
+            reason = "the rest is UTF-16, and the place at which its next character begins is unknown"
             dead_letters(DeadLetter(file, f"byte {done} of the UTF-16", reason))
             return
         done += len(block.data)
@@ -119,14 +119,14 @@ def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> I
 
 
 def begins(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a dump."""
+    """Return whether the first bytes of a file are those of a dump."""
     if encoding := utf_16(head):
         head = head.decode(encoding, "replace").encode()
     return b"<mediawiki" in head and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def may_be(head: bytes) -> bool:
-    """Return whether the first bytes of a file may be those of a dump or a part of one, and not of other markup."""
+    """Return whether a file may be a dump or a part of one, and not other markup, by its first bytes."""
     if encoding := utf_16(head):
         head = head.decode(encoding, "replace").encode()
     is_markup = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and _ELEMENT.search(head)
@@ -134,14 +134,14 @@ def may_be(head: bytes) -> bool:
 
 
 def utf_16(head: bytes) -> str:
-    """The codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
+    """Return the codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be" if head.startswith(b"\0<") else ""
 
 
 def _may_be_wanted(data: bytes, wanted: PageFilter) -> bool:
-    """Whether a page's head does not speak against it; pages of old dumps have no ``ns`` and are looked at later."""
+    """Return whether a page may be wanted, by its head; pages of old dumps have no ``ns`` and are checked later."""
     end = data.find(b"<revision")
     end = len(data) if end < 0 else end
     if not wanted.redirects and data.find(b"<redirect", 0, end) >= 0:
@@ -151,23 +151,25 @@ def _may_be_wanted(data: bytes, wanted: PageFilter) -> bool:
 
 
 class _Scan:
-    """Cuts a dump at its page tags."""
+    """A scan that cuts a dump at its page tags."""
 
     def __init__(self, file: str, dead_letters: DeadLetters, max_bytes: int) -> None:
         self._file, self._dead_letters, self._max = file, dead_letters, max_bytes
-        self._held = bytearray()  # bytes not dealt with yet, from a page's begin if inside; what leaves is not moved
-        self._offset = 0  # of the first of them in the plain dump
+        # These are the bytes not yet processed, from a page's begin if inside; taking bytes from the front moves
+        # nothing.
+        self._held = bytearray()
+        self._offset = 0  # the offset of the first of them in the plain dump
         self._searched = 0
         self._inside = False
         self._outside = bytearray()
         self._outside_offset = 0
         self._namespaces: Namespaces = ()
         self._opened = self._closed = self._gap = False
-        self._lost = False  # the rest of a page that was told already may stand before the next one
+        self._lost = False  # the rest of a page that was already reported may come before the next one
 
     def feed(self, block: Block) -> Iterator[RawPage]:
         if block.gap:
-            self._lose("the page is cut off: what follows could not be decompressed")
+            self._lose("the page is cut off: the bytes after it could not be decompressed")
             self._gap = True
             return
         self._held += block.data
@@ -197,7 +199,7 @@ class _Scan:
             self._inside, self._searched = False, 0
 
     def finish(self) -> None:
-        """Tell of what is open at the dump's end."""
+        """Report a page that is open at the dump's end."""
         if self._inside:
             self._lose("the page has no end: the dump is cut off")
             return
@@ -211,7 +213,7 @@ class _Scan:
         self._offset += count
 
     def _pass(self, count: int) -> None:
-        """Bytes outside pages."""
+        """Process bytes outside pages."""
         if not self._outside:
             self._outside_offset = self._offset
         self._outside += self._held[: min(count, max(0, _HEAD_BYTES - len(self._outside)))]
@@ -219,7 +221,7 @@ class _Scan:
         self._searched = 0
 
     def _between(self) -> None:
-        """Looks at what stood before a page: white space, a dump's head or foot, or something that is lost."""
+        """Check the bytes before a page: white space, a dump's head or foot, or bytes that are lost."""
         outside, self._outside = bytes(self._outside).strip(), bytearray()
         lost, self._lost = self._lost, False
         if not outside:
@@ -232,19 +234,19 @@ class _Scan:
             self._letter(self._outside_offset, "bytes outside pages", rest)
 
     def _without_site(self, outside: bytes) -> bytes:
-        """What stands beside siteinfo, which says the namespaces from here on."""
+        """Return the bytes outside siteinfo, which defines the namespaces from here on."""
         kept, position = [], 0
         while (begin := outside.find(_SITE_BEGIN, position)) >= 0:
             end = outside.find(_SITE_END, begin)
             if end < 0:
-                break  # nor has any further on one
+                break  # no later siteinfo has an end either
             kept.append(outside[position:begin])
             position = end + len(_SITE_END)
             self._read_site(outside[begin:position])
         return b"".join([*kept, outside[position:]])
 
     def _read_site(self, data: bytes) -> None:
-        """The namespaces that can be read; those that cannot are told."""
+        """Read the namespaces, and report those that cannot be read."""
         names: list[tuple[int, str]] = []
         try:
             for attributes, name in Parsed(data).namespaces:
@@ -271,14 +273,16 @@ class _Scan:
 
 
 class Parsed:
-    """What is read of a page or of siteinfo: nothing is kept of other elements, however many there are.
+    """The parts of a page or of siteinfo that are read; other elements are not kept, however many there are.
 
-    ``texts`` are those of a page's elements by path below the root, of the last one of each; ``redirect`` is the target
-    that its element names, ``namespaces`` the attributes and text of each.
+    Attributes:
+        texts: The texts of a page's elements by path below the root; of several with one path, the last.
+        redirect: The target that the redirect element names.
+        namespaces: The attributes and text of each namespace.
 
     Raises:
-        expat.ExpatError: it is not well-formed.
-        ValueError: elements are nested beyond reason.
+        expat.ExpatError: The XML is not well-formed.
+        ValueError: Elements are nested too deep.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -286,7 +290,7 @@ class Parsed:
         self.redirect: str | None = None
         self.namespaces: list[tuple[dict[str, str], str]] = []
         self._path: list[str] = []
-        self._kept: list[str] | None = None  # text of the innermost open element, if it is wanted
+        self._kept: list[str] | None = None  # the text of the innermost open element, if it is wanted
         self._attributes: dict[str, str] = {}
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
@@ -322,7 +326,7 @@ class Parsed:
 
 
 def _number(text: str) -> int | None:
-    """A whole number that a column of 32 bits holds."""
+    """Return an integer that fits a column of 32 bits; None if the text is not one."""
     if not _WHOLE.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
         return None
     return int(text)
@@ -334,13 +338,14 @@ def _short(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def _cleaner(namespaces: Namespaces) -> Cleaner:
-    from .wikitext import Cleaner  # here, as few inputs are dumps: .01 s of every command's start
+    # The import is here since few inputs are dumps; it would add 0.01 s to the start of every command.
+    from .wikitext import Cleaner
 
     return Cleaner(dict(namespaces))
 
 
 def rendered(found: Sequence[RawPage], wanted: PageFilter) -> tuple[list[Document], list[DeadLetter]]:
-    """Pages parsed and cleaned; those that are broken as letters."""
+    """Return the parsed and cleaned pages, and dead letters for broken ones."""
     documents: list[Document] = []
     letters: list[DeadLetter] = []
     for page in found:
@@ -354,7 +359,7 @@ def rendered(found: Sequence[RawPage], wanted: PageFilter) -> tuple[list[Documen
             continue
         except MemoryError as error:
             check_memory(error)
-            letters.append(lost(page, f"the page of {page.size:,} bytes takes more memory than there is"))
+            letters.append(lost(page, f"the page of {page.size:,} bytes takes more memory than is available"))
             continue
         if document is not None:
             documents.append(document)
@@ -362,7 +367,7 @@ def rendered(found: Sequence[RawPage], wanted: PageFilter) -> tuple[list[Documen
 
 
 def lost(page: RawPage, reason: str) -> DeadLetter:
-    """A page that cannot be read."""
+    """Return the dead letter of a page that cannot be read."""
     return DeadLetter(page.file, f"byte {page.offset} of the XML", reason, page.data[:EXCERPT_BYTES])
 
 
@@ -375,7 +380,7 @@ def _document(page: RawPage, wanted: PageFilter) -> Document | None:
         ns = _number(texts["ns",].strip())
         if ns is None:
             raise ValueError(f"<ns> must be a whole number of at most 32 bits; got {_short(texts['ns',])}")
-    else:  # exports before 2011 say neither the namespace nor what is a redirect
+    else:  # exports before 2011 name neither the namespace nor redirects
         ns = _namespaces(page.namespaces).get(title.partition(":")[0], 0) if ":" in title else 0
         match = _REDIRECT_TEXT.match(text)
         target = target or (match[1].strip() if match else None)
@@ -385,7 +390,7 @@ def _document(page: RawPage, wanted: PageFilter) -> Document | None:
     timestamp = texts.get(("revision", "timestamp"))
     if texts.get(("revision", "model"), "wikitext") == "wikitext":
         if target is not None:
-            text = text.lstrip().removeprefix("#")  # not a list
+            text = text.lstrip().removeprefix("#")  # the text is not a list
         text, found, dropped = _cleaner(page.namespaces).page(text, _day(timestamp))
         blocks = None if found is None else packed(found)
     more = (title, ns, target, timestamp, blocks, dropped)

@@ -1,8 +1,9 @@
-"""Templates that carry prose or values, as text: a table by name.
+"""A table, by name, of the templates that carry prose or values, with functions that return their text.
 
-Of others, one with a single plain argument shows it inside a sentence; the rest is left out, and counted where it stood
-inside a sentence, unless its name says that no reader sees text there (``unseen``). The names are those of the English
-Wikipedia, which many others share. ``Cleaner(templates=...)`` takes more.
+Of all other templates, one with a single plain argument shows it inside a sentence. The rest is left out. A template
+that is left out inside a sentence is counted, unless its name says that no reader sees text there
+(``invisible_templates``). The names are those of the English Wikipedia, which many others share.
+``Cleaner(templates=...)`` takes more.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from datetime import date
 
 from .invisible_templates import is_unseen
 
-#: Marks of what only the line can tell: text that is shown inside a sentence alone, what is left out there and counted,
-#: a blank between two digits, and what is raised or lowered, with its end.
+#: The marks of text that only the line can decide about: text shown only inside a sentence, text left out and counted
+#: there, a blank between two digits, raised text, lowered text, and the end of both.
 UNSURE, COUNTED, APART, RAISED, LOWERED, END = "\x0e", "\x0f", "\x10", "\x11", "\x12", "\x13"
 
 _NAMED = re.compile(r"([A-Za-z0-9_\- ]{1,30}?)\s*=")
@@ -34,7 +35,7 @@ _MONTHS = [
     "October",
     "November",
     "December",
-]  # "as of" has English text in any case
+]  # the text of "as of" is English in any case
 
 
 class Arguments:
@@ -50,7 +51,7 @@ class Arguments:
     def __init__(self, content: str, when: date | None = None) -> None:
         first, *rest = content.split("|")
         self.name = name_of(first)
-        self.when = when  # the day that the page is of
+        self.when = when  # the date of the page
         self.positional: list[str] = []
         self._named: dict[str, str] = {}
         for each in rest:
@@ -62,7 +63,7 @@ class Arguments:
                 self._named[match[1]] = value[match.end() :].strip()
 
     def __getitem__(self, key: int | str) -> str:
-        """An argument's text; "" where it was not given. A number may be given by position or as 1=."""
+        """Return an argument's text; "" if it was not given. A numbered argument may be positional or written as 1=."""
         if isinstance(key, str):
             return self._named.get(key, "")
         if str(key) in self._named:
@@ -71,25 +72,25 @@ class Arguments:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the named arguments, as they are written."""
+        """The names of the named arguments, as they are written."""
         return list(self._named)
 
     @property
     def values(self) -> list[str]:
-        """Positional arguments that are not empty, also those given by number."""
+        """The positional arguments that are not empty, also those given by number."""
         numbered = [value for name, value in self._named.items() if name.isdigit()]
         return [value for value in (*self.positional, *numbered) if value]
 
 
 def name_of(text: str) -> str:
-    """A template's name as the table has it: lower case, no underscores, no "Template:" before it."""
+    """Return a template's name as the table has it: lower case, no underscores, no "Template:" before it."""
     return text.strip().replace("_", " ").lower().removeprefix("template:").strip()
 
 
 def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: date | None = None) -> str:
-    """The text of a template whose inside is ``content``; "" where it carries none that is known.
+    """Return the text of a template with the given ``content``; "" if it has no known text.
 
-    ``when``: the day that the page is of, for what counts from then.
+    ``when``: the date of the page, for templates that count up to it.
 
     >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("chess row|a|b", {}) == COUNTED
     ('5 km', '', True)
@@ -112,11 +113,11 @@ def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: d
     return COUNTED
 
 
-#: What an argument is that is shown, whatever the template: some words or a number, no address, no name of a file.
+#: The form of an argument that is shown, whatever the template: some words or a number, no address, no file name.
 _PLAIN = re.compile(
     r"(?![^ ]*(?:://|\.(?:png|jpe?g|svg|gif|og[gav]|wav|mp3|webm|pdf)$)).{0,200}\w.{0,200}", re.IGNORECASE
 )
-#: Named arguments of templates that stand for references, notices and links.
+#: The named arguments of templates that stand for references, notices and links.
 _OF_NOTES = frozenset({"date", "reason", "url", "title", "author", "last", "first", "access-date", "group", "id"})
 
 
@@ -124,12 +125,12 @@ def _argument(number: int) -> Callable[[Arguments], str]:
     return lambda given: given[number]
 
 
-#: Named arguments that say how something looks.
+#: The named arguments that define how something looks.
 _LOOKS = frozenset({"lang", "class", "style", "id", "inline", "size", "color", "link", "title", "big", "sep"})
 
 
 def _whole(given: Arguments) -> str:
-    """The first argument, also where an equals sign in it makes it a named one: ``x=1``."""
+    """Return the first argument, also if an equals sign in it makes it a named one, as in ``x=1``."""
     if given[1] or given.positional:
         return given[1]
     name = next((name for name in given.names if name not in _LOOKS), None)
@@ -137,7 +138,7 @@ def _whole(given: Arguments) -> str:
 
 
 def _foreign(given: Arguments) -> str:
-    """Words of another language, which a code may stand before: ``IPA|fr|pʁi``."""
+    """Return words of another language, which may follow a code, as in ``IPA|fr|pʁi``."""
     return given[2] if given[2] and re.fullmatch(r"[a-z]{2,3}(?:-[A-Za-z]+)?", given[1]) else given[1]
 
 
@@ -155,12 +156,12 @@ def _joined(separator: str) -> Callable[[Arguments], str]:
 
 
 def _before(prefix: str) -> Callable[[Arguments], str]:
-    """Text before the first argument, where there is one."""
+    """Return a function that puts text before the first argument, if there is one."""
     return lambda given: prefix + given[1] if given[1] else ""
 
 
 def _note(label: str) -> Callable[[Arguments], str]:
-    """A line that points to other articles: "Main article: History of Rome"."""
+    """Return a function for a line that points to other articles, such as "Main article: History of Rome"."""
 
     def line(given: Arguments) -> str:
         names = [value.replace("#", " § ") for value in given.values]
@@ -180,7 +181,7 @@ def _quote(given: Arguments) -> str:
 
 
 def _convert(given: Arguments) -> str:
-    """The value that was given, with its unit: conversions are arithmetic, not text."""
+    """Return the given value with its unit; a conversion is arithmetic, not text."""
     values = [value for value in given.positional if value]
     out: list[str] = []
     for i, value in enumerate(values[:8]):
@@ -189,11 +190,11 @@ def _convert(given: Arguments) -> str:
         number = _NUMBER.fullmatch(value) is not None
         before_number = i > 0 and _NUMBER.fullmatch(values[i - 1]) is not None
         if not number and before_number and value not in _RANGES and not _NUMBER.fullmatch(following):
-            break  # a unit that no number follows: what comes after it is a unit to convert to
+            break  # no number follows this unit, so the units after it are those to convert to
     return " ".join(_RANGES.get(word) or _UNITS.get(word, word) for word in out)
 
 
-#: Units by the codes that readers do not see.
+#: The units by the codes that readers do not see.
 _UNITS = {
     "C": "°C", "F": "°F", "C-change": "°C", "F-change": "°F", "sqmi": "sq mi", "sqft": "sq ft", "cuft": "cu ft",
     "cumi": "cu mi", "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "km3": "km³", "m3": "m³", "cm3": "cm³",
@@ -226,7 +227,7 @@ def _as_of(given: Arguments) -> str:
 
 
 def _ipa_english(given: Arguments) -> str:
-    """IPAc-en takes one sound an argument, and words such as "lang" for a label."""
+    """Return the sounds of IPAc-en, which takes one in each argument, and words such as "lang" as labels."""
     labels = {"lang", "local", "pron", "us", "uk", "ipa", "en", "also", "us-also", "uk-also"}
     sounds = [" " if value == "_" else value for value in given.positional if value.lower() not in labels]
     return f"/{''.join(sounds)}/" if any(sounds) else ""
@@ -241,7 +242,7 @@ def _value(given: Arguments) -> str:
 
 
 def _fraction(given: Arguments) -> str:
-    """``5 1/2``; a number before the template stays apart from it."""
+    """Return ``5 1/2``; a number before the template stays separate from it."""
     parts = given.values
     if len(parts) == 1:
         return f"{APART}1/{parts[0]}"
@@ -257,7 +258,7 @@ def _lowered(given: Arguments) -> str:
 
 
 def _over(given: Arguments) -> str:
-    """One over the other: ``su|p=+1|b=-2``."""
+    """Return one text over the other, as in ``su|p=+1|b=-2``."""
     raised, lowered = given["p"] or given[1], given["b"] or given[2]
     return (f"{LOWERED}{lowered}{END}" if lowered else "") + (f"{RAISED}{raised}{END}" if raised else "")
 
@@ -282,20 +283,20 @@ _CHARGE_INSIDE = re.compile(r"\(([0-9]*[+\-−])\)")
 
 
 def _chemical(given: Arguments) -> str:
-    """A formula, its charge as an exponent: ``SO4^{2-}``."""
+    """Return a formula with its charge as an exponent, such as ``SO4^{2-}``."""
     parts = [f"{RAISED}{each}{END}" if _CHARGE.fullmatch(each) else each for each in given.values]
     return _CHARGE_INSIDE.sub(rf"{RAISED}\1{END}", "".join(parts))
 
 
 def _size(given: Arguments) -> str:
-    """A value whose unit is the argument's name: ``height|m=1.80``."""
+    """Return a value whose unit is the argument's name, as in ``height|m=1.80``."""
     units = ("m", "cm", "km", "mi", "yd", "ft", "in", "kg", "g", "lb", "st", "h", "hours", "min", "s")
     found = [f"{given[unit]} {unit}" for unit in units if given[unit]]
     return " ".join(found) or given[1]
 
 
 def _duration(given: Arguments) -> str:
-    """``1:30:00``."""
+    """Return a duration such as ``1:30:00``."""
     parts = [given["h"] or given["hours"], given["m"] or given["min"], given["s"] or given["sec"]]
     if not any(parts):
         return ":".join(given.values)
@@ -308,7 +309,7 @@ def _circa(given: Arguments) -> str:
 
 
 def _number(text: str) -> float | None:
-    """A number as it is written; None for what is none."""
+    """Return the number that a text writes; None if it is not a number."""
     try:
         return float(text.replace(",", "").replace("−", "-"))
     except ValueError:
@@ -341,7 +342,7 @@ def _ordinal(given: Arguments) -> str:
 
 
 def _day(parts: list[str]) -> date | None:
-    """The day of year, month and day, as far as they are given; the month may be a word."""
+    """Return the date of year, month and day, as far as they are given; the month may be a word."""
     words = [each.strip() for each in parts if each.strip()]
     if len(words) == 1 and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", words[0]):
         words = words[0].split("-")
@@ -361,7 +362,7 @@ def _years(begin: date, end: date) -> int:
 
 
 def _age(given: Arguments) -> str:
-    """Years between two dates, or to the day that the page is of; the date itself where that is not known."""
+    """Return the years between two dates, or up to the date of the page; the date itself if that is unknown."""
     parts = 1 if "-" in given[1] else 3
     begin = _day(given.positional[:parts])
     end = _day(given.positional[parts : 2 * parts]) or given.when
@@ -373,7 +374,7 @@ def _age(given: Arguments) -> str:
 
 
 def _born(given: Arguments) -> str:
-    """``1 January 1990 (age 30)``, where the page's day is known."""
+    """Return ``1 January 1990 (age 30)``, or the date alone if the page's date is unknown."""
     begin = _day(given.positional[:3])
     if begin is None or given.when is None:
         return _date(given)
@@ -381,19 +382,19 @@ def _born(given: Arguments) -> str:
 
 
 def _died(given: Arguments) -> str:
-    """``1 January 1990 (aged 39)``."""
+    """Return ``1 January 1990 (aged 39)``."""
     end, begin = _day(given.positional[:3]), _day(given.positional[3:6])
     return _date(given) if end is None or begin is None else f"{_date(given)} (aged {_years(begin, end)})"
 
 
 def _died_in(given: Arguments) -> str:
-    """``1955 (aged 75–76)``, of two years."""
+    """Return ``1955 (aged 75–76)`` for two years."""
     death, birth = (int(each) if each.isdecimal() else 0 for each in (given[1], given[2]))
     return f"{death} (aged {death - birth - 1}–{death - birth})" if birth else given[1]
 
 
 def _born_in(given: Arguments) -> str:
-    """``1990 (age 29–30)``, where the page's day is known."""
+    """Return ``1990 (age 29–30)``, or the year alone if the page's date is unknown."""
     if given.when is None or not given[1].isdecimal():
         return given[1]
     years = given.when.year - int(given[1])
@@ -401,7 +402,7 @@ def _born_in(given: Arguments) -> str:
 
 
 def _coordinates(given: Arguments) -> str:
-    """``55°N 12°E`` inside a sentence; nothing where they stand in the page's corner alone."""
+    """Return ``55°N 12°E`` inside a sentence; "" if the coordinates are only in the page's corner."""
     if "display" in given.names and "inline" not in given["display"] and given["display"] not in ("i", "it", "ti"):
         return ""
     parts: list[str] = []
@@ -417,18 +418,18 @@ def _coordinates(given: Arguments) -> str:
         else:
             break
     text = "".join(parts).strip()
-    if text and text[-1] not in "EW":  # decimals alone
+    if text and text[-1] not in "EW":  # the coordinates are decimals only
         text = ", ".join(given.positional[:2])
     return f"{UNSURE}{text}{UNSURE}" if text else ""
 
 
 def _old_style(given: Arguments) -> str:
-    """``February 2 [O.S. January 20] 1905``."""
+    """Return ``February 2 [O.S. January 20] 1905``."""
     return f"{given[1]} [O.S. {given[3]}] {given[2]}" if given[3] else " ".join(given.values)
 
 
 def _this(form: str) -> Callable[[Arguments], str]:
-    """A part of the day that the page is of; left out and counted where that is not known."""
+    """Return a function for a part of the page's date; the template is left out and counted if the date is unknown."""
 
     def part(given: Arguments) -> str:
         if given.when is None:
@@ -439,7 +440,7 @@ def _this(form: str) -> Callable[[Arguments], str]:
 
 
 def _after(suffix: str) -> Callable[[Arguments], str]:
-    """Text behind the first argument, where there is one."""
+    """Return a function that puts text after the first argument, if there is one."""
     return lambda given: given[1] + suffix if given[1] else ""
 
 
@@ -475,7 +476,7 @@ def _items(given: Arguments) -> str:
     return "\n\n" + "\n".join(value if value[0] == "*" else f"* {value}" for value in given.values) + "\n\n"
 
 
-#: Templates, each with the names that stand for it, between semicolons.
+#: The templates, each with its names, separated by semicolons.
 _NAMES: tuple[tuple[Callable[[Arguments], str], str], ...] = (
     (
         _argument(1),
@@ -624,5 +625,5 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     return {name.strip(): template for template, names in (*_NAMES, *ships, *money) for name in names.split(";")}
 
 
-#: Functions from Arguments to text, by lower-case name.
+#: The functions from Arguments to text, by lower-case name.
 TEMPLATES: Mapping[str, Callable[[Arguments], str]] = _table()

@@ -1,4 +1,4 @@
-"""Output of WikiExtractor, ``<doc id= url= title=> ... </doc>``, to documents. (Its JSON form is JSON Lines.)"""
+"""The reader of WikiExtractor's output, ``<doc id= url= title=> ... </doc>``; its JSON form is JSON Lines."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 
 COLUMNS = (("title", pa.string()), ("url", pa.string()))
-#: Bytes that one document may have.
+#: The maximum size of one document in bytes.
 MAX_BYTES = BYTES.wiki_page
 
 _BEGIN = re.compile(rb"^<doc\s([^\n]*?)>[ \t]*\r?\n?", re.MULTILINE)
 _END = re.compile(rb"^</doc>[ \t]*\r?\n?", re.MULTILINE)
-#: Between two attributes; their values are not escaped in all versions, and may hold quotes.
+#: The text between two attributes. Some versions do not escape values, which may then hold quotes.
 _NEXT = re.compile(r'"\s+(?=\w+=")')
 _NAME = re.compile(r"\w+$")
 
 
 def documents(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Document]:
-    """The documents of one file, in order; the title that WikiExtractor repeats as the first line is left out."""
+    """Yield the documents of one file, in order, without the title that WikiExtractor repeats as the first line."""
     held, offset, searched = bytearray(), 0, 0
     for block in blocks:
         if block.gap:
             if held.strip():
-                _lost(file, offset, held, "the document is cut off: what follows could not be read", dead_letters)
+                _lost(file, offset, held, "the document is cut off: the bytes after it could not be read", dead_letters)
             offset, held, searched = offset + len(held), bytearray(), 0
             continue
         held += block.data
-        end = held.rfind(b"\n</doc>", max(0, searched - 7)) + 7  # 6 where there is none
+        end = held.rfind(b"\n</doc>", max(0, searched - 7)) + 7  # the result is 6 if there is no end
         if end > 6:
             yield from _documents(bytes(held[:end]), offset, file, dead_letters, block.bytes_read)
             del held[:end]
@@ -47,7 +47,7 @@ def documents(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> 
 
 
 def _documents(data: bytes, offset: int, file: str, dead_letters: DeadLetters, bytes_read: int) -> Iterator[Document]:
-    """Documents of bytes that end with </doc>; each byte is looked at a few times, whatever is not closed."""
+    """Yield the documents of bytes that end with </doc>; each byte is read a few times, whatever is not closed."""
     begin, position = _BEGIN.search(data), 0
     while begin is not None and (end := _END.search(data, begin.end())) is not None:
         while (again := _BEGIN.search(data, begin.end(), end.start())) is not None:
@@ -59,7 +59,7 @@ def _documents(data: bytes, offset: int, file: str, dead_letters: DeadLetters, b
         try:
             yield _document(begin[1].decode(), data[begin.end() : end.start()], file, bytes_read)
         except UnicodeDecodeError as error:
-            reason = f"invalid UTF-8 at byte {error.start} of it"
+            reason = f"invalid UTF-8 at byte {error.start} of the document"
             _lost(file, offset + begin.start(), data, reason, dead_letters, begin.start())
         begin = _BEGIN.search(data, position)
     _outside(file, offset, data, position, len(data), dead_letters)
@@ -92,6 +92,6 @@ def _attributes(head: str) -> dict[str, str]:
 def _lost(
     file: str, offset: int, data: bytes | bytearray, reason: str, dead_letters: DeadLetters, start: int = 0
 ) -> None:
-    """Tells of the bytes from ``start``, which are at ``offset`` in the file."""
+    """Report as lost the bytes from ``start`` on, which are at ``offset`` in the file."""
     excerpt = bytes(data[start : start + EXCERPT_BYTES])
     dead_letters(DeadLetter(file, f"byte {offset}", reason, excerpt))

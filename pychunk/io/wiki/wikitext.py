@@ -1,8 +1,9 @@
-"""Wikitext to plain text: prose, headings and lists stay, markup goes.
+"""The conversion of wikitext to plain text: prose, headings and lists stay, markup goes.
 
-One pass finds what must not be parsed (comments, nowiki, math, references), a second one jumps from bracket to bracket
-with a stack of what is open, a third one goes over lines. All are linear: hostile input costs time in proportion to
-its length. What is not balanced loses its marks and keeps its text, and nothing stays open past a section heading.
+A first pass finds text that must not be parsed (comments, nowiki, math, references). A second one goes from bracket to
+bracket with a stack of open ones, and a third one goes over lines. All are linear, so hostile input costs time in
+proportion to its length. Brackets that do not match lose their marks and keep their text. Nothing stays open past a
+section heading.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from html.entities import html5
 from ..._engine.data.superscripts import script_text
 from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, render
 
-#: Template, link and table frames open at once; marks beyond are dropped. Real pages stay below 20.
+#: The maximum number of template, link and table frames open at once; further marks are dropped. Real pages stay below
+#: 20.
 _DEPTH = 100
 
-# Marks of our own are control characters, which XML cannot hold and which are removed from the text first.
+# The marks of this module are control characters, which XML cannot hold and which are first removed from the text.
 _DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
-#: Namespace names that dumps do not list: aliases of File in large Wikipedias.
+#: The namespace names that dumps do not list: aliases of File in large Wikipedias.
 _FILE_ALIASES = re.findall(
     r"\w+", "file image media bild imagen immagine afbeelding grafika imagem изображение зображення 画像 图像 圖像"
 )
-#: Link prefixes that look like language codes but are not.
+#: The link prefixes that look like language codes but are not.
 _NOT_LANGUAGES = frozenset({"doi", "rfc", "mw", "wp", "ftp", "git", "oeis", "pmid", "isbn", "hdl"})
 
 _OPAQUE = (
@@ -35,7 +37,7 @@ _OPAQUE = (
     "dynamicpagelist|charinsert"
 )
 _OPENING = re.compile(rf"\n[ \t]*<!--|<!--|<({_OPAQUE})\b([^<>]*)>", re.IGNORECASE)
-#: Elements in which even their own tag is text.
+#: The elements in which even their own tag is text.
 _VERBATIM = frozenset({"nowiki", "pre", "source", "syntaxhighlight"})
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"<(/){name}\s*>|<{name}\b([^<>]*)>", re.IGNORECASE) for name in _OPAQUE.split("|")
@@ -87,9 +89,9 @@ _SCRIPT = re.compile(
 )
 _SCRIPT_MARKS = str.maketrans("", "", RAISED + LOWERED + END)
 _FEW = re.compile(r"[0-9+\-−ni]+")
-#: What may stand between a raised text and what it belongs to: bold and italic type, tags, what was left out.
+#: The text that may come between a raised text and its base: bold and italic type, tags, and dropped text.
 _BETWEEN = re.compile(rf"(?:'{{2,}}|<[^<>\n]{{0,100}}>|{_DROPPED})+\Z")
-#: Characters before a raised text that are looked at.
+#: The number of characters before a raised text that are checked.
 _BEFORE = 160
 _UNSURE_TEXT = re.compile(f"{UNSURE}([^{UNSURE}\n]*){UNSURE}")
 _SHOWN = re.compile(rf"{UNSURE}[^{UNSURE}\n]*{UNSURE}|[{COUNTED}{_DROPPED}{UNSURE}]")
@@ -105,16 +107,17 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
 _CODE_LINE = re.compile(f"[ {_BREAK}]*{_HELD}([0-9]+){_HELD}[ {_BREAK}]*")
-#: A block's mark before white space, where it would keep lines and blanks apart that belong together.
+#: The mark of a block before white space, where it would separate lines and blanks that belong together.
 _MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
 
-#: Lines, and letters of them, that are objects at once: a page of two-letter lines would take 50 times its bytes.
+#: The maximum numbers of lines, and of characters in lines, that are objects at once. A page of lines of two letters
+#: would otherwise take 50 times its bytes.
 _HELD_LINES, _HELD_LETTERS = 4096, 1 << 16
 
-#: Blocks of a page; of one with more of them none are told. Those of Wikipedia have some hundred.
+#: The maximum number of blocks of a page; a page with more gets none. Pages of Wikipedia have a few hundred.
 MAX_BLOCKS = 200_000
-#: What begins a block is ``_BEGINS`` and one of these letters; items are nested up to 20 deep, as far as is told.
+#: A block begins with ``_BEGINS`` and one of these letters; nested items are distinguished up to a depth of 20.
 _PARAGRAPH, _CODE, _ITEMS = "p", "c", "ABCDEFGHIJKLMNOPQRST"
 _KINDS = {
     _PARAGRAPH: ("paragraph", 0),
@@ -123,23 +126,23 @@ _KINDS = {
     **{letter: ("item", level) for level, letter in enumerate(_ITEMS, 1)},
 }
 
-#: A block of the plain text: kind, level, first character and the one after its last.
+#: A block of the plain text: kind, level, first character, and the character after its last.
 Row = tuple[str, int, int, int]
-#: A template's arguments to its text; see ``templates``.
+#: A function from a template's arguments to its text; see ``templates``.
 Template = Callable[[Arguments], str]
 
 
 class Cleaner:
-    """Turns the wikitext of one wiki's pages into plain text; picklable, thread-safe.
+    """A converter of one wiki's pages from wikitext to plain text; picklable, thread-safe.
 
-    Headings are lines of their own without marks, with blank lines around them; a paragraph is a line; a list item is
-    a line that begins with ``- ``. References, tables, files, categories and unknown templates are left out; link
-    texts stay; a formula stays as TeX; templates that carry prose or values are rendered (``templates``), and an
-    unknown one with a single plain argument shows it inside a sentence.
+    Headings are lines of their own without marks, with blank lines around them. A paragraph is a line. A list item is a
+    line that begins with ``- ``. References, tables, files, categories and unknown templates are left out. Link texts
+    stay, and a formula stays as TeX. Templates that carry prose or values are rendered (``templates``). An unknown
+    template with a single plain argument shows it inside a sentence.
 
     Args:
-        namespaces: a dump's namespace names by number, for links to files (6) and categories (14) in its language.
-        templates: more templates by lower-case name: functions from ``Arguments`` to text.
+        namespaces: A dump's namespace names by number, for links to files (6) and categories (14) in its language.
+        templates: More templates by lower-case name: functions from ``Arguments`` to text.
 
     >>> Cleaner()("'''Ada''' ({{IPA|ˈeɪdə}}) is a [[programming language|language]].<ref>x</ref>")
     'Ada (ˈeɪdə) is a language.'
@@ -155,19 +158,19 @@ class Cleaner:
         self._templates = dict(templates or {})
 
     def __call__(self, wikitext: str, when: date | None = None) -> str:
-        """The plain text of one page. Never raises: what cannot be understood loses its marks.
+        """Return the plain text of one page; never raise, since markup that cannot be parsed only loses its marks.
 
-        ``when``: the day that the page is of, for templates that count years from then.
+        ``when``: the date of the page, for templates that count years up to it.
         """
         held: list[str] = []
         return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
-        """The same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
+        """Return the same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
 
-        Headings have the level of their marks, which is 2 for the sections of an article; list items how deep they are
-        nested; code of several lines is a block of its own; everything else is paragraphs. Of a page with more than
-        ``MAX_BLOCKS`` blocks they are None.
+        Headings have the level of their marks, which is 2 for the sections of an article. List items have the depth of
+        their nesting. Code of several lines is a block of its own. Everything else is a paragraph. The blocks of a page
+        with more than ``MAX_BLOCKS`` blocks are None.
 
         >>> Cleaner().with_blocks("A cat.\\n== Diet ==\\n* fish")
         ('A cat.\\n\\nDiet\\n\\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
@@ -175,7 +178,7 @@ class Cleaner:
         return self.page(wikitext, when)[:2]
 
     def page(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None, int]:
-        """Return what :meth:`with_blocks` returns, and how many templates were left out inside sentences.
+        """Return the result of :meth:`with_blocks`, and how many templates were left out inside sentences.
 
         References, notices, boxes, icons and the like are not counted.
 
@@ -190,16 +193,17 @@ class Cleaner:
         return re.sub(f"{_BEGINS}.", "", marked).strip(), None, dropped
 
     def _prose(self, wikitext: str, held: list[str], when: date | None) -> tuple[str, int]:
-        """Lines without mark-up but that of headings, lists, bold and italic type; what is put aside is in ``held``.
+        """Return the text without markup, except that of headings, lists, bold and italic type.
 
-        Also how many templates were left out inside sentences.
+        Text that is set aside goes to ``held``. The second value is the number of templates that were left out inside
+        sentences.
         """
         text = _CONTROLS.sub("", wikitext).replace("\r\n", "\n").replace("\r", "\n")
         text, dropped = _decided(self._resolve(_hold("\n" + text + "\n", held), when))
         return _inline(text), dropped
 
     def _resolve(self, text: str, when: date | None) -> str:
-        """Text without templates, links and tables."""
+        """Return the text without templates, links and tables."""
         stack = [_Frame("")]
         position = 0
         search = _TOKEN.search
@@ -219,14 +223,15 @@ class Cleaner:
         stack[-1].parts.append(text[position:])
         _collapse(stack, 1)
         out = "".join(stack[0].parts).replace(_PIPE, "|")
-        for _ in range(4):  # removing a mark can bring two halves of another together; hostile input could go on
+        for _ in range(4):
+            # Removing a mark can join two halves of another one; hostile input could repeat this for ever.
             if not any(mark in out for mark in _STRAY_MARKS):
                 break
             out = _STRAY.sub(lambda match: "\n" if match[0][0] == "\n" else "", out)
         return out
 
     def _bracket(self, text: str, start: int, end: int, stack: list[_Frame], when: date | None) -> int:
-        """Opens or closes a frame at the bracket text[start:end]; the position to go on from."""
+        """Open or close a frame at the bracket text[start:end], and return the position to go on from."""
         token = text[start:end]
         if token in ("{{", "[["):
             if len(stack) < _DEPTH:
@@ -265,7 +270,7 @@ class Cleaner:
         closes_template = text.startswith("}", end) and not text.startswith("}}", end) and text[start] == "\n"
         if closes_template and _nearest(stack, "{{"):
             stack[-1].parts.append("|")
-            return end - 1  # "|}}": an empty argument, and the template's end
+            return end - 1  # "|}}" is an empty argument and the template's end
         depth = _nearest(stack, "{|")
         if depth:
             del stack[depth:]
@@ -286,7 +291,7 @@ class Cleaner:
 
     def _template(self, content: str, when: date | None) -> str:
         if "\n=" in content and _HAS_HEADING.search(content + "\n"):
-            return content  # it spans a section's heading: the marks do not belong together
+            return content  # it spans a section's heading, so the marks do not belong together
         text = render(content.replace(UNSURE, ""), self._templates, when)
         return text.replace("|", _PIPE) if text else _DROPPED
 
@@ -295,7 +300,7 @@ _ENGLISH = Cleaner()
 
 
 def clean(wikitext: str) -> str:
-    """Plain text of an English page; see ``Cleaner``.
+    """Return the plain text of an English page; see ``Cleaner``.
 
     >>> print(clean("A [[cat|cat]] sat.\\n== Diet ==\\n* fish\\n* {{convert|2|kg|lb}} of mice"))
     A cat sat.
@@ -309,7 +314,7 @@ def clean(wikitext: str) -> str:
 
 
 class _Frame:
-    """What is open: a template ``{{``, a link ``[[``, a table ``{|`` or the page, with the text in it so far."""
+    """An open template ``{{``, link ``[[``, table ``{|`` or the page, with the text in it so far."""
 
     __slots__ = ("kind", "parts")
 
@@ -319,7 +324,7 @@ class _Frame:
 
 
 def _nearest(stack: list[_Frame], kind: str) -> int:
-    """Depth of the innermost frame of a kind; 0 where none is open."""
+    """Return the depth of the innermost frame of a kind; 0 if none is open."""
     depth = len(stack) - 1
     while depth and stack[depth].kind != kind:
         depth -= 1
@@ -327,7 +332,7 @@ def _nearest(stack: list[_Frame], kind: str) -> int:
 
 
 def _collapse(stack: list[_Frame], depth: int) -> None:
-    """Frames from a depth on were never closed: their text joins what holds them."""
+    """Close the frames from a depth on, which have no end; their text joins the frame around them."""
     while len(stack) > depth:
         frame = stack.pop()
         stack[-1].parts.extend(frame.parts)
@@ -340,7 +345,7 @@ def _is_language(prefix: str) -> bool:
 
 
 def _hold(text: str, held: list[str]) -> str:
-    """Text without comments and references, with what must not be parsed put aside in ``held``."""
+    """Return the text without comments and references; set text that must not be parsed aside in ``held``."""
     parts: list[str] = []
     position = 0
     unclosed: set[str] = set()
@@ -360,7 +365,7 @@ def _hold(text: str, held: list[str]) -> str:
         stop, more = _end_of(name, text, end)
         if stop is None:
             if not more:
-                unclosed.add(name)  # none further down either: not looked for again
+                unclosed.add(name)  # there is none further down either, so it is not searched again
             continue
         position = stop.end()
         parts.append(_opaque(name, text[end : stop.start()], held))
@@ -369,7 +374,7 @@ def _hold(text: str, held: list[str]) -> str:
 
 
 def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[str]) -> int:
-    """Past a comment, and past its line where it stands alone."""
+    """Return the end of a comment, and of its line if it stands alone."""
     stop = None if "!" in unclosed else _COMMENT_END.search(text, end)
     if text[start] == "\n":
         after = None if stop is None else _LINE_END.match(text, stop.end())
@@ -383,18 +388,18 @@ def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[st
 
 
 def _end_of(name: str, text: str, position: int) -> tuple[re.Match[str] | None, bool]:
-    """(an element's closing tag, whether any may follow where it has none)."""
+    """Return an element's closing tag, and whether one may follow if it has none."""
     while (match := _CLOSING[name].search(text, position)) is not None:
         if match[1]:
             return match, True
         if name not in _VERBATIM and not match[2].rstrip().endswith("/"):
-            return None, True  # another one opens first: this one was never closed
+            return None, True  # another one opens first, so this one was never closed
         position = match.end()
     return None, False
 
 
 def _opaque(name: str, content: str, held: list[str]) -> str:
-    """What stands in the text for an element that is not parsed further."""
+    """Return the replacement in the text for an element that is not parsed further."""
     if name == "poem":
         return "\n\n" + content.strip("\n").replace("\n", f"{_BREAK}\n") + "\n\n"
     if name == "nowiki":
@@ -417,7 +422,7 @@ def _restore(text: str, held: list[str]) -> str:
 
 
 def _told(marked: str) -> tuple[str, list[Row]]:
-    """Text without the marks of its blocks, and what these said."""
+    """Return the text without the marks of its blocks, and the blocks."""
     before, *pieces = marked.split(_BEGINS)
     parts = [before]
     rows: list[Row] = []
@@ -436,7 +441,7 @@ def _told(marked: str) -> tuple[str, list[Row]]:
 
 
 def _placed(match: re.Match[str]) -> str:
-    """White space, then the mark of the block that begins behind it; none at the end of the text."""
+    """Return white space, then the mark of the block that begins after it; no mark at the end of the text."""
     marks = match[0]
     blank = re.sub(f"{_BEGINS}.", "", marks)
     if match.end() == len(match.string):
@@ -446,9 +451,10 @@ def _placed(match: re.Match[str]) -> str:
 
 
 def _decided(text: str) -> tuple[str, int]:
-    """Text in which templates that nobody knows are shown or left out, and how many were inside sentences.
+    """Decide whether unknown templates are shown or left out.
 
-    They show their argument where their line has words beside them; one that stands alone is a notice or a box.
+    Return the text, and the number of templates left out in sentences. A template shows its argument if its line has
+    other words; one that stands alone is a notice or a box.
     """
     if UNSURE not in text and COUNTED not in text:
         return text, 0
@@ -465,9 +471,9 @@ def _decided(text: str) -> tuple[str, int]:
 
 
 def _scripts(text: str) -> str:
-    """Text in which what is raised or lowered is written as in pages of HTML: ``x^{n+1}``, ``x_i``, ``H2O``, ``[3]``.
+    """Write raised and lowered text as in pages of HTML: ``x^{n+1}``, ``x_i``, ``H2O``, ``[3]``.
 
-    Digits alone are raised digits where an element says so.
+    Digits alone become raised digits if an element raises them.
     """
     parts: list[str] = []
     position = 0
@@ -491,7 +497,7 @@ def _scripts(text: str) -> str:
             if len(before) >= _BEFORE:
                 break
         if not is_raised and own.startswith("("):
-            parts.append(own)  # H2O(l)
+            parts.append(own)  # such as H2O(l)
             continue
         written = script_text(is_raised, False, _BETWEEN.sub("", before), own)
         if written[0] in "^_" and written[-1].isdigit() and text[position : position + 1].isdigit():
@@ -502,7 +508,7 @@ def _scripts(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text without tags, external links' addresses and traces of what was left out."""
+    """Return the text without tags, addresses of external links, and traces of dropped text."""
     if APART in text:
         text = _BETWEEN_DIGITS.sub(" ", text).replace(APART, "")
     if RAISED in text or LOWERED in text or END in text or "</su" in text or "</SU" in text:
@@ -531,7 +537,7 @@ def _tag(match: re.Match[str]) -> str:
 
 
 def _variant(match: re.Match[str]) -> str:
-    """Text of a language conversion such as -{zh-hans:a; zh-hant:b}-: its first form."""
+    """Return the first form of a language conversion such as -{zh-hans:a; zh-hant:b}-."""
     text = match[1].rpartition("|")[2]
     first = text.split(";")[0]
     code, colon, form = first.partition(":")
@@ -552,13 +558,13 @@ def _entity(match: re.Match[str]) -> str:
 
 
 def _lines(text: str, held: list[str] | None = None) -> str:
-    """Headings, paragraphs and list items on lines of their own; entities decoded.
+    """Put headings, paragraphs and list items on lines of their own, and decode entities.
 
-    Where ``held`` is given, a mark stands where each block begins.
+    If ``held`` is given, the result has a mark at the beginning of each block.
     """
     done: list[str] = []
     out: list[str] = []
-    last = ""  # what the line before was: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
+    last = ""  # the kind of the line before: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
     marks = {letter: "" if held is None else _BEGINS + letter for letter in _KINDS}
     for raw in _split(text):
         if len(out) > _HELD_LINES:
@@ -581,7 +587,7 @@ def _lines(text: str, held: list[str] | None = None) -> str:
         if first in "*#:;":
             body = line.lstrip("*#:; \t")
             if not any(map(str.isalnum, body)) and _HELD not in body:
-                continue  # an item that was nothing but a template
+                continue  # the item was only a template
             signs = line[: len(line) - len(body)]
             listed = "*" in signs or "#" in signs
             if last != "-":
@@ -618,13 +624,13 @@ def _lines(text: str, held: list[str] | None = None) -> str:
 
 
 def _is_code(line: str, held: list[str]) -> bool:
-    """Whether a line is nothing but code of several lines that was put aside."""
+    """Return whether a line holds nothing but code of several lines that was set aside."""
     match = _CODE_LINE.fullmatch(line)
     return match is not None and "\n" in held[int(match[1])]
 
 
 def _split(text: str) -> Iterator[str]:
-    """The lines of a text, a part of them at a time: each is an object, of some 60 bytes more than its letters."""
+    """Yield the lines of a text, split a part at a time, since each is an object with about 60 bytes of overhead."""
     begin = 0
     while (end := text.find("\n", begin + _HELD_LETTERS)) >= 0:
         yield from text[begin:end].split("\n")
@@ -633,7 +639,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _unquoted(line: str) -> str:
-    """A line without bold and italic marks; an apostrophe before an italic word (l'''Odyssée'') stays."""
+    """Return a line without bold and italic marks; an apostrophe before an italic word (l'''Odyssée'') stays."""
     if "'''" not in line:
         return line.replace("''", "")
     pieces = _QUOTES.split(line)

@@ -1,6 +1,7 @@
-"""What models are told, one file a task in a folder a language; the version is part of every key of the cache.
+"""The prompts, one file for each task in a folder for each language.
 
-A file's first line is its version: whoever changes the text raises it, and answers to the old one are asked anew.
+The first line of a file is its version, which is part of every key of the cache. Raise the version if you change the
+text, so that no cached answer to the old text is used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Prompt(NamedTuple):
-    """The text of the system, and ``language/task/version``."""
+    """A prompt, with the text of the system and ``language/task/version``."""
 
     system: str
     version: str
@@ -21,10 +22,10 @@ class Prompt(NamedTuple):
 
 @functools.lru_cache
 def load(task: str, language: str = "en") -> Prompt:
-    """The prompt of a task.
+    """Return the prompt of a task.
 
     Raises:
-        ValueError: there is none in that language; the message names those that there are.
+        ValueError: The task has no prompt in that language. The message lists the existing prompts.
 
     Example:
         >>> load("autochunker").version

@@ -1,1 +1,1 @@
-"""Pages of HTML to Markdown with blocks, and what of them is noise."""
+"""The conversion of HTML to Markdown with blocks, and the detection of noise in it."""

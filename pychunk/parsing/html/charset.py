@@ -1,4 +1,4 @@
-"""The encoding of bytes that do not say it, or say it falsely: by the letters that a language uses most."""
+"""The encoding of bytes that declare none, or a wrong one, by the letters that a language uses most."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-#: Bytes that are looked at.
+#: The number of bytes that are checked.
 _LOOKED_AT = 1 << 18
-#: Bytes beyond ASCII of which a guess needs so many, and the share of them that must stand in runs of three and more:
-#: letters with accents stand between others, those of another script, and pairs of bytes, among their like.
+#: The minimum number of bytes beyond ASCII that a guess needs, and the share of them that must be in runs of three and
+#: more. Letters with accents stand between other letters; those of another script, and pairs of bytes, stand next to
+#: each other.
 _LEAST, _IN_RUNS = 12, 0.5
-#: A guess of a script holds with so much of the usual share of frequent letters, and so few letters that mean nothing.
+#: A guess of a script needs this part of the usual share of frequent letters, and at most this share of invalid ones.
 _SURE, _WRONG = 0.6, 0.02
 _RUNS = re.compile(rb"[\x80-\xff]{3,}")
-#: Of a language in Latin letters: the share of letters beyond ASCII that must be its own, how much larger that must be
-#: than the share that any language of windows-1252 knows of them there. Of 60,000 bags of words of two to four of those
-#: languages, nine were taken for another.
+#: For a language in Latin letters: the share of letters beyond ASCII that must be its own, and by how much this share
+#: must exceed that of any language of windows-1252. Of 60,000 bags of two to four words in those languages, nine were
+#: taken for another language.
 _OWN, _MORE = 0.95, 0.05
-#: Marks that are no letters and say nothing, as they are the same bytes in most encodings, or are in texts of all.
+#: The marks that are not letters and show nothing: they are the same bytes in most encodings, or occur in all texts.
 _MARKS = re.compile(r"[\x00-\x7f\xa0\xad“”„‘’‚‹›«»–—…•·§©®™°€†‡‰´¨×]+")
 _ASCII = re.compile(r"[\x00-\x7f]+")
 
 
 class _Script(NamedTuple):
-    """Encodings of a script, its most frequent letters, and about the share of letters that they are in its texts."""
+    """A script: its encodings, its most frequent letters, and their usual share of the letters in its texts."""
 
     encodings: tuple[str, ...]
     letters: frozenset[str]
@@ -47,7 +48,7 @@ _SCRIPTS = tuple(
 )
 
 
-#: Letters beyond ASCII of languages that windows-1252 writes.
+#: The letters beyond ASCII of languages that windows-1252 writes.
 _WESTERN = tuple(
     map(
         frozenset,
@@ -57,10 +58,12 @@ _WESTERN = tuple(
         ),
     )
 )  # fmt: skip
-#: Its signs that are letters elsewhere. In a text of these languages none stands between letters: ``10³``, ``¿Qué``.
+#: The signs of windows-1252 that are letters in other encodings. In its languages none is between letters: ``10³``,
+#: ``¿Qué``.
 _SIGNS = re.compile("(?<![^\\W\\d_])[¡-¿]+|[¡-¿]+(?![^\\W\\d_])")
-#: Languages in Latin letters that it does not write: their encodings, their letters, and which share of these at least
-#: is other bytes in windows-1252. Slovak without ĺ and ŕ, which are rare, and the bytes of å and à.
+#: The languages in Latin letters that windows-1252 does not write: their encodings, their letters, and the minimum
+#: share of these that must be other bytes in windows-1252. Slovak is without ĺ and ŕ, which are rare, and the bytes of
+#: å and à.
 _LATIN = tuple(
     (tuple(encodings.split()), frozenset(letters), telling)
     for encodings, letters, telling in (
@@ -78,7 +81,9 @@ _LATIN = tuple(
 
 
 def guessed(data: bytes) -> str | None:
-    """An encoding in which bytes that are no UTF-8 read like a language that windows-1252 does not write, or None.
+    """Guess the encoding of bytes that are not UTF-8; None if no language fits.
+
+    The result is an encoding in which the bytes read like a language that windows-1252 does not write.
 
     Example:
         >>> guessed("Все счастливые семьи похожи друг на друга".encode("cp1251")), guessed("naïve".encode("cp1252"))
@@ -96,7 +101,7 @@ def guessed(data: bytes) -> str | None:
 
 
 def _latin(data: bytes) -> str | None:
-    """By letters with accents: of one language, where none that windows-1252 writes knows as many of them."""
+    """Guess by letters with accents: a language must have more of them than any that windows-1252 writes."""
     western = _letters(_SIGNS.sub("", data.decode("cp1252", "replace")))
     most = max(_share(western, own) for own in _WESTERN)
     best, found = max(_OWN, most + _MORE), None
@@ -105,7 +110,7 @@ def _latin(data: bytes) -> str | None:
             letters = _letters(data.decode(encoding, "replace"))
             if sum(letters.values()) < _LEAST:
                 continue
-            # The same letter is the same byte in both only if both count it equally often.
+            # A letter is the same byte in both encodings only if both count it equally often.
             telling = sum(count for each, count in letters.items() if each in own and western.get(each) != count)
             if telling >= least * sum(letters.values()) and (share := _share(letters, own)) > best:
                 best, found = share, encoding
@@ -113,12 +118,12 @@ def _latin(data: bytes) -> str | None:
 
 
 def _letters(text: str) -> Counter[str]:
-    """How often each character beyond ASCII is there, in lower case, without marks."""
+    """Count each character beyond ASCII, in lower case, without marks."""
     return Counter(_MARKS.sub("", text).lower())
 
 
 def _share(letters: Counter[str], own: frozenset[str]) -> float:
-    """Which part of them is a language's own; all of none."""
+    """Return the share of the letters that are a language's own; 1 if there are no letters."""
     return sum(count for each, count in letters.items() if each in own) / sum(letters.values()) if letters else 1.0
 
 

@@ -1,7 +1,8 @@
-"""Comments under an article, which are none of its text; the posts of a forum are what its pages are.
+"""The comments under an article, which are not part of its text; the posts of a forum are the page's text.
 
-The network knows neither for sure: of 1,497 marked pages 117 call themselves articles and hold a section of comments,
-whose 43,800 words are content to 2.3 %; on pages that do not, 44 % of such words are.
+The network cannot tell them apart for sure. Of 1,497 labelled pages, 117 call themselves articles and hold a section of
+comments; 2.3 % of these 43,800 words are content. On pages that do not call themselves articles, 44 % of such words
+are.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def _hashes(words: str) -> npt.NDArray[np.uint32]:
     return np.array(sorted(map(word_hash, words.split())), np.uint32)
 
 
-#: What pages say that they are: kinds of schema.org, ``og:type``, the software of forums, names of their bodies.
+#: The types that pages declare: kinds of schema.org, ``og:type``, the software of forums, names of their bodies.
 _ARTICLE = frozenset(
     _hashes(
         "og:article @article @newsarticle @blogposting @reportagenewsarticle @analysisnewsarticle @opinionnewsarticle"
@@ -35,18 +36,18 @@ FORUM = frozenset(
         "body:forum body:forums body:topic body:thread body:threads body:discussion"
     ).tolist()
 )
-#: Names of sections of comments, and of each comment.
+#: The names of sections of comments, and of each comment.
 _NAMES = Names(["comments", "commentlist", "comment", "disqus"])
-#: Elements that hold the page's own text, whatever their names say: <article class="comments-open">.
+#: The elements that hold the page's own text, whatever their names are: <article class="comments-open">.
 _OWN = Names(["<main", "<h1", "<body"])
-#: Comments are left out where something else is content with at least this probability.
+#: Comments are left out if another block is content with at least this probability.
 ELSE = 0.3
 
 
 def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
-    """bool[b]: blocks in comments, on a page that calls itself an article and no forum; elsewhere none.
+    """Return bool[b]: blocks in comments, on a page that calls itself an article and not a forum; elsewhere none.
 
-    A section with the page's headline or ``<main>`` in it is the page, not its comments.
+    A section that contains the page's headline or ``<main>`` is the page, not its comments.
 
     Time: the names of the page's elements once, 4 bytes each, on pages of articles.
 
@@ -64,9 +65,9 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
         return found
     own, _ = _OWN.find(facts)
     until = 0
-    for row in _NAMES.find(facts)[0].tolist():  # in preorder
+    for row in _NAMES.find(facts)[0].tolist():  # the elements are in preorder
         end = int(facts.last[row])
-        if end <= until:  # inside one that is known
+        if end <= until:  # the element is inside one that was already found
             continue
         at = int(np.searchsorted(own, row))
         if at < len(own) and own[at] < end:
@@ -78,7 +79,7 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
 
 
 def without_comments(content: npt.NDArray[np.float64], found: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """float64[b]: how likely each block is content, given which are comments: they are none, if anything else is.
+    """Return the probability that each block is content, 0 for comments if any other block is content: float64[b].
 
     Example:
         >>> without_comments(np.array([0.75, 0.5]), np.array([False, True])).tolist()

@@ -1,4 +1,4 @@
-"""Pages that show no text of their own: why they have none, and what their JSON-LD says instead."""
+"""The pages that show no text of their own: the reason, and the text that their JSON-LD has instead."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .page import parse_html
 if TYPE_CHECKING:
     from .page import HtmlPage
 
-#: Characters of what is kept of a page that may be a notice about scripts, and of one that may ask for consent: the
-#: longest walls of consent of a search engine have 1,800.
+#: The maximum number of kept characters of a page that may be a notice about scripts, and of one that may ask for
+#: consent. The longest consent walls of a search engine have 1,800.
 _NOTICE_CHARS, _CONSENT_CHARS = 800, 2500
-#: Characters around a notice that say nothing either: a name, "Loading".
+#: The maximum number of characters around a notice that carry no text either: a name, "Loading".
 _BESIDE_CHARS = 60
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
-#: A sentence that asks for scripts, in the languages of most pages; one that says that a browser is being checked.
+#: A sentence that asks for scripts, in the languages of most pages; or one that says that a browser is being checked.
 _SCRIPTS = re.compile(
     r"java[\s-]?script.{0,80}(?:enabl|disabl|turn|activ|allow|requir|need|support|without|must|on\b|off\b|aktivier|"
     r"eingeschaltet|deaktiv|benötig|habilit|abilit|ativ|włącz|wyłącz|zapn|vypn|включ|отключ|выключ|увімкн|вимкн|有効|無効|"
@@ -35,7 +35,7 @@ _SCRIPTS = re.compile(
     r"|checking (?:your browser|if the site connection is secure)|verify(?:ing)? (?:that )?you are (?:a )?human",
     re.I,
 )
-#: What walls of consent are about, and what their buttons say.
+#: The subjects of consent walls, and the labels of their buttons.
 _CONSENT = re.compile(
     r"cookie|consent|gdpr|privacy|personal (?:data|information)|our partners|vendors|tracking|before you continue|"
     r"datenschutz|einwilligung|zustimm|données personnelles|confidentialité|consentement|privacidad|consentimiento|"
@@ -48,15 +48,15 @@ _BUTTON = re.compile(
     r"akceptuj|zgadzam|odrzu|принять|принимаю|соглас|отклон|прийн|погодж|відхил",
     re.I,
 )
-#: Characters of a button, and buttons and links that are looked at.
+#: The maximum numbers of characters of a button, and of buttons and links that are checked.
 _BUTTON_CHARS, _PRESSED = 40, 500
-#: How the reason begins of a page whose blocks were all taken for noise.
+#: The beginning of the reason for a page whose blocks were all taken for noise.
 ALL_REMOVED = "no text is left: "
 _NOSCRIPT = Names(("<noscript",))
 _SCRIPT, _FRAMESET, _IFRAME = (re.compile(rb"<%b\b" % name, re.I) for name in (b"script", b"frameset", b"iframe"))
 _MADE = "no text: the page is made by scripts"
 _FRAMES = "no text: the page shows other pages in frames"
-#: What stands where a script will put the page.
+#: The placeholder text that a script will replace by the page.
 _WAITS = re.compile(
     r"#* *(?:(?:app |page )?(?:is )?(?:now )?loading|please wait|laden|lädt|wird geladen|chargement(?: en cours)?|"
     r"cargando|carregando|caricamento|ładowanie|загрузка|идёт загрузка|завантаження|読み込み中|加载中|正在加载|載入中|"
@@ -69,8 +69,9 @@ def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]],
     """Return why a page has no text, as a dead letter says it; "" for a page that has some.
 
     Args:
-        removed: the spans of its text that are noise.
-        data: its bytes.
+        page: The page.
+        removed: The spans of its text that are noise.
+        data: The bytes of the page.
 
     Example:
         >>> data = b"<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>"
@@ -118,7 +119,7 @@ def _asks_for_scripts(texts: Sequence[str]) -> bool:
 
 
 def _is_within_noscript(page: HtmlPage, rows: Any, texts: Sequence[str]) -> bool:
-    """Return whether all blocks are in elements that only browsers without scripts show, and are few."""
+    """Return whether all blocks are few and inside elements that only browsers without scripts show."""
     if sum(map(len, texts)) > _NOTICE_CHARS:
         return False
     found, _ = _NOSCRIPT.find(page.facts)
@@ -129,14 +130,14 @@ def _is_within_noscript(page: HtmlPage, rows: Any, texts: Sequence[str]) -> bool
 
 
 def _pressed(page: HtmlPage) -> list[str]:
-    """The texts of buttons and links."""
+    """Return the texts of buttons and links."""
     links = 2 * page.facts.link_chars > page.facts.text_chars
     rows = np.flatnonzero((page.blocks.kind == FORM) | links)[:_PRESSED].tolist()
     return [page.text[page.blocks.start[row] : page.blocks.end[row]] for row in rows]
 
 
 def _asks_for_consent(texts: Sequence[str], pressed: Sequence[str]) -> bool:
-    """Return whether texts are about cookies and privacy alone, with a button to accept; a cookie policy has none."""
+    """Return whether texts are only about cookies and privacy, with a button to accept, which a policy lacks."""
     about = sum(len(text) for text in texts if _CONSENT.search(text) or _is_button(text))
     return (
         about > 2 * (sum(map(len, texts)) - about)
@@ -149,12 +150,12 @@ def _is_button(text: str) -> bool:
     return len(text) <= _BUTTON_CHARS and bool(_BUTTON.search(text))
 
 
-#: Bytes of JSON-LD that are read of a page, and items that are looked at.
+#: The maximum numbers of bytes of a page's JSON-LD that are read, and of items that are checked.
 _JSON_BYTES, _ITEMS = 8 << 20, 10_000
 _OPENS = re.compile(r"<script\b[^<>]{0,300}\bld\+json\b[^<>]{0,300}>", re.I)
 _CLOSES = re.compile(r"</script", re.I)
 _WRAPPED = re.compile(r"^\s*(?:/[/*]\s*)?(?:<!--|<!\[CDATA\[)(?:\s*\*/)?|(?:/[/*]\s*)?(?:-->|\]\]>)(?:\s*\*/)?\s*$")
-#: Types of schema.org whose description is that of the page's own subject; an organisation's is that of the site.
+#: The types of schema.org whose description is about the page's own subject; an organisation's is about the site.
 _TYPES = re.compile(
     r"(?:Article|Posting|Report|Product|ProductGroup|Recipe|HowTo|Event|Book|Movie|Course|VideoObject|Dataset|Application|"
     r"Page|CreativeWork|Service|Series|Episode|Game|Place|Accommodation|Question)$"
@@ -165,13 +166,13 @@ _IS_HTML = re.compile(r"<(?:p|br|div|h[1-6]|[uo]l|li|table|b|strong|em|i|a|span)
 
 
 def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
-    """Return the page that the JSON-LD of a page describes, or None where it has no text either.
+    """Return the page that a page's JSON-LD describes, or None if that has no text either.
 
-    The text is the ``articleBody`` of its items, else the answers, steps and descriptions that they have.
+    The text is the ``articleBody`` of its items, else their answers, steps and descriptions.
 
     Args:
-        data: the page's bytes.
-        title: of the page, which stays.
+        data: The page's bytes.
+        title: The title of the page, which stays.
 
     Example:
         >>> found = linked_page(b'<script type="application/ld+json">{"articleBody": "It opened."}</script>')
@@ -195,10 +196,10 @@ def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
 
 
 def _found(text: str) -> Iterator[Any]:
-    """The values of a page's JSON-LD that are JSON."""
+    """Yield the values of a page's JSON-LD that are valid JSON."""
     end, left = 0, _JSON_BYTES
     for opened in _OPENS.finditer(text):
-        if opened.start() < end:  # inside the script before it
+        if opened.start() < end:  # the tag is inside the previous script
             continue
         closed = _CLOSES.search(text, opened.end())
         end = closed.start() if closed else len(text)
@@ -213,7 +214,7 @@ def _found(text: str) -> Iterator[Any]:
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
-    """The things that a value describes as the page's own, in order; not what they refer to."""
+    """Yield the items that a value describes as the page's own, in order, without those that they only refer to."""
     waiting = [value]
     for _ in range(_ITEMS):
         if not waiting:
@@ -227,14 +228,14 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(item: dict[str, Any]) -> list[str]:
-    """The types of an item, without where they are defined."""
+    """Return the types of an item, without the place where they are defined."""
     kinds = item.get("@type")
     named = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(kind, str)]
     return [kind.rpartition("/")[2].rpartition(":")[2] for kind in named]
 
 
 def _body(item: dict[str, Any]) -> str:
-    """The whole text of an article or a post, "" of an item that has none."""
+    """Return the whole text of an article or a post; "" for an item that has none."""
     return _string(item, "articleBody") or (_string(item, "text") if any(map(_POSTS.search, _kinds(item))) else "")
 
 
@@ -256,7 +257,7 @@ def _described(item: dict[str, Any]) -> str:
 
 
 def _steps(value: Any) -> Iterator[str]:
-    """Texts of a string, of an item with a text, or of a list of such."""
+    """Yield the texts of a string, of an item with a text, or of a list of such."""
     for each in value[:_ITEMS] if isinstance(value, list) else [value]:
         text = each if isinstance(each, str) else _string(each, "text") if isinstance(each, dict) else ""
         if text.strip():
@@ -264,13 +265,13 @@ def _steps(value: Any) -> Iterator[str]:
 
 
 def _string(item: dict[str, Any], key: str) -> str:
-    """A value as a string without surrogates, "" where it is none."""
+    """Return a value as a string without surrogates, "" if it is not a string."""
     value = item.get(key)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) and value.strip() else ""
 
 
 def _marked(text: str) -> str:
-    """A text as HTML: its paragraphs, or what it is where it is HTML already, escaped once more or not."""
+    """Return a text as HTML: plain text as paragraphs, HTML unchanged, even if it was escaped once more."""
     if "&lt;" in text and "<" not in text:
         text = html.unescape(text)
     if _IS_HTML.search(text):

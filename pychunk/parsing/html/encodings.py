@@ -1,4 +1,4 @@
-"""Bytes of a page to text, whatever encoding it declares, falsely or not at all."""
+"""The decoding of a page's bytes, whatever character encoding it declares, falsely or not at all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 
 from .charset import guessed
 
-#: Bytes in which a declaration counts. The standard looks ahead at 1,024 and heeds later ones while it parses; a
+#: The bytes in which a declaration counts. The standard looks ahead at 1,024 and heeds later ones while it parses; a
 #: quarter of real pages have theirs later.
 DECLARED_WITHIN = 4096
-#: Bytes by whose zeros UTF-16 and UTF-32 are found, and the share of its characters that must have a zero byte: markup,
-#: spaces and digits are that many of any page, and Cyrillic prose alone has one in six.
+#: The bytes in which zeros show UTF-16 and UTF-32, and the share of characters that must have a zero byte. On any page,
+#: markup, spaces and digits reach this share, and in Cyrillic prose alone one character in six has one.
 _ZEROS_WITHIN, _ZEROS = 4096, 0.1
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -20,8 +20,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-#: The labels of the Encoding Standard, by the codec that each means. Of UTF-16 a page cannot declare itself in bytes
-#: that are read as ASCII, so it means UTF-8 there; labels that the standard refuses (iso-2022-kr, hz-gb-2312) are out.
+#: The labels of the Encoding Standard, by the codec that each means. A page that is read as ASCII cannot be UTF-16, so
+#: this label means UTF-8 there. Labels that the standard refuses (iso-2022-kr, hz-gb-2312) are left out.
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8 csunicode iso-10646-ucs-2 ucs-2 "
     "unicode unicodefeff unicodefffe utf-16 utf-16be utf-16le utf16 utf-32 utf32",
@@ -67,15 +67,15 @@ _LABELS = {
 }
 _MEANT = {label: codec for codec, labels in _LABELS.items() for label in (codec, *labels.split())}
 
-#: Bytes by which an encoding is guessed that nobody names.
+#: The bytes by which an encoding is guessed that is not declared.
 _LIKELY_WITHIN = 1 << 18
 _BEYOND, _BEYOND_BYTES = re.compile(r"[^\x00-\x7f]+"), re.compile(rb"[\x80-\xff]+")
-#: The bytes that windows-1252 leaves open.
+#: The bytes that windows-1252 does not define.
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SPACE = rb"\t\n\f\r "
-#: A tag or what else a "<" begins in markup: a comment, a meta element, another tag, a declaration.
+#: A tag, or another construct that "<" begins in markup: a comment, a meta element, another tag, a declaration.
 _MARKUP = re.compile(rb"<(?:(!--)|(meta)(?=[%b/])|/?[a-z][^%b>]*|[!/?])" % (_SPACE, _SPACE), re.I)
-#: An attribute as the standard's prescan takes one: its name, and its value with or without quotes.
+#: An attribute as the standard's prescan parses it: its name, and its value with or without quotes.
 _ATTRIBUTE = re.compile(
     rb"""[%(s)b/]*(=?[^%(s)b/>=]*)(?:[%(s)b]*=[%(s)b]*(?:"([^"]*)"|'([^']*)'|([^%(s)b>]*)))?""" % {b"s": _SPACE}
 )
@@ -84,13 +84,21 @@ _XML = re.compile(rb"""<\?xml[^>]*?encoding[%(s)b]*=[%(s)b]*(["'])([^"'>]*)\1"""
 
 
 def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
-    """Return (text without NUL and without a byte order mark, the encoding it was read by).
+    """Return the text, without NUL and without a byte order mark, and the encoding by which it was read.
 
-    A byte order mark decides, then zeros where UTF-16 and UTF-32 have them; else bytes that are UTF-8 are UTF-8,
-    whatever is declared (other text is not, by chance, once it has letters beyond ASCII); else what the page declares,
-    then UTF-8 where most of what is not ASCII is right in it, then the encoding in which letters are those of a
-    language that windows-1252 does not write, then that, which is also declared of pages that are not in it. Never
-    fails: bytes that mean nothing become U+FFFD.
+    The following rules apply in order:
+
+    - A byte order mark decides.
+    - Zero bytes at the places where UTF-16 and UTF-32 have them decide.
+    - Bytes that are valid UTF-8 are UTF-8, whatever is declared. Other text is not valid UTF-8 by chance once it has
+      letters beyond ASCII.
+    - The encoding that the page declares counts, except windows-1252, which is also declared on pages that are not in
+      it.
+    - The encoding is UTF-8 if most of the bytes beyond ASCII are valid in it.
+    - The encoding is one in which the letters are those of a language that windows-1252 does not write.
+    - The encoding is windows-1252.
+
+    The function never fails: bytes without a meaning become U+FFFD.
 
     Example:
         >>> decode("naïve".encode("cp1252")), decode('<meta charset="koi8-r">мир'.encode("koi8-r"))[1]
@@ -106,7 +114,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return _clean(data.decode(declared, "replace")), "iso-2022-jp"
     try:
         text = data.decode()
-        return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are looked through in no time, text is not
+        return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are searched in no time, text is not
     except UnicodeDecodeError:
         pass
     declared = declared_in(data)
@@ -119,12 +127,12 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return _clean(text), "utf-8"
     if found_by_letters := guessed(data):
         return _clean(data.decode(found_by_letters, "replace")), found_by_letters
-    # The five bytes that windows-1252 leaves open are control characters, as in browsers.
+    # The five bytes that windows-1252 leaves open become control characters, as in browsers.
     return _clean(data.decode("latin-1").translate(_WINDOWS)), "cp1252"
 
 
 def likely(data: bytes | bytearray) -> str:
-    """Return the codec that bytes which are no UTF-8 are most likely in; "" where that is UTF-8 with errors, or open.
+    """Return the most likely codec of bytes that are not UTF-8; "" if they are UTF-8 with errors, or if it is unclear.
 
     Example:
         >>> likely("“Quoted” – it costs 5 €".encode("cp1252")), likely("Все счастливые семьи".encode("koi8-r"))
@@ -138,12 +146,13 @@ def likely(data: bytes | bytearray) -> str:
         return found
     beyond = _BEYOND_BYTES.findall(data)
     in_runs = sum(len(run) for run in beyond if len(run) > 2)
-    letters = b"".join(beyond).strip(b"\xfe\xff")  # of a broken mark of UTF-16, seldom of a text
+    # These bytes come from a broken mark of UTF-16, and seldom from a text.
+    letters = b"".join(beyond).strip(b"\xfe\xff")
     return "cp1252" if letters and not _UNUSED.search(data) and 2 * in_runs <= len(letters) else ""
 
 
 def without_mark(data: bytes | bytearray) -> str:
-    """Return the codec of UTF-16 or UTF-32 without a byte order mark, by where zero bytes are; "" for other bytes.
+    """Return the codec of UTF-16 or UTF-32 without a byte order mark, by the places of zero bytes; "" for other bytes.
 
     Example:
         >>> without_mark("<!-- Привіт --><p>".encode("utf-16-le")), without_mark("<p>".encode())
@@ -153,7 +162,7 @@ def without_mark(data: bytes | bytearray) -> str:
     if b"\0" not in head or len(head) < 8:
         return ""
     for encoding, (first, second) in {"utf-32-le": (3, 2), "utf-32-be": (0, 1)}.items():
-        planes = head[second::4]  # that of most letters is 0
+        planes = head[second::4]  # the plane of most letters is 0
         if not head[first::4].strip(b"\0") and 2 * planes.count(0) > len(planes) and _reads(head, encoding):
             return encoding
     low, high = head[0::2], head[1::2]
@@ -166,7 +175,7 @@ def without_mark(data: bytes | bytearray) -> str:
 
 
 def _reads(head: bytes, encoding: str) -> bool:
-    """Return whether bytes are text of an encoding: of its characters at most one in a hundred is none or a control."""
+    """Return whether bytes are text of an encoding: at most 1 % of its characters are invalid or controls."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
     return 100 * len(_NO_TEXT.findall(text)) <= len(text)
 
@@ -175,10 +184,10 @@ _NO_TEXT = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff
 
 
 def declared_in(data: bytes) -> str:
-    """Return the codec that a page declares in its first bytes as browsers understand it, "" if it declares none.
+    """Return the codec that a page declares in its first bytes, as browsers understand it; "" if it declares none.
 
-    What is in a comment or in another attribute declares nothing: this is the prescan of the HTML standard. An XML
-    declaration counts where no ``<meta>`` does.
+    The function is the prescan of the HTML standard, so text in a comment or in another attribute declares nothing. An
+    XML declaration counts if no ``<meta>`` does.
 
     Example:
         >>> declared_in(b'<!-- <meta charset=koi8-r> --><meta name="x" content="charset=koi8-r"><META charset="866">')
@@ -205,12 +214,12 @@ def declared_in(data: bytes) -> str:
 
 
 def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """The attributes of a tag by their names in lower case, the first of each, and where the tag ends."""
+    """Return the attributes of a tag by their names in lower case, the first of each, and the end of the tag."""
     found: dict[bytes, bytes] = {}
     while (one := _ATTRIBUTE.match(head, at)) and one.end() > at:
         at = one.end()
         value = one[2] if one[2] is not None else one[3] if one[3] is not None else one[4] or b""
-        if one[4] and one[4][:1] in b"\"'":  # a quote that nothing closes
+        if one[4] and one[4][:1] in b"\"'":  # the quote has no end
             return {}, len(head)
         if one[1]:
             found.setdefault(one[1].lower(), value)
@@ -220,7 +229,7 @@ def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
 
 
 def _of_meta(attributes: dict[bytes, bytes]) -> str:
-    """The codec that a ``<meta>`` declares, "" for none that is known."""
+    """Return the codec that a ``<meta>`` declares, "" if it is unknown."""
     if b"charset" in attributes:
         return _MEANT.get(_label(attributes[b"charset"]), "")
     if attributes.get(b"http-equiv", b"").lower() != b"content-type":

@@ -1,9 +1,9 @@
-"""Prose that a page hides inside visible prose: drafts taken back, text for machines alone.
+"""The prose that a page hides inside visible prose: withdrawn drafts, and text only for machines.
 
-The network sees that a block is hidden, and has learned that much of it is content: of 152,000 hidden words on 1,497
-marked pages 31 % are, in tab panels, answers to questions and articles that a script shows later. Those stand in
-elements of their own, after a label; a hidden paragraph beside a visible one is read by no person. Of 47,000 hidden
-words that are kept otherwise 94 stand so, on 6 pages, and half of those are content.
+The network sees that a block is hidden, and has learned that much of this is content. Of 152,000 hidden words on 1,497
+labelled pages 31 % are: tab panels, answers to questions, and articles that a script shows later. Those are in elements
+of their own, after a label. A hidden paragraph next to a visible one is read by no person. Of the 47,000 hidden words
+that would otherwise be kept, 94 are in such a place, on 6 pages, and half of those are content.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: Names of elements whose text is shown when somebody asks for it; unless they hold most of the page.
+#: The names of elements whose text is shown on request, unless they hold most of the page.
 _SHOWN_LATER = (
     "tab tabs tabpanel panel pane accordion collapse collapsed collapsible toggle more expand expanded expander "
     "expandable slide slider carousel faq faqs answer lazy <details"
 )
 _NAMES = Names(_SHOWN_LATER.split())
-#: Words of visible prose, and of the rest of a line; and what prose ends with. A question is the label of its answer.
+#: The minimum number of words of visible prose, and of the rest of a line; and the ends of prose. A question labels its
+#: answer.
 PROSE, _LINE = 6, 2
 ENDS = '.!…。！"”»)'
 #: Visible blocks are prose if they are content with this probability.
@@ -39,15 +40,16 @@ SEEN = 0.5
 
 
 def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: F64) -> I64:
-    """Return int64[k, 4]: runs of hidden blocks (first, one past the last) and visible prose before and after them.
+    """Return int64[k, 4]: runs of hidden blocks (first, one past the last), and visible prose before and after.
 
-    The prose is -1 where there is none; runs without any are left out. Prose is a paragraph whose element, or the one
-    around it, holds the run, too. On the other side nothing else of that element may stand but a heading: what stands
+    The prose is -1 if there is none; runs without any are left out. Prose is a paragraph whose element, or the one
+    around it, also holds the run. On the other side, that element may have nothing but a heading, since another block
     there might show the run.
 
     Args:
-        held: of :func:`pychunk.parsing.html.html_facts.held_blocks`.
-        weight: words of each block.
+        blocks, facts, text: The parts of the page.
+        held: The result of :func:`pychunk.parsing.html.html_facts.held_blocks`.
+        weight: The number of words of each block.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -97,9 +99,9 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
 
 
 def without_hidden(content: F64, runs: I64, weight: F64) -> tuple[F64, Bools]:
-    """Return (content, 0 of prose hidden inside visible prose, float64[b]; which blocks that is, bool[b]).
+    """Return content, with 0 for prose hidden inside visible prose (float64[b]), and which blocks that is (bool[b]).
 
-    A run with more words than half of what is likely on the page stays: an article that a script shows.
+    A run with more words than half of the likely words of the page stays: it is an article that a script shows.
 
     Example:
         >>> without_hidden(np.array([0.75, 0.875, 0.75]), np.array([[1, 2, 0, 2]]), np.array([7.0, 1, 7]))[0].tolist()

@@ -1,4 +1,4 @@
-"""What the noise of a page is seen by: its tree of elements, and what was counted of each block, flat."""
+"""The facts by which noise in a page is detected: its tree of elements, and counts of each block, as arrays."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HtmlFacts:
-    """Facts of the b blocks of one page and of the e elements above them.
+    """The facts of the b blocks of one page and of the e elements above them.
 
-    Elements stand in preorder, so those inside element i are rows ``i + 1`` up to ``last[i]``. Each block has a row
+    Elements are in preorder, so those inside element i are the rows ``i + 1`` up to ``last[i]``. Each block has a row
     of its own, ``element``, whose words are those of its inline elements.
 
     Attributes:
-        element: int32[b], rising.
-        text_chars: int32[b], characters without markup, white space run together.
-        link_chars: int32[b], those of them in links.
+        element: int32[b], ascending.
+        text_chars: int32[b], characters without markup, with runs of white space as one.
+        link_chars: int32[b], the number of them in links.
         links: int16[b], links that begin in the block.
-        hidden: bool[b]: the page hides it (``hidden``, ``display: none``).
-        told: bool[b]: the page tells search engines the same, in its description or as the body of its article.
-        parent: int32[e], the element around it; -1 of the first.
+        hidden: bool[b], whether the page hides the block (``hidden``, ``display: none``).
+        told: bool[b], whether the page gives search engines the same text, as its description or its article's body.
+        parent: int32[e], the element around each; -1 for the first.
         last: int32[e], one past the last row inside.
-        depth: int16[e], elements around it.
-        words: uint32 hashes (``word_hash``) of each element's tag and of the words of its class, id, role and
-            label; ``words.offsets`` int64[e + 1].
-        page: uint32 hashes of what the page says that it is: its type, what made it, names of its body.
+        depth: int16[e], the number of elements around each.
+        words: uint32 hashes (``word_hash``) of each element's tag and of the words of its class, id, role and label;
+            ``words.offsets`` int64[e + 1].
+        page: uint32 hashes of what the page declares itself to be: its type, its generator, the names of its body.
     """
 
     element: I32
@@ -57,7 +57,7 @@ class HtmlFacts:
 
 
 def held_blocks(facts: HtmlFacts) -> I64:
-    """Return int64[e, 2]: first block, and one past the last, of each element.
+    """Return int64[e, 2]: the first block of each element, and one past the last.
 
     >>> from pychunk.parsing.html.page import parse_html
     >>> held_blocks(parse_html("<p>Home<div><p>One<p>Two</div>").facts).tolist()[-5:]
@@ -70,10 +70,10 @@ def held_blocks(facts: HtmlFacts) -> I64:
 
 
 class Names:
-    """Words among the names of elements, found by one look at each name's last bits: most are none of them.
+    """A set of words to find among the names of elements; a check of each name's last bits rules most names out.
 
     Attributes:
-        words: the words, each once; what is found is told by the place here.
+        words: The words, each once; :meth:`find` returns positions in this tuple.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -93,9 +93,11 @@ class Names:
         self._maybe[hashes & self._BITS] = True
 
     def find(self, facts: HtmlFacts) -> tuple[I64, I64]:
-        """(rows of elements, rising; which of the words each is named with), int64[n] each: a row for each name.
+        """Return the rows of elements named with one of the words, and the positions of the words: int64[n] each.
 
-        Time: 4 bytes of each name once, and a look-up of one in 4,096 and more.
+        Rows are ascending; an element has a row for each of its names.
+
+        Time: 4 bytes of each name once, and a search for one name in 4,096, plus the hits.
         """
         names = facts.words.values
         hits = np.flatnonzero(self._maybe[names & self._BITS])

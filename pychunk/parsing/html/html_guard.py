@@ -1,10 +1,10 @@
-"""A guard that keeps pages from parsers that would take more than linear time for them.
+"""A guard against pages for which a parser would take more than linear time.
 
-The rules of HTML's tree walk the open elements at many tags: 100,000 nested ``div`` take half a minute, as do 100,000
-attributes of one tag or a list of 100,000 options. The native core counts this work
+HTML's tree rules walk the open elements at many tags. Therefore 100,000 nested ``div`` take half a minute, as do
+100,000 attributes of one tag or a list of 100,000 options. The native core counts this work
 (``csrc/parsing/html/html_work.h``), so a page has the same result on any machine. :func:`flattened` rewrites a suspect
-page: the same text, at most ``MAX_DEPTH`` elements deep. A page that takes much memory or time, though in proportion,
-has a process of its own (:attr:`Work.is_large`).
+page with the same text, at most ``MAX_DEPTH`` elements deep. A page that takes much memory or time, though in
+proportion to its size, gets a process of its own (:attr:`Work.is_large`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ..._engine import native
 from ..._engine.data.html_tags import BLOCK, CELLS, UNSEEN
 
-#: Drawings and formulas, elements that hold HTML inside of them, and those of HTML that end them elsewhere.
+#: Drawings and formulas, the elements in them that hold HTML, and the elements of HTML that end them anywhere else.
 _FOREIGN, _HOLDS_HTML = ("svg", "math"), ("foreignobject", "desc", "annotation-xml", "mi", "mn", "mo", "ms", "mtext")
 _ENDS_FOREIGN = frozenset((
     "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
@@ -26,23 +26,24 @@ _ENDS_FOREIGN = frozenset((
     "ruby", "s", "small", "span", "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var"
 ))  # fmt: skip
 _TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])", re.I)
-#: Nested elements that are kept; browsers keep 512.
+#: The maximum number of nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
-#: Elements open at once from which on a page is suspect: as many as browsers keep.
+#: The number of elements open at once from which on a page is suspect: as many as browsers keep.
 OPEN = 512
-#: Attributes of a tag, options of a page, active formatting elements.
+#: The maximum number of attributes of a tag, options of a page, and active formatting elements.
 ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
-#: Different names of attributes and unknown elements. The parser looks each up in 128 lists: 200,000 names take 30 s.
+#: The maximum number of different names of attributes and unknown elements. The parser looks each up in 128 lists, so
+#: that 200,000 names take 30 s.
 NAMES = 2000
-#: Nodes of a page: as many, or one for each 20 bytes if that is more; 998 of 1,000 pages have fewer. A node
-#: takes up to 450 bytes, so that 31 kB of gzip, which are 31 MB of tags, take under 0.8 GB.
+#: The maximum number of nodes of a page: this number, or one for each 20 bytes if that is more; 998 of 1,000 pages have
+#: fewer. A node takes up to 450 bytes, so 31 kB of gzip, which are 31 MB of tags, take less than 0.8 GB.
 NODES, NODE_BYTES = 1_000_000, 20
-#: Nodes of a page that is flattened, which takes 4 microseconds each.
+#: The maximum number of nodes of a page that is flattened, which takes 4 microseconds each.
 FLATTENED = 300_000
-#: Bytes, nodes or steps from which on a page has a process of its own: others take under 120 MB and half a second. The
-#: largest of 120 common pages has 4,900 nodes; a step takes 4 nanoseconds.
+#: The bytes, nodes or steps from which on a page gets a process of its own; others take less than 120 MB and half a
+#: second. The largest of 120 common pages has 4,900 nodes. A step takes 4 nanoseconds.
 LARGE, LARGE_NODES, LARGE_STEPS = 8 << 20, 50_000, 50_000_000
-#: The last resort of such a process, ten times what the limits of work allow: seconds and bytes of address space. A
+#: The last resort for such a process, ten times what the limits of work allow: seconds and bytes of address space. A
 #: page of 128 MB takes 6 s for each process that reads.
 SECONDS, MEMORY = 600.0, 6 << 30
 
@@ -67,7 +68,7 @@ _INLINE = _FORMATTING | {
     "samp",
     "bdi",
 }
-#: Elements whose names are kept, however many others there are.
+#: The elements whose names are kept, however many others there are.
 _KNOWN = BLOCK | UNSEEN | CELLS | _VOID | _INLINE
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
@@ -83,34 +84,35 @@ _KEPT |= {
     "data-lang",
     "data-language",
 }
-#: Elements that are none outside of tables, or of frames.
+#: The elements that have no effect outside tables, or outside frames.
 _IN_TABLES = frozenset(("caption", "tbody", "td", "tfoot", "th", "thead", "tr", "frame", "frameset", "colgroup"))
-#: Elements that the start of another of their kind ends.
+#: The elements that the start of another one of their kind ends.
 _SIBLINGS = {
     "p": {"p"}, "li": {"li", "p"}, "dt": {"dt", "dd", "p"}, "dd": {"dt", "dd", "p"}, "tr": {"tr", "td", "th", "p"},
     "td": {"td", "th", "p"}, "th": {"td", "th", "p"}, "tbody": {"tbody", "thead", "tr", "td", "th", "p"},
 }  # fmt: skip
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
-#: What ends a tag, or begins a value in which nothing does. One pattern for a whole tag takes 180 bytes a character.
+#: The end of a tag, or the beginning of a quoted value, in which no tag ends. One pattern for a whole tag would take
+#: 180 bytes a character.
 _ENDING = re.compile(r""">|=\s*(["'])""")
-#: Characters of a tag that are looked through for attributes.
+#: The number of characters of a tag that are searched for attributes.
 _ATTRIBUTES_WITHIN = 4000
 _COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.S)
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
 class WorkError(ValueError):
-    """A page that would take its parser more work than is allowed; the message names the limit and the remedy."""
+    """A page takes its parser more work than is allowed; the message names the limit and the remedy."""
 
 
 class Work(NamedTuple):
     """The work of a parser on a page.
 
     Attributes:
-        size: its bytes.
-        nodes: its elements, attributes and comments.
-        steps: the elements that are open at each tag, summed.
-        is_suspect: whether the parser's time or memory may grow faster than the page.
+        size: The bytes of the page.
+        nodes: The number of its elements, attributes and comments.
+        steps: The sum of the numbers of open elements at each tag.
+        is_suspect: Whether the parser's time or memory may grow faster than the page.
     """
 
     size: int
@@ -120,25 +122,25 @@ class Work(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Return whether the page has a process of its own, which Ctrl-C ends at once."""
+        """The need for a process of its own, which Ctrl-C ends at once."""
         return self.size >= LARGE or self.nodes >= LARGE_NODES or self.steps >= LARGE_STEPS
 
     def check(self) -> None:
         """Check that the work is within limits.
 
         Raises:
-            WorkError: the page has too many nodes.
+            WorkError: The page has too many nodes.
         """
         if self.nodes > (limit := max(NODES, self.size // NODE_BYTES)):
             raise WorkError(
-                f"too many nodes: {self.nodes:,} elements, attributes and comments in {self.size:,} bytes, of at most "
-                f"{limit:,}; split the page"
+                f"too many nodes: {self.nodes:,} elements, attributes and comments in {self.size:,} bytes; at most "
+                f"{limit:,} are allowed: split the page"
             )
         if self.is_suspect and self.nodes > FLATTENED:
             raise WorkError(
                 f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options, "
-                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes, of at most "
-                f"{FLATTENED:,}; close its elements or split the page"
+                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes; at most "
+                f"{FLATTENED:,} are allowed: close its elements or split the page"
             )
 
 
@@ -154,10 +156,10 @@ def work_of(page: bytes) -> Work:
 
 
 def flattened(page: str) -> str:
-    """The page's text in tags that any parser takes in linear time; scripts and comments are left out.
+    """Return the page's text in tags that any parser takes in linear time, without scripts and comments.
 
-    An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing where it is inline; only attributes that
-    blocks are told by are kept.
+    An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing if it is inline. Only the attributes that
+    blocks depend on are kept.
 
     Example:
         >>> flattened("<div>" * 1000 + "deep").count("<div>"), flattened("<p a=1 class=x>one<p>two")
@@ -188,7 +190,7 @@ class _Flat:
         self._formatting = 0
 
     def close_all(self) -> None:
-        """Close what is open."""
+        """Close all open elements."""
         while self._stack:
             self._pop()
 
@@ -202,7 +204,7 @@ class _Flat:
         return bool(self._count.get("svg") or self._count.get("math"))
 
     def after_declaration(self, start: int) -> int:
-        """Return the place after a comment, CDATA or declaration; 0 if none begins at ``start``."""
+        """Return the position after a comment, CDATA or declaration; 0 if none begins at ``start``."""
         page = self.page
         if page.startswith("<!--", start):
             comment = _COMMENT.match(page, start)
@@ -218,7 +220,7 @@ class _Flat:
         return 0
 
     def after_tag(self, start: int) -> int:
-        """Return the place after the tag at ``start``, or after the whole element if its text is raw."""
+        """Return the position after the tag at ``start``, or after the whole element if its text is raw."""
         page = self.page
         found = _TAG.match(page, start)
         if found is None:
@@ -226,7 +228,7 @@ class _Flat:
             return start + 1
         end = _end_of_tag(page, found.end())
         if end < 0:
-            return self.size  # a tag that nothing ends: parsers drop what follows
+            return self.size  # the tag has no end, so parsers drop the rest
         name = self._name(found[2].lower())
         if name is None:
             return end + 1
@@ -251,8 +253,8 @@ class _Flat:
         return end + 1
 
     def _name(self, name: str) -> str | None:
-        """The name that an element has in the flattened page; None of one that is passed over."""
-        if name in ("option", "select"):  # a button in code is none of its text
+        """Return the name that an element has in the flattened page; None if it is skipped."""
+        if name in ("option", "select"):  # a button in code is not part of the code's text
             name = "button" if name == "option" and not self._count.get("pre") else "div"
         if not name.replace("-", "").isalnum() or not name.isascii() or name in ("html", "body", "head", "plaintext"):
             return None
@@ -278,14 +280,14 @@ class _Flat:
     def _open(self, name: str, is_drawn: bool, attributes: str) -> None:
         stack = self._stack
         if name in _IN_TABLES and not is_drawn and not self._count.get("table"):
-            if len(stack) >= MAX_DEPTH:  # of a table that is none
+            if len(stack) >= MAX_DEPTH:  # this belongs to a table that has no start tag
                 self.out.append("<hr>")
-            return  # parsers pass over it, and copy the text that goes on
+            return  # parsers skip it and go on with the text
         if ends := None if is_drawn else _SIBLINGS.get(name, {"p"} if name not in _INLINE else None):
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
                     self._pop()
-        # What svg and math hold depends on them.
+        # The content of svg and math depends on them, so they are kept at any depth.
         is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or self._is_foreign())
         if is_deep or (name in _FORMATTING and self._formatting >= 8):
             if name not in _INLINE and not is_drawn:
@@ -298,7 +300,7 @@ class _Flat:
 
 
 def _end_of_template(page: str, at: int) -> int:
-    """Return the end of a template whose start tag ends at ``at``, with those inside of it."""
+    """Return the end of a template whose start tag ends at ``at``, with nested templates."""
     depth = 1
     for found in _TEMPLATE.finditer(page, at):
         depth += -1 if found[1] else 1
@@ -309,7 +311,7 @@ def _end_of_template(page: str, at: int) -> int:
 
 
 def _under_inline(stack: list[str]) -> int:
-    """How many elements are open, not counting inline ones at the end."""
+    """Return the number of open elements, without inline ones at the end."""
     depth = len(stack)
     while depth and stack[depth - 1] in _INLINE:
         depth -= 1
@@ -317,7 +319,7 @@ def _under_inline(stack: list[str]) -> int:
 
 
 def _end_of_tag(page: str, at: int) -> int:
-    """Where the ``>`` is that ends a tag, behind its name; -1 where none does."""
+    """Return the position of the ``>`` that ends a tag, searched after its name; -1 if there is none."""
     while found := _ENDING.search(page, at):
         if not found[1]:
             return found.start()
@@ -327,7 +329,7 @@ def _end_of_tag(page: str, at: int) -> int:
 
 
 def _attributes(written: str) -> str:
-    """Those that blocks are told by, written plainly."""
+    """Return the attributes that blocks depend on, in plain notation."""
     if not written.strip():
         return ""
     kept = {}

@@ -1,9 +1,9 @@
-"""Parts of a page that HTML itself says are not its text: menus, the page's own header and footer, asides, dialogs.
+"""The parts of a page that HTML itself declares not to be its text: menus, header and footer, asides, dialogs.
 
-The network sees the name of an element as one word among those of all elements around a block, and where a footer
-holds a whole privacy policy, prose outweighs it. On 1,497 marked pages 1.2 % of the 456,000 words in menus, dialogs and
-the page's footer are content, and 3.5 % of the 122,000 in its header, in asides and in labels of forms; of the former
-the network kept 34,000.
+The network sees the name of an element as one word among those of all elements around a block. If a footer holds a
+whole privacy policy, prose outweighs the name. On 1,497 labelled pages, 1.2 % of the 456,000 words in menus, dialogs
+and the page's footer are content. Of the 122,000 words in its header, in asides and in labels of forms, 3.5 % are. The
+network kept 34,000 of the former.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from .html_facts import HtmlFacts
 
-#: What a block's landmark says of it: nothing, that it is seldom content, that it is none; that it is none, as it leads
-#: to the pages before and after (:func:`pychunk.parsing.html.manuals.turns`).
+#: The verdict of a landmark on a block: none, seldom content, never content, or never content as it links to the pages
+#: before and after (:func:`pychunk.parsing.html.manuals.turns`).
 NONE, BESIDE, OUTSIDE, PAGER = 0, 1, 2, 3
-#: What the odds of content are divided by in a landmark that seldom holds any.
+#: The divisor of the odds of content in a landmark that seldom holds any.
 SELDOM = 8
-#: Names of elements and roles; a header and a footer are those of the page unless something of ``_OWN`` is around them.
+#: The names of elements and roles; a header or footer is the page's own unless an element of ``_OWN`` is around it.
 _OF_PAGE = {"<footer": OUTSIDE, "<header": BESIDE}
 _ANYWHERE = {"<nav": OUTSIDE, "<dialog": OUTSIDE, "contentinfo": OUTSIDE, "<aside": BESIDE, "<label": BESIDE}
 _OWN = ("<article", "<main", "<blockquote")
@@ -34,9 +34,9 @@ _SAYS = {**_OF_PAGE, **_ANYWHERE}
 
 
 def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
-    """int8[b]: what the landmarks around each block of a page say of it, the strictest of them.
+    """Return int8[b]: the verdict of the landmarks around each block of a page, the strictest of them.
 
-    A landmark with ``<main>`` in it says nothing: its end tag is missing.
+    A landmark that contains ``<main>`` has no verdict, since its end tag is missing.
 
     Time: the names of the page's elements once, 4 bytes each, and the blocks of each landmark.
 
@@ -53,9 +53,11 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
     ends = facts.last[rows]
     first, last = np.searchsorted(facts.element, np.stack([rows, ends])).tolist()
     own_until = -1
-    held: list[tuple[int, int, int, int]] = []  # element, one past the last inside, which name, what it says
+    # Each tuple has the element, one past the last row inside, the number of the name, and the verdict.
+    held: list[tuple[int, int, int, int]] = []
     mains: list[int] = []
-    for at, (row, end, number) in enumerate(zip(rows.tolist(), ends.tolist(), which.tolist(), strict=True)):  # preorder
+    for at, (row, end, number) in enumerate(zip(rows.tolist(), ends.tolist(), which.tolist(), strict=True)):
+        # The elements are in preorder.
         name = _NAMES.words[number]
         if name in _OWN:
             own_until = max(own_until, end)
@@ -72,9 +74,10 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
 
 
 def by_landmarks(content: npt.NDArray[np.float64], found: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
-    """float64[b]: how likely each block is content, multiples of 1 / 1024, given its landmarks, and what was likely.
+    """Return the probability that each block is content, given its landmarks: float64[b], multiples of 1 / 1024.
 
-    Where nothing outside them is as likely as not, they say nothing: the page is one dialog, or all in one ``<nav>``.
+    If no block outside them has a probability of at least 0.5, they have no effect: the page is one dialog, or all in
+    one ``<nav>``.
 
     Example:
         >>> content = np.array([0.75, 0.5, 0.875])

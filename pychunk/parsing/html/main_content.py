@@ -1,9 +1,9 @@
-"""The element that holds a page's text, told by its name: what is outside of it is seldom content.
+"""The element that holds a page's text, identified by its name; text outside it is seldom content.
 
-A template names the element that an article is put into, ``class="entry-content"``, ``itemprop="articleBody"``,
-``<article>``. The network sees these names around a block, but not that no other block is in such an element. On 1,497
-marked pages a body is found on 696; of 12,700 words outside of them that the network keeps 34 % are content, of those
-inside 92 %.
+A template names the element that holds the article: ``class="entry-content"``, ``itemprop="articleBody"``,
+``<article>``. The network sees these names around a block, but not that no other block is in such an element. A body is
+found on 696 of 1,497 labelled pages. Of the 12,700 words outside them that the network keeps, 34 % are content; of
+those inside, 92 %.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: What the odds of content are divided by outside of the body.
+#: The divisor of the odds of content outside the body.
 SELDOM = 8
-#: A body holds this share of the likely words; one with the page's title in it may hold less, where teasers follow.
+#: The share of the likely words that a body holds; one with the page's title in it may hold less, since teasers may
+#: follow.
 HALF, TITLED = 0.5, 0.3
-#: No other element named so holds this share of its words: where one does, they are posts of a thread. Without this
-#: rule forums lose .010 of word F1, with it .0015, and all pages gain .0017 (.0009 to .0025).
+#: No other element with such a name holds this share of the body's words; otherwise they are posts of a thread. Without
+#: this rule forums lose 0.010 of word F1, with it 0.0015, and all pages gain 0.0017 (0.0009 to 0.0025).
 RIVAL = 0.1
-#: A body has so many likely words, at least: less is a teaser.
+#: The minimum number of likely words of a body; an element with fewer is a teaser.
 LEAST = 80
-#: Names of bodies have one word of each: what it is the body of, and that it is its body; or are these alone.
+#: The names of bodies have one word of each list, for the kind of text and for its body; or they are these alone.
 _WHOSE = "article post entry story news blog node"
 _BODY = "body content text copy"
 _ALONE = "<article"
 _NAMES = Names((*_WHOSE.split(), *_BODY.split(), _ALONE))
-#: Bits of each of them: 1 for the first sort, 2 for the second, both for those that need no other.
+#: The bits of each word: 1 for the first list, 2 for the second, both for those that need no other.
 _SAYS = np.array([1] * len(_WHOSE.split()) + [2] * len(_BODY.split()) + [3], np.uint8)
 
 
 def body_spans(facts: HtmlFacts) -> I64:
-    """int64[k, 2]: first block, and one past the last, of each element that is named as the body of an article is.
+    """Return int64[k, 2]: the first block, and one past the last, of each element with the name of an article's body.
 
-    In preorder; those that hold no block, and those that hold all, are left out.
+    The elements are in preorder; those that hold no block, and those that hold all, are left out.
 
     Time: the names of the page's elements once, 4 bytes each.
 
@@ -64,17 +65,17 @@ def body_spans(facts: HtmlFacts) -> I64:
 
 
 def within_body(content: F64, found: I64, titles: npt.NDArray[np.bool_], weight: F64) -> F64:
-    """float64[b], multiples of 1 / 1024: how likely each block is content, given the page's bodies.
+    """Return the probability that each block is content, given the page's bodies: float64[b], multiples of 1 / 1024.
 
-    The page's body is the smallest element that holds ``HALF`` of its likely words, or the largest, if it holds
-    ``TITLED`` of them and the page's title; unless another has ``RIVAL`` of its words. Outside of it the odds of
-    content are divided by ``SELDOM``. Without a body all stays as it is.
+    The page's body is the smallest element that holds ``HALF`` of its likely words. Otherwise it is the largest, if
+    that holds ``TITLED`` of the words and the page's title. The page has no body if another element has ``RIVAL`` of
+    the body's words. Outside the body, the odds of content are divided by ``SELDOM``. Without a body nothing changes.
 
     Args:
-        content: how likely each block is content, float64[b].
-        found: of :func:`body_spans`.
+        content: The probability that each block is content, float64[b].
+        found: The result of :func:`body_spans`.
         titles: bool[b], the headings that may be the page's title.
-        weight: words of each block.
+        weight: The number of words of each block.
 
     Example:
         >>> content = np.array([0.5, 0.5, 0.75])

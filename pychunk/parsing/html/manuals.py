@@ -1,9 +1,10 @@
-"""Pages of manuals, whose main element is content whole: a term, a caption or the NAME line is no noise inside it.
+"""The pages of manuals, whose main element is content as a whole.
 
-The network learned from pages of the web, where a short line in an article is a share link more often than not. On
-manuals its answers for terms, headings and captions lie just below the threshold: 0.3 to 0.45. Odds multiplied on every
-page would keep menus (precision on 1,497 marked pages -0.0040); on pages that are manuals by their build tool, their
-code, their definitions or their NAME heading half of the words that are kept more are marked as content.
+A term, a caption or the NAME line in it is not noise. The network learned from pages of the web, where a short line in
+an article is usually a share link. On manuals its scores for terms, headings and captions are just below the threshold:
+0.3 to 0.45. Multiplying the odds on every page would keep menus (precision on 1,497 labelled pages -0.0040). This
+module therefore does it only on pages that are manuals by their build tool, their code, their definitions or their NAME
+heading. Half of the words that it keeps in addition are labelled as content.
 """
 
 from __future__ import annotations
@@ -29,50 +30,51 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: What makes manuals, as ``<meta name="generator">`` has it, in words as HtmlFacts.page has them.
+#: The tools that make manuals, as ``<meta name="generator">`` names them, in words as in HtmlFacts.page.
 _TOOLS = (
     "Docutils Sphinx DocBook Publican AsciiDoc Asciidoctor Doxygen Javadoc makeinfo texinfo MkDocs Docusaurus "
     "VitePress mandoc groff"
 )
 _BUILT_BY = [{word_hash(f"by:{word}") for word in words_of(tool)} for tool in _TOOLS.split()]
-#: What pages say that they are, which are no manuals, whatever code and lists they hold.
+#: The types of pages that are not manuals, whatever code and lists they hold.
 _OTHER = FORUM | {word_hash("@product"), word_hash("og:product")}
-#: Names of elements that are no part of the text, if they hold less than half of the page.
+#: The names of elements that are not part of the text, if they hold less than half of the page.
 _APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumbs copyright share social"
 _BESIDE = Names(_APART.split())
-#: A page that names no tool is a manual's if it has so many blocks of code, or so many definitions of so many words on
-#: the average.
+#: The minimum number of blocks of code on a manual's page that names no tool. Alternatively, the minimum number of
+#: definitions, with the minimum average of their words.
 _CODE, _DEFINED, _DEFINITION = 2, 3, 6
-#: Blocks of links that follow each other and are a table of contents, or a menu, at least.
+#: The minimum number of consecutive blocks of links that are a table of contents or a menu.
 _LINKS = 3
-#: The first so many headings are looked at, for numbers of sections in sections: 2.1, A.1.
+#: The number of first headings that are searched for numbers of sections in sections: 2.1, A.1.
 _HEADINGS = 60
 _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z])\.\d{1,2}\b(?![.%]?\d)[. ]")
-#: Headings of a reference page's first section, one word.
+#: The headings of a reference page's first section, one word.
 _NAME = frozenset(("NAME", "Name"))
-#: The main element is the largest of whose words this share is likely, with half of the page's and so many words.
+#: The minimum share of likely words in the main element, the minimum share of the page's likely words that it holds,
+#: and the minimum number of these.
 WHOLE, HALF, LEAST = 0.6, 0.5, 15
-#: What the odds of content are multiplied by inside it.
+#: The factor of the odds of content inside it.
 WITHIN = 5
 
 
-#: Words of links to the pages before and after, and what is written beside them.
+#: The words of links to the pages before and after, and the words next to them.
 _TO = (
     "prev previous back zurück précédent anterior indietro предыдущий назад « ← << ‹ <<<",
     "next forward weiter nächste suivant siguiente avanti successivo следующий далее » → >> › >>>",
     "up home top contents index toc first last start ↑",
 )
 _BACK, _ON, _UP = (frozenset(words.split()) for words in _TO)
-#: Of a line with them so many words at most; a table's cells are looked at whole.
+#: The maximum number of words of a line with such links; a table's cells are read whole.
 _TURN_WORDS = 40
 _MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
 
 
 def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, manual: bool = True) -> Bools:
-    """Return bool[b]: lines and tables that lead to the pages before and after, ``Prev | Up | Next``.
+    """Return bool[b]: lines and tables that link to the pages before and after, ``Prev | Up | Next``.
 
-    They have links, and of their cells, or of the words before a colon, one says where the next page is, or the one
-    before, and another where any is. Of pages that are no ``manual`` tables alone are looked at.
+    They have links. One of their cells, or of the words before a colon, names the next page or the previous one, and
+    another one names any page. On pages that are not a ``manual``, only tables are checked.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -98,12 +100,12 @@ def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, manual: bool
 
 
 class MainElement(NamedTuple):
-    """Elements of a manual's page that may be its main element, and what may be content in it.
+    """The elements of a manual's page that may be its main element, and the blocks that may be content in it.
 
     Attributes:
-        spans: int64[k, 2], first block, and one past the last, of each element that holds several, the larger of two
-            nested ones first; none of a page that is no manual's.
-        free: bool[b], blocks that are no menus by their element or its name, no controls and no lists of links.
+        spans: int64[k, 2], the first block, and one past the last, of each element that holds several; of two nested
+            elements the larger comes first. Empty for a page that is not a manual's.
+        free: bool[b], blocks that are not menus by their element or its name, nor controls or lists of links.
     """
 
     spans: I64
@@ -116,16 +118,17 @@ def main_elements(
     """Return the elements of a page that may be a manual's main one.
 
     Args:
-        pairs: of :func:`pychunk.parsing.html.noise_smoothing.pairs`.
+        blocks, facts, text: The parts of the page.
+        pairs: The result of :func:`pychunk.parsing.html.noise_smoothing.pairs`.
         held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
-        landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
+        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
     """
     if not _is_manual(blocks, facts, text, pairs, weight):
         return MainElement(np.zeros((0, 2), np.int64), np.zeros(0, np.bool_))
     linked = (facts.link_chars * 5 > facts.text_chars * 3) & (blocks.kind != HEADING)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], linked, [False])))).reshape(-1, 2)
     few = edges[edges[:, 1] - edges[:, 0] < _LINKS].tolist()
-    for first, end in few:  # a reference by itself is no list of links
+    for first, end in few:  # a reference by itself is not a list of links
         linked[first:end] = False
     spans = held[held[:, 1] > held[:, 0] + 1]
     new = np.ones(len(spans), np.bool_)
@@ -133,7 +136,7 @@ def main_elements(
     free = (landmark < OUTSIDE) & ~linked & (blocks.kind != FORM)
     until, named = 0, _BESIDE.find(facts)[0]
     named = named[~np.isin(named, facts.element)]  # a span of a line names no part of the page
-    for first, end in held[named].tolist():  # in preorder
+    for first, end in held[named].tolist():  # the elements are in preorder
         if end > until and (end - first) * 2 <= len(free):
             free[first:end] = False
             until = end
@@ -167,14 +170,14 @@ def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: 
 
 
 def within_main(content: F64, found: MainElement, weight: F64) -> F64:
-    """Return float64[b], multiples of 1 / 1024: content, with ``WITHIN`` times the odds inside the main element.
+    """Return content with ``WITHIN`` times the odds inside the main element: float64[b], multiples of 1 / 1024.
 
-    That is the largest of which ``WHOLE`` is likely content, if it holds most of the page's.
+    The main element is the largest in which ``WHOLE`` of the words is likely content, if it holds most of the page's.
 
     Args:
-        content: how likely each block is content, float64[b].
-        found: of :func:`main_elements`.
-        weight: words of each block.
+        content: The probability that each block is content, float64[b].
+        found: The result of :func:`main_elements`.
+        weight: The number of words of each block.
 
     Example:
         >>> content = np.array([0.25, 0.25, 0.875])

@@ -1,4 +1,4 @@
-"""Which blocks of a page are noise: menus, banners, shares, related links, footers; and why."""
+"""The detection of noise in a page: menus, banners, share links, related links, footers; with reasons."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: Blocks that the model looks at; ordinary pages have a few hundred, the longest of 1,497 of the web 2,641.
+#: The maximum number of blocks that the model judges; ordinary pages have a few hundred, the longest of 1,497 web pages
+#: 2,641.
 MAX_BLOCKS = 20_000
-#: Blocks of so many words and more are kept once: pages hold copies for narrow screens, for carousels, for printing.
-#: One by itself is a copy from so many on: manuals repeat a sentence where it is true again.
+#: The minimum number of words of a block of which only one copy is kept: pages hold copies for narrow screens,
+#: carousels and printing. A copy between blocks that are not copies needs the larger number, since manuals repeat a
+#: sentence that is true again.
 COPIED, COPIED_ALONE = 6, 25
-#: A copy stays if what stands around it is content with this probability. On 1,497 marked pages, compared with no copy
-#: that stays, that raises recall by 0.0025 and lowers precision by 0.0019; forums lose 0.0027 of word F1.
+#: A copy stays if the blocks around it are content with this probability. On 1,497 labelled pages, compared with a rule
+#: that keeps no copy, this raises recall by 0.0025 and lowers precision by 0.0019; forums lose 0.0027 of word F1.
 MEANT = 0.5
 How = Literal["model", "rules", "off"]
-#: Names of elements that say what noise is in them; of one element's, the first reason holds.
+#: The names of elements that tell which noise is in them; for one element, the first reason counts.
 _NAMED = {
     "cookies": "cookie cookies consent gdpr onetrust cookiebot cmp ccpa",
     "advertisement": "ad ads advert advertisement advertising adsense sponsored dfp taboola outbrain banner promo",
@@ -51,14 +53,14 @@ _NAMED = {
     "form": "<form form search login signin modal popup",
     "sidebar": "<aside aside sidebar widget widgets rail",
 }
-#: Every reason that a block is removed for.
+#: The reasons for which a block is removed.
 REASONS = ("hidden", *_NAMED, "duplicate", "boilerplate")
 _WORDED = {
     "cookies": "cookie cookies gdpr",
     "subscription": "subscribe newsletter unsubscribe",
     "footer": "© copyright",
 }
-#: By rules alone: what is removed where its element is named so. Comments stay: replies are what a forum is.
+#: The reasons for which the rules alone remove a block. Comments stay, since a forum consists of replies.
 _BY_RULE = frozenset(REASONS) - {"comments", "form", "duplicate", "boilerplate"}
 
 
@@ -75,17 +77,17 @@ _NAMES, _WORDS = _table(_NAMED), _table(_WORDED)
 
 
 def check_noise(how: Any, threshold: Any) -> None:
-    """That noise can be found so: for readers, before any page is read.
+    """Check the options of noise detection, before any page is read.
 
     Raises:
-        ValueError: an unknown ``how``; a threshold that is not between 0 and 1, or of what has no scores.
+        ValueError: ``how`` is unknown. The threshold is not between 0 and 1, or is given without scores.
     """
     if how not in ("model", "rules", "off"):
         raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r}")
     if threshold is None:
         return
     if how != "model":
-        raise ValueError(f"noise_threshold is that of noise='model'; noise={how!r} has no scores")
+        raise ValueError(f"noise_threshold needs noise='model'; noise={how!r} has no scores")
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
         raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r}")
 
@@ -99,23 +101,24 @@ def find_noise(
     title: str = "",
     model: NoiseModel | None = None,
 ) -> tuple[Bools, F32, list[str]]:
-    """(whether each block is removed, bool[b]; how much it looks like noise, float32[b], 0 to 1; why, "" if kept).
+    """Return which blocks are removed (bool[b]), a score from 0 to 1 (float32[b]), and the reasons ("" if kept).
+
+    Only the copy with the lowest score counts (:func:`copies`); the scores of the others are 1. So are the scores of
+    blocks in the page's menus and footer (:mod:`pychunk.parsing.html.landmarks`), and of comments under an article
+    (:mod:`pychunk.parsing.html.comments`). Outside an element with the name of an article's body, scores are higher
+    (:mod:`pychunk.parsing.html.main_content`).
 
     Args:
-        blocks, facts, text, title: of one page, as :func:`pychunk.parsing.html.page.parse_html` reads it.
-        how: by the trained model, by names of elements and share of links alone, or not at all. Pages of more than
-            ``MAX_BLOCKS`` blocks are judged by names alone: features of a block take a kilobyte.
-        threshold: of the model: blocks with scores above it are removed. Default: for each page the one by which the
-            words that are kept agree best with those that are content, as far as the scores tell (their expected F1);
-            so a page of uncertain blocks keeps the better half of them, and not nothing. Of copies (:func:`copies`)
-            only the one with the lowest score counts; the others' scores are 1, as are those of blocks in the page's
-            menus and footer (:mod:`pychunk.parsing.html.landmarks`), and of comments under an article
-            (:mod:`pychunk.parsing.html.comments`); outside of the element that is named as the body of an article
-            scores are higher (:mod:`pychunk.parsing.html.main_content`).
-        model: default: the one that pychunk ships.
+        blocks, facts, text, title: The parts of one page, as :func:`pychunk.parsing.html.page.parse_html` reads it.
+        how: The method: the trained model, names of elements and share of links alone, or none. Pages of more than
+            ``MAX_BLOCKS`` blocks are judged by names alone, since the features of a block take a kilobyte.
+        threshold: The threshold of the model; blocks with scores above it are removed. Default: for each page the one
+            by which the kept words agree best with the content words, as far as the scores tell (their expected F1). A
+            page of uncertain blocks therefore keeps the better half of them instead of nothing.
+        model: The model. Default: the one that pychunk ships.
 
     Raises:
-        ValueError: as of :func:`check_noise`.
+        ValueError: See :func:`check_noise`.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -141,21 +144,21 @@ def find_noise(
         removed = content <= least if threshold is None else 1 - content > threshold
         why[features.comments & (why == REASONS.index("boilerplate"))] = REASONS.index("comments")
         why[unseen] = REASONS.index("hidden")
-        # A copy is named so if nothing else is said of it, or if it would be kept were it none.
+        # A copy gets this reason if it has no other, or if it would be kept were it not a copy.
         why[again & ((likely > least) | (why == REASONS.index("boilerplate")))] = REASONS.index("duplicate")
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
 
 
 def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
-    """Return (how likely each block is content, float64[b], by the model and what the page says; which are copies)."""
+    """Return the probability that each block is content, by model and rules (float64[b]); and which are copies."""
     likely, _ = _likely(model, features)
     again = copies(likely, features)
     return np.where(again, 0.0, likely), again
 
 
 def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
-    """Return (how likely each block is content, copies included, float64[b]; which are hidden in prose, bool[b])."""
+    """Return the probability that each block is content, copies included; and which are hidden in prose."""
     content = by_landmarks(model.content(features), features.landmark)
     content = without_comments(content, features.comments)
     content = within_body(content, features.bodies, features.titles, features.weight)
@@ -167,13 +170,14 @@ def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
 
 
 def copies(content: F64, features: NoiseFeatures) -> Bools:
-    """Return bool[b]: blocks that repeat a likelier block, or an earlier as likely one, as templates do.
+    """Return bool[b]: blocks that repeat a likelier block, or an earlier one that is as likely, as templates do.
 
     Pages hold copies for narrow screens, for carousels and for printing, each with its heading or among other noise.
-    What people repeat stays: a warning in each procedure, a note under each function (:func:`_told_again`). So do code,
-    blocks of less than ``COPIED`` words, and those of less than ``COPIED_ALONE`` between others that stand there once.
+    Text that people repeat stays: a warning in each procedure, a note under each function (:func:`_told_again`). So do
+    code, blocks of fewer than ``COPIED`` words, and blocks of fewer than ``COPIED_ALONE`` words between blocks that
+    occur once.
     """
-    order = np.lexsort((-content, features.copy))  # stable: of equals the first comes first
+    order = np.lexsort((-content, features.copy))  # the sort is stable: of equal blocks the first comes first
     ordered = features.copy[order]
     again = np.zeros(len(content), bool)
     again[order[1:]] = ordered[1:] == ordered[:-1]
@@ -192,17 +196,19 @@ def copies(content: F64, features: NoiseFeatures) -> Bools:
 
 
 def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64, once: Bools) -> Bools:
-    """Return bool[b]: copies that are content where they stand.
+    """Return bool[b]: copies that are content at their place.
 
-    A copy under another heading than its original is content if the block before it that its section alone has is: the
-    heading, another step. Without one it is a template's copy, unless the headings above it differ from the original's.
-    Under one heading a copy is content if the nearest block before or after it that stands on the page once is, by
-    the tree of elements; both, if they are equally near.
+    A copy under another heading than its original is content if the previous block of its section that occurs only once
+    is: the heading, or another step. Without such a block it is a template's copy, unless the headings above it differ
+    from those of the original. Under one heading, a copy is content if the nearest block before or after it that occurs
+    once is content, by the tree of elements; if both are equally near, both must be.
 
     Args:
+        content: The probability that each block is content, float64[b].
+        features: The features of the page.
         again: bool[b], the copies.
         first: int64[b], the likeliest block of the same text.
-        once: bool[b], blocks whose text stands on the page once.
+        once: bool[b], blocks whose text occurs once on the page.
     """
     told = np.zeros(len(content), np.bool_)
     rows = np.flatnonzero(again)
@@ -215,7 +221,7 @@ def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64,
     led = before >= np.searchsorted(section, own)
     followed = after < np.searchsorted(section, own, side="right")
     around = features.held[features.above[:, rows]]
-    # How many elements must be left to get there; none is in reach beyond the section.
+    # The number of elements that must be left to get there; a block beyond the section is out of reach.
     back = np.where(led, (around[:, :, 0] > before).sum(axis=0), LEVELS + 1)
     forth = np.where(followed, (around[:, :, 1] <= after).sum(axis=0), LEVELS + 1)
     near = np.append(content, 1.0) >= MEANT
@@ -229,10 +235,10 @@ def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64,
 
 
 def _paths(features: NoiseFeatures) -> tuple[I64, I64]:
-    """Return int64[s + 1] twice, by section: a number of the texts of the headings above it; its heading's block."""
+    """Return int64[s + 1] twice, by section: a number for the texts of headings above it, and its heading's block."""
     heads = np.flatnonzero(features.level > 0)
     numbers: dict[tuple[int, int], int] = {}
-    open_: list[tuple[int, int]] = []  # level, number of the path
+    open_: list[tuple[int, int]] = []  # the level, and the number of the path
     paths = [0]
     for level, text in zip(features.level[heads].tolist(), features.copy[heads].tolist(), strict=True):
         while open_ and open_[-1][0] >= level:
@@ -244,9 +250,9 @@ def _paths(features: NoiseFeatures) -> tuple[I64, I64]:
 
 
 def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) -> float:
-    """The probability of content above which words are kept for the greatest expected F1 of the page.
+    """Return the probability of content above which words are kept, for the greatest expected F1 of the page.
 
-    That is half of that F1 (as for any measure 2 TP / (kept + wanted)): found by keeping blocks from the surest on.
+    It is half of that F1 (as for any measure 2 TP / (kept + wanted)), found by keeping blocks from the surest on.
     """
     words = features.weight
     order = np.argsort(-content, kind="stable")
@@ -257,13 +263,13 @@ def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) ->
 
 
 def _reasons(blocks: Blocks, facts: HtmlFacts, features: NoiseFeatures | None) -> I64:
-    """int64[b], positions in REASONS: what each block would be removed for."""
+    """Return int64[b], positions in REASONS: the reason for which each block would be removed."""
     count = len(blocks.kind)
     why = np.full(count, REASONS.index("boilerplate"), np.int64)
     linked = facts.link_chars * 5 > facts.text_chars * 3
     why[linked] = REASONS.index("navigation")
     why[blocks.kind == FORM] = REASONS.index("form")
-    # The innermost element that is named for something, unless it holds most of the page: bodies are named for much.
+    # The innermost element with a telling name decides, unless it holds most of the page, since bodies have many names.
     page = {
         "names": facts.words.values,
         "name_offsets": facts.words.offsets,

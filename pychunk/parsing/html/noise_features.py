@@ -1,7 +1,7 @@
-"""What a model of noise sees of each block: numbers of its text, its place, its elements and its neighbours.
+"""The features of each block for the noise model: its text, its place, its elements and its neighbours.
 
-Everything here is exact arithmetic (whole numbers, division, binary logarithms by parts), so that features, and by
-them what is removed, are the same on every machine.
+All features are exact arithmetic (integers, division, binary logarithms by parts). They, and therefore the removed
+blocks, are the same on every machine.
 """
 
 from __future__ import annotations
@@ -35,44 +35,46 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     U32 = npt.NDArray[np.uint32]
 
-#: Kinds of blocks that the network knows: those up to ``FORM``.
+#: The kinds of blocks that the network knows: those up to ``FORM``.
 _KINDS = FORM + 1
-#: Words of a block whose hashes are kept: the first ones and the last ones.
+#: The words of a block whose hashes are kept: the first ones and the last ones.
 FIRST_WORDS, LAST_WORDS = 12, 4
-#: Elements above those next to a block whose names are seen.
+#: The number of elements above those next to a block whose names are features.
 PATH = 12
-#: How many levels of the tree, those without branches left out, are looked at above a block.
+#: The number of levels of the tree above a block that are features; levels without branches are left out.
 LEVELS = 5
 _STRIPPED = ".,;:!?()[]{}\"'`“”‘’«»…|*#<>-–—_/\\&+=~^"
 
 
 class NoiseFeatures(NamedTuple):
-    """Of b blocks of one page.
+    """The features of the b blocks of one page.
 
     Attributes:
         dense: float64[b, f], multiples of 1 / 64 between -8 and 8.
         names: uint32 hashes of each element's names, as the page has them.
-        near: int64[3, b], rows of the elements next to a block: its own and two above; ``path``: int64[12, b], of
-            those above these, -1 where there are none.
+        near: int64[3, b], rows of the elements next to a block: its own and two above.
+        path: int64[12, b], rows of the elements above those in ``near``, -1 if there are none.
         wording: uint32 hashes of the block's own words, with their rows (int64).
         above: int64[LEVELS, b], the numbers of the branching elements around each block, from the inside out.
         like: int64[b], equal for blocks whose elements and the two above have the same names.
         copy: int64[b], equal for blocks of the same text.
-        weight: float64[b], words of each block.
-        page: uint32 hashes of what the page says of itself.
-        landmark: int8[b], what its landmarks say of it (:func:`pychunk.parsing.html.landmarks.landmarks`); of a
-        manual's
-            page, links to the pages before and after are outside (:func:`pychunk.parsing.html.manuals.turns`).
-        comments: bool[b], which are comments under an article (:func:`pychunk.parsing.html.comments.comments`).
-        role: int8[b], what each is to those around it (:func:`pychunk.parsing.html.noise_smoothing.roles`).
-        bodies: int64[k, 2], blocks of elements named as bodies of articles
-        (:func:`pychunk.parsing.html.main_content.body_spans`).
+        weight: float64[b], the number of words of each block.
+        page: uint32 hashes of what the page declares about itself.
+        landmark: int8[b], the verdict of the landmarks around each block
+            (:func:`pychunk.parsing.html.landmarks.landmarks`). On a manual's page, links to the pages before and after
+            count as outside (:func:`pychunk.parsing.html.manuals.turns`).
+        comments: bool[b], whether each block is in comments under an article
+            (:func:`pychunk.parsing.html.comments.comments`).
+        role: int8[b], the role of each block for those around it (:func:`pychunk.parsing.html.noise_smoothing.roles`).
+        bodies: int64[k, 2], the blocks of elements named as bodies of articles
+            (:func:`pychunk.parsing.html.main_content.body_spans`).
         titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
-        level: int16[b], levels of headings, 0 of others.
-        pairs: int64[n, 3], spans that stand or fall together (:func:`pychunk.parsing.html.noise_smoothing.pairs`).
-        hidden: int64[k, 4], hidden runs beside visible prose (:func:`pychunk.parsing.html.hidden_text.hidden_runs`).
-        held: int64[e, 2], blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
-        main: elements that may be a manual's main one (:func:`pychunk.parsing.html.manuals.main_elements`).
+        level: int16[b], the levels of headings, 0 of others.
+        pairs: int64[n, 3], spans that are kept or removed together
+            (:func:`pychunk.parsing.html.noise_smoothing.pairs`).
+        hidden: int64[k, 4], hidden runs next to visible prose (:func:`pychunk.parsing.html.hidden_text.hidden_runs`).
+        held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
+        main: The elements that may be a manual's main one (:func:`pychunk.parsing.html.manuals.main_elements`).
     """
 
     dense: F64
@@ -98,10 +100,11 @@ class NoiseFeatures(NamedTuple):
 
 
 def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
-    """The blocks' texts in lower case, UTF-8, and where each begins and the last ends: int64[b + 1].
+    """Return the blocks' texts in lower case as UTF-8, and the offsets of each block and of the end: int64[b + 1].
 
-    With the white space between them, which is no part of a word, so that the page is one text: a letter's lower case
-    may hang on letters around it, but not beyond a line break. Where one letter becomes two, each text is by itself.
+    The texts include the white space between blocks, which belongs to no word, so that the page is one text. The lower
+    case of a letter may depend on letters around it, but not beyond a line break. If one letter becomes two, the
+    function lowers each block's text by itself.
     """
     lower = text.lower()
     if len(lower) == len(text):
@@ -117,7 +120,7 @@ _STOP_LINES = "\n".join(sorted(STOP_WORDS))
 
 
 def _titles(title: str) -> U32:
-    """Hashes of the words of a title, rising."""
+    """Return the hashes of the words of a title, in ascending order."""
     words = {word for each in title.lower().split() if len(word := each.strip(_STRIPPED)) > 2}
     return np.array(sorted({word_hash(word) for word in words}), np.uint32)
 
@@ -128,10 +131,10 @@ def _title_headings(blocks: Blocks, dense: F64) -> npt.NDArray[np.bool_]:
 
 
 def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "") -> NoiseFeatures:
-    """Features of one page's blocks; shapes: :class:`NoiseFeatures`."""
+    """Return the features of one page's blocks; for shapes see :class:`NoiseFeatures`."""
     # The network was trained on pages whose terms were paragraphs.
     blocks = replace(blocks, kind=np.where(blocks.kind == TERM, np.int8(PARAGRAPH), blocks.kind))
-    run = engine() if len(blocks.kind) else engine("reference")  # the core takes no page without blocks
+    run = engine() if len(blocks.kind) else engine("reference")  # the native core rejects a page without blocks
     words = run.block_words(*_lower(blocks, text), _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
     given = {
         "element": facts.element,
@@ -181,7 +184,7 @@ def _around(
     I64,
     MainElement,
 ]:
-    """Return the last features, from ``landmark`` on: what rules beside the network go by."""
+    """Return the last features, from ``landmark`` on, which the rules in addition to the network use."""
     landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
     main = main_elements(blocks, facts, text, together, held, landmark, weight)
     landmark[turns(blocks, facts, text, weight, len(main.spans) > 0)] = PAGER
@@ -199,8 +202,8 @@ def _around(
     )
 
 
-#: Columns of ``dense``: words, share of those that are in the title, and how many there are.
+#: The columns of ``dense`` for the number of words and for their share in the title, and the number of columns.
 _WORDS, _IN_TITLE = 1, 6
 DENSE = 8 + 9 + _KINDS + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
-#: Columns of ``dense`` that tell of stop words: of the block, of five elements around it, of blocks named alike.
+#: The columns of ``dense`` about stop words: of the block, of five elements around it, of blocks with the same names.
 STOPS = (5, *(17 + _KINDS + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)

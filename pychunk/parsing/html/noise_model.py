@@ -1,4 +1,4 @@
-"""The network that tells noise from content in pages, and its arithmetic (``training/noise.py``)."""
+"""The network that distinguishes noise from content in pages, and its arithmetic (``training/noise.py``)."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models"
 FACTS, WEIGHTS = "noise.json", "noise.npz"
-#: Weights are multiples of 1 / this, below 16; those of words of 1 / WORD_STEPS, below 2.
+#: Weights are multiples of 1 / STEPS, below 16; those of words are multiples of 1 / WORD_STEPS, below 2.
 STEPS, WORD_STEPS = 1024, 64
-#: What flows between layers: multiples of 1 / 256, at most 64.
+#: The values between layers are multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
-#: Neighbours that a block sees the summaries of, and windows (blocks on each side) that it sees the means of.
+#: The neighbours whose summaries a block sees, and the windows (blocks on each side) whose means it sees.
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
-#: Levels of the tree over which means are taken.
+#: The levels of the tree over which means are taken.
 GROUPS = (0, 1, 3)
-#: Layers of a network, in the order that they are passed.
+#: The layers of a network, in the order in which they are applied.
 _PARTS = ("in", "share", "mix", "share2", "mix2", "out", "out2")
 
 
 class NoiseModel:
-    """Weights, and how likely each block of a page is content.
+    """A model that computes the probability that each block of a page is content.
 
-    A block's features and the mean vectors of its words pass a layer; a summary of that layer is exchanged with
-    neighbours, with all that is in the same elements, with all that is named alike and with the whole page; then a
-    second layer, and the same once more.
+    A block's features and the mean vectors of its words pass a layer. The blocks exchange a summary of that layer with
+    neighbours, blocks in the same elements, blocks with the same names, and the whole page. A second layer follows, and
+    then the same once more.
 
-    All numbers are multiples of powers of two that a product in float64 adds exactly, in any order: the same scores
-    come out on every machine, for any number of threads.
+    All numbers are multiples of powers of two, so products in float64 add exactly, in any order. The scores are
+    therefore the same on every machine, for any number of threads.
 
     Args:
-        path: folder with ``noise.json`` and ``noise.npz``; default: the model that pychunk ships.
+        path: The folder with ``noise.json`` and ``noise.npz``. Default: the model that pychunk ships.
 
     Raises:
-        ValueError: a file is missing, damaged, or of a newer format.
+        ValueError: A file is missing, damaged, or of a newer format.
     """
 
     def __init__(self, path: str | Path = SHIPPED) -> None:
@@ -57,24 +57,24 @@ class NoiseModel:
 
     @classmethod
     def of(cls, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any]) -> NoiseModel:
-        """From arrays in memory."""
+        """Return a model of arrays in memory."""
         made = cls.__new__(cls)
         made.facts = facts
         made.take(arrays)
         return made
 
     def take(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Takes weights as they are stored."""
+        """Take over weights in the stored form."""
         names, wordings, pages = arrays["names"], arrays["wordings"], arrays["pages"]
         known = {"near": names, "path": names, "wording": wordings, "page": pages}
         self.vocabulary = [(known[name], arrays[name].astype(np.int16)) for name in known]
         nets = [_in_whole_numbers(arrays, net) for net in range(int(arrays["nets"]))]
         self.nets = [layers for layers, _ in nets]
-        #: Whether the native core can add it all up; a network that is beyond it is left to the reference.
+        #: True if the native core can sum the network exactly; otherwise the reference computes it.
         self.is_small = all(small for _, small in nets)
 
     def content(self, features: NoiseFeatures) -> F64:
-        """float64[b]: how likely each block is content, in multiples of 1 / 1024."""
+        """Return the probability that each block is content: float64[b], in multiples of 1 / 1024."""
         count = len(features.weight)
         if not count:
             return np.zeros(0)
@@ -83,7 +83,7 @@ class NoiseModel:
         return np.rint(1024 / (1 + np.exp(np.clip(-total * scale, -30, 30)))) / 1024
 
     def sums(self, features: NoiseFeatures, backend: str | None = None) -> F64:
-        """float64[b]: sums before the logistic function, by the engine of a name."""
+        """Return float64[b]: the sums before the logistic function, from the engine ``backend``."""
         page = {
             "dense": features.dense,
             "names": features.names.values,
@@ -107,7 +107,7 @@ class NoiseModel:
 
 
 def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[list[_Layer], bool]:
-    """Return layers of whole numbers, and whether every sum fits into int32, which is what the native core takes."""
+    """Return layers of integers, and whether every sum fits into int32, which the native core uses."""
     tables = sum(arrays[name].shape[1] for name in ("near", "path", "wording", "page"))
     found: list[_Layer] = []
     small = True
@@ -116,7 +116,7 @@ def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[li
         bias = arrays[f"{net}_{part}_bias"].astype(np.int64)
         most = np.full(len(weights), int(_MOST * _FLOW))
         if part == "in":
-            most[:] = int(8 * _FLOW)  # of features; of words it is 2
+            most[:] = int(8 * _FLOW)  # the limit of features; for words it is 2
             most[len(most) - tables :] = int(2 * _FLOW)
         sums = (most @ np.abs(weights) + np.abs(bias) * int(_FLOW)).max()
         small &= bool(sums < 2**31 and np.abs(weights).max() < 2**15)
@@ -128,5 +128,5 @@ def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[li
 
 @functools.lru_cache(maxsize=4)
 def load(path: str | Path = SHIPPED) -> NoiseModel:
-    """The model in a folder, loaded once."""
+    """Return the model in a folder, which is loaded once."""
     return NoiseModel(path)

@@ -1,8 +1,8 @@
-"""Blocks that stand or fall with others: code, introduced lists, headings, terms and definitions, tables and captions.
+"""The blocks that are kept or removed together: code, introduced lists, headings, terms, tables and captions.
 
-The network sees blocks one by one, and pages of which people marked the text have little code: of 36 manuals' pages it
-took 5 % of the code for noise, of some lists all items but the last, and of PostgreSQL's manual 638 of 4,337 terms
-whose definitions it kept.
+The network sees blocks one by one, and the pages that people labelled have little code. On 36 pages of manuals it took
+5 % of the code for noise, and all items but the last of some lists. In PostgreSQL's manual it removed 638 of 4,337
+terms whose definitions it kept.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ if TYPE_CHECKING:
     I8 = npt.NDArray[np.int8]
     I64 = npt.NDArray[np.int64]
 
-#: What a block is to those around it.
+#: The role of a block for those around it.
 NONE, HEADS, LISTED, TYPED, INTRODUCES, TITLES, NUMBERED = range(7)
 _ROLES = np.zeros(256, np.int8)
 _ROLES[[HEADING, ITEM, CODE]] = HEADS, LISTED, TYPED
-#: Words of a line that introduces a list, at least: "Share:" introduces none.
+#: The minimum number of words of a line that introduces a list: "Share:" introduces none.
 _LEAST = 4
-#: Before the first block that is content with this probability, headings are the page's title: people who mark text
-#: leave it out, and chunks have it in their path if it is of level 1. On a page without one, the title is the heading
-#: at most so many blocks before: it is kept.
+#: The probability of content of a page's first block; headings before it are the page's title. People who label text
+#: leave the title out, and chunks have it in their path if it is of level 1. On a page without such a heading, the
+#: title is the heading at most this many blocks before, and it is kept.
 _BODY, _NEAR = 0.5, 3
-#: A caption with a number is the text's own: of 32 on 1,497 marked pages 24 are content, of captions without a tenth.
+#: A caption with a number is part of the text. Of 32 on 1,497 labelled pages 24 are content, of captions without a
+#: number a tenth.
 _NUMBER = re.compile(
     r"(?:figure|fig\.?|table|chart|listing|example|abbildung|abb\.|tabelle|tableau|figura|tabla|рис\.|рисунок|таблица|"
     r"图|表|図)\s?\d",
     re.IGNORECASE,
 )
-#: Terms and definitions, whatever kinds their blocks are of.
+#: The names of terms and definitions, whatever kinds their blocks have.
 _PAIRS = Names(("<dt", "<dd"))
-#: An element of at most so many blocks, one of them a table, holds it with its caption and its notes.
+#: An element of at most this many blocks, one of them a table, holds the table with its caption and its notes.
 _TABLED = 3
-#: Definitions around a block, on the average, from which on only as many blocks of each are looked at.
+#: The average number of definitions around a block from which on only this many blocks of each are processed.
 _NESTED = 16
 
 
 def roles(blocks: Blocks, text: str, weight: F64) -> I8:
-    """int8[b]: what each block is to those around it; ``weight`` is its words.
+    """Return int8[b]: the role of each block for those around it; ``weight`` is its number of words.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -70,10 +71,11 @@ def roles(blocks: Blocks, text: str, weight: F64) -> I8:
 
 
 def pairs(blocks: Blocks, facts: HtmlFacts) -> I64:
-    """Return int64[n, 3]: spans of blocks (first, one past the last) that stand or fall together, and their group.
+    """Return int64[n, 3]: spans of blocks (first, one past the last) that belong together, and their group.
 
-    A group is the terms (``dt``) that follow each other in a list and their definitions (``dd``), or a table and what
-    its own element holds beside it: its caption. Spans of a group are neighbours in the rows.
+    The spans of a group are kept or removed together. A group is a run of terms (``dt``) in a list with their
+    definitions (``dd``). Another kind of group is a table with the other blocks of its own element, such as its
+    caption. The spans of a group are consecutive rows.
 
     Time: the names of the page's elements once, 4 bytes each.
 
@@ -99,7 +101,7 @@ def pairs(blocks: Blocks, facts: HtmlFacts) -> I64:
         return found
     own = facts.parent[facts.element[tables]].astype(np.int64)
     first, last = tables, tables + 1
-    for _ in range(_TABLED):  # an element more around it, where it holds nothing else
+    for _ in range(_TABLED):  # take one more element around it if that holds nothing else
         alone = (last == first + 1) & (own >= 0)
         spans = np.searchsorted(facts.element, np.stack([own, facts.last[own]])).astype(np.int64)
         first, last = np.where(alone, spans[0], first), np.where(alone, spans[1], last)
@@ -116,21 +118,21 @@ def pairs(blocks: Blocks, facts: HtmlFacts) -> I64:
 
 
 def _runs(first: I64, many: I64) -> I64:
-    """Return the numbers ``first[i]`` up to ``first[i] + many[i]`` of each i, one after the other."""
+    """Return the numbers ``first[i]`` up to ``first[i] + many[i]`` for each i, one after the other."""
     return np.asarray(np.arange(many.sum()) + np.repeat(first - np.cumsum(many) + many, many))
 
 
 def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
-    """Return float64[b]: content, where the spans of a group are as likely as the likeliest of them is by its words.
+    """Return float64[b]: content, with each span of a group as likely as the likeliest span, by its words.
 
-    Blocks in another landmark than their group's first one are left alone.
+    Blocks in another landmark than their group's first block are not changed.
 
-    Time: each block once for each definition that it is in; where lists are nested deeply, 16 blocks of each.
+    Time: each block once for each definition that contains it; if lists are deeply nested, 16 blocks of each.
 
     Args:
-        content: how likely each block is content, float64[b].
-        found: of :func:`pairs`.
-        landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
+        content: The probability that each block is content, float64[b].
+        found: The result of :func:`pairs`.
+        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
 
     Example:
         >>> together(np.array([0.25, 0.75, 0.5]), np.array([[0, 1, 0], [1, 3, 0]]), np.zeros(3, np.int8), np.ones(3))
@@ -157,7 +159,7 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
 
 
 def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
-    """Return float64[b]: the mean of each list by its words, 0 of other blocks, and of items in another landmark."""
+    """Return float64[b]: the mean of each list by its words; 0 for other blocks and for items in another landmark."""
     first, last = listed.T
     words = np.concatenate(([0.0], np.cumsum(weight)))
     likely = np.concatenate(([0.0], np.cumsum(content * weight)))
@@ -170,7 +172,7 @@ def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
 
 
 def _put_between(content: F64, which: npt.NDArray[np.bool_], landmark: I8) -> None:
-    """Make blocks as likely as the less likely one beside them, if no landmark parts them."""
+    """Raise blocks to the less likely of their two neighbours, if no landmark separates them."""
     rows = np.flatnonzero(which[1:-1]) + 1
     for side in (-1, 1):
         rows = rows[landmark[rows] == landmark[rows + side]]
@@ -180,22 +182,27 @@ def _put_between(content: F64, which: npt.NDArray[np.bool_], landmark: I8) -> No
 def with_neighbours(
     content: F64, role: I8, landmark: I8, weight: F64, level: npt.NDArray[np.int16], manual: bool = False
 ) -> F64:
-    """Return float64[b], multiples of 1 / 1024: how likely each block is content, given what it goes with.
+    """Return the probability that each block is content, given its neighbours: float64[b], multiples of 1 / 1024.
 
-    Items of a list are as likely as the line that introduces them, which is as likely as the first of them; code is as
-    likely as what is before it, if no landmark parts them. On pages of manuals items are as likely as their list. A
-    heading after the page's title is as likely as its section is by its words, and at its beginning. A heading
-    directly over deeper ones is as likely as the last of them. If no heading is of level 1, the title is as likely as
-    the body's first block. A caption with a number and code are as likely as the less likely block beside them. None
-    is less likely than by itself.
+    No block becomes less likely. Except for the rule of sections, the rules apply only if no landmark separates the
+    blocks:
+
+    - A line that introduces a list is as likely as the first item, and the items are as likely as the line. On pages of
+      manuals, items are as likely as their list.
+    - Code is as likely as the block before it, or as the less likely of its two neighbours.
+    - Sections: a heading after the page's title is as likely as its section is by its words, and at its beginning. A
+      heading directly over deeper ones is as likely as the last of them.
+    - If no heading is of level 1, the title is as likely as the body's first block.
+    - A caption with a number is as likely as the less likely of its two neighbours.
 
     Args:
-        content: how likely each block is content, float64[b].
-        role: of :func:`roles`.
-        landmark, weight: int8[b] and float64[b], landmarks and words of the blocks.
-        level: int16[b], levels of headings, 0 of other blocks.
-        manual: whether every heading is as likely as its section by its words alone, before the body, too, and the
-            first of level 1 as the body's first block: pages of manuals have no teasers.
+        content: The probability that each block is content, float64[b].
+        role: The result of :func:`roles`.
+        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
+        level: int16[b], the levels of headings, 0 for other blocks.
+        manual: Whether the page is one of a manual, which has no teasers. Then every heading, even before the body, is
+            as likely as its section by its words alone. The first heading of level 1 is as likely as the body's first
+            block.
 
     Example:
         >>> role = np.array([INTRODUCES, LISTED, LISTED, NONE, HEADS, NONE], np.int8)

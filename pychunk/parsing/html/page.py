@@ -1,4 +1,4 @@
-"""Pages of HTML to Markdown, its blocks, and what noise is seen by, on lexbor's tree (extra ``docs``)."""
+"""The conversion of HTML to Markdown, blocks, and facts for noise detection, on lexbor's tree (extra ``docs``)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """A page as it is read.
+    """A page that was read.
 
     Attributes:
-        text: Markdown of all that the page shows: headings ``#``, lists ``-`` and ``1.``, tables as rows with bars,
-            fenced code, quotes ``>``; paragraphs as they are, nothing escaped but bars in tables.
-        blocks: of one document, in characters of ``text``.
-        facts: what noise is seen by.
-        title: of the page's head, else its first heading of level 1, else "".
-        encoding: that the bytes were read by.
+        text: Markdown of everything that the page shows: headings ``#``, lists ``-`` and ``1.``, tables as rows with
+            bars, fenced code, quotes ``>``. Paragraphs are unchanged, and only bars in tables are escaped.
+        blocks: The blocks of this one document, in characters of ``text``.
+        facts: The facts by which noise is detected.
+        title: The title in the page's head, else its first heading of level 1, else "".
+        encoding: The character encoding by which the bytes were read.
     """
 
     text: str
@@ -50,23 +50,23 @@ class HtmlPage:
 
 
 def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False) -> HtmlPage:
-    """A page to Markdown and blocks.
+    """Convert a page to Markdown and blocks.
 
-    Text that the page hides, or shows only without scripts, is there and said to be (``facts.hidden``); that of
-    scripts, styles, templates, frames and media is not. Nothing is fetched. Time and memory grow with the page,
-    whatever is in it (see ``html_guard``). A page of 8 MB or 50,000 nodes is read by a process of its own, with the
-    same result.
+    Text that the page hides, or shows only without scripts, is included and marked (``facts.hidden``). Text of scripts,
+    styles, templates, frames and media is not included. Nothing is fetched. Time and memory grow in proportion to the
+    page, whatever is in it (see ``html_guard``). A separate process reads a page of 8 MB or 50,000 nodes, with the same
+    result.
 
     Args:
-        data: the file; how bytes become text: :func:`pychunk.parsing.html.encodings.decode`.
-        images: whether an image that stands alone is a block, ``[image: its alternative text]``, if that has three
-            words or more. What heads a section or fills a cell is text in any case.
-        targets: whether links, but those of headings, are written as Markdown writes them, with their targets.
+        data: The file; :func:`pychunk.parsing.html.encodings.decode` turns bytes into text.
+        images: Whether an image that stands alone is a block, ``[image: its alternative text]``, if that text has three
+            words or more. An image that heads a section or fills a cell is always text.
+        targets: Whether links, except those of headings, are written with their targets, as Markdown writes them.
 
     Raises:
         ImportError: selectolax is not installed.
-        WorkError: the page has too many nodes; the message names the limit.
-        KilledError: the process that read a large page ended, or took too long.
+        WorkError: The page has too many nodes; the message names the limit.
+        ProcessKilledError: The process that read a large page ended, or took too long.
 
     Example:
         >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
@@ -79,7 +79,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
 
 
 class Markup(NamedTuple):
-    """The markup of a page in UTF-8, the encoding that its bytes were read by, and a parser's work on it."""
+    """The markup of a page in UTF-8, the character encoding of its bytes, and the work that it takes a parser."""
 
     page: bytes
     encoding: str
@@ -91,7 +91,7 @@ def markup_of(data: bytes | str) -> Markup:
 
     Raises:
         ImportError: selectolax is not installed.
-        WorkError: the page has too many nodes; the message names the limit.
+        WorkError: The page has too many nodes; the message names the limit.
 
     Example:
         >>> markup_of("<p>One".encode("utf-16"))
@@ -111,7 +111,7 @@ def markup_of(data: bytes | str) -> Markup:
 
 
 def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
-    """Return the page as a process of its own reads it."""
+    """Return the page as a separate process reads it."""
     function = f"{__name__}:{_parse_packed.__name__}"
     isolated = WorkerProcess(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
     with contextlib.closing(isolated):
@@ -120,12 +120,12 @@ def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
 
 
 def _parse_packed(data: bytes) -> HtmlPage:
-    """Return the page of pickled markup and options."""
+    """Return the page for pickled markup and options."""
     return parse_markup(*pickle.loads(data))
 
 
 def parse_markup(markup: Markup, images: bool = False, targets: bool = False) -> HtmlPage:
-    """Return a page as this process reads it; the options are those of :func:`parse_html`."""
+    """Return a page as this process reads it; for the options see :func:`parse_html`."""
     page = markup.page
     if markup.work.is_suspect:
         page = html_guard.flattened(page.decode()).encode()
@@ -137,15 +137,15 @@ def parse_markup(markup: Markup, images: bool = False, targets: bool = False) ->
     found = tree.css_first("head > title") or tree.css_first("title")
     title = " ".join(found.text().split()) if found is not None else ""
     written = tree.root.html if tree.root is not None and backend_name() == "native" else None
-    found = tree = None  # the tree takes 320 bytes a node: it goes before what is read of it is made
+    found = tree = None  # the tree takes 320 bytes a node, so it is freed before the result is made
     walked = None if written is None else _walked(written, images, targets)
-    if walked is None:  # another backend, or no regular page
+    if walked is None:  # the backend is not the native one, or the page is not regular
         walked = walk_tree(_tree(page, bool(places[-1])).root, images=images, targets=targets)
     return _page(walked, about, _told(metas, page, places[1:-1]), title or walked.first_heading, markup.encoding)
 
 
 def _tree(page: bytes, has_formulas: bool) -> Any:
-    """Return lexbor's tree of a page without its scripts, but for the formulas in them."""
+    """Return lexbor's tree of a page without its scripts, except for the formulas in them."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(page)
@@ -156,7 +156,7 @@ def _tree(page: bytes, has_formulas: bool) -> Any:
 
 
 def show_formulas(tree: Any) -> None:
-    """Put an element ``math`` in the place of each script of MathJax (type ``math/tex``) and of its preview."""
+    """Replace each script of MathJax (type ``math/tex``) and its preview by an element ``math``."""
     from selectolax.lexbor import LexborHTMLParser
 
     scripts = tree.css('script[type^="math/tex"]')
@@ -175,7 +175,7 @@ def show_formulas(tree: Any) -> None:
 
 
 def _walked(written: str, images: bool, targets: bool) -> HtmlDocument | None:
-    """Return what the native core reads of a tree as lexbor writes it, None if that is no regular page."""
+    """Return the native core's reading of a tree as lexbor writes it; None if the page is not regular."""
     found = native.walk_html(
         np.frombuffer(written.encode("utf-8", "replace"), np.uint8), images=images, targets=targets
     )
@@ -183,7 +183,7 @@ def _walked(written: str, images: bool, targets: bool) -> HtmlDocument | None:
 
 
 def walked_from(found: tuple[Any, ...]) -> HtmlDocument:
-    """What the native core gave, by name."""
+    """Return the native core's result as a named structure."""
     text, rows, facts, parent, last, words, offsets, heading = found
     return HtmlDocument(text, rows, facts, parent, last, Ragged(words, offsets), heading)
 
@@ -220,43 +220,43 @@ _DEPTH = 32767
 
 
 def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
-    """How many elements are around each, from the rows that each ends before."""
+    """Return the number of elements around each element, from the rows that each ends before."""
     steps = np.ones(len(last) + 1, np.int64)
     steps -= np.bincount(last, minlength=len(last) + 1)
     depth = np.cumsum(steps[:-1]) - 1
     return np.minimum(depth, _DEPTH).astype(np.int16)
 
 
-#: What pages say of themselves in JSON, of use where it stands in a part of this many bytes.
+#: The key by which pages declare their types in JSON; only the part of this many bytes is searched.
 _KIND = b'"@type"'
-#: How the type of MathJax's scripts begins.
+#: The beginning of the type of MathJax's scripts.
 _FORMULA = b'"math/tex'
 _TYPE = re.compile(rb'\s*:\s*"(\w{3,40})"')
 _TYPED_WITHIN = 4 << 20
 _TAG = re.compile(r"<[^>]{0,200}>")
 
 
-#: Texts that pages hold for search engines, in JSON.
+#: The texts that pages hold for search engines, in JSON.
 _NO_WORD = re.compile(r"[\W_]+")
 _BODIES = (b'"articleBody"', b'"reviewBody"', b'"description"', b'"text"')
 _BODY_BEGINS = re.compile(rb"\s*:\s*(?=\")")
 _BODY = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _ESCAPED = re.compile(rb"\\.")
-#: Characters of one, an escape as one.
+#: The minimum and maximum number of characters of one text; an escape counts as one.
 _SHORTEST, _LONGEST = 60, 20_000
 _TRIES = 500
-#: Characters of them that are compared, with so many blocks, by their first letters and digits.
+#: The maximum numbers of compared characters of these texts, of blocks, and of letters and digits of each block.
 _TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
 
 
 def _told(metas: dict[str, str], page: bytes, places: Sequence[Sequence[int]]) -> str:
-    """Letters and digits of what a page tells search engines: its description, bodies of articles and reviews."""
+    """Return the letters and digits of a page's text for search engines: description, articles and reviews."""
     texts = [metas.get("description", ""), metas.get("og:description", "")]
     size = tries = 0
     for key, starts in zip(_BODIES, places, strict=True):
         end = 0
         for at in starts:
-            if at < end:  # the quote that ends a key begins no other
+            if at < end:  # the quote that ends a key begins no other key
                 continue
             end = at + len(key)
             if size > _TOLD or tries == _TRIES:
@@ -283,7 +283,7 @@ def _is_told(told: str, text: str, blocks: Blocks) -> npt.NDArray[np.bool_]:
 
 
 def _body(page: bytes, at: int) -> bytes:
-    """The string in JSON that is the value of the key that ends at ``at``; nothing where it is short, or too long."""
+    """Return the JSON string that is the value of the key that ends at ``at``; empty if it is too short or too long."""
     begins = _BODY_BEGINS.match(page, at)
     found = _BODY.match(page, begins.end(), begins.end() + 2 * _LONGEST + 2) if begins else None
     if not found or len(found[0]) < _SHORTEST + 2:
@@ -293,7 +293,7 @@ def _body(page: bytes, at: int) -> bytes:
 
 
 def _places(page: bytes, keys: Sequence[bytes]) -> list[list[int]]:
-    """Where each of the keys, which begin with a quote, begins."""
+    """Return the positions of each of the keys, which begin with a quote."""
     return engine().find_keys(np.frombuffer(page, np.uint8), list(keys))
 
 
@@ -302,14 +302,14 @@ _NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 def _bare(text: str) -> str:
-    """Its letters and digits, in lower case."""
-    if text.isascii():  # in an eighth of the time
+    """Return the letters and digits of a text, in lower case."""
+    if text.isascii():  # this way takes an eighth of the time
         return text.encode().translate(_SMALL, _NO_LETTERS).decode()
     return _NO_WORD.sub("", text).lower()
 
 
 def _about(metas: dict[str, str], tree: Any, page: bytes, kinds: Sequence[int]) -> list[str]:
-    """Words of what a page says that it is: ``og:type``, types of schema.org, its generator, names of its body."""
+    """Return words for a page's own declarations: ``og:type``, types of schema.org, generator, names of its body."""
     found_kinds, end = set(), 0
     for at in kinds:
         if at >= end and (kind := _TYPE.match(page, at + len(_KIND), _TYPED_WITHIN)):
@@ -325,7 +325,7 @@ def _about(metas: dict[str, str], tree: Any, page: bytes, kinds: Sequence[int]) 
 
 
 def _metas(tree: Any) -> dict[str, str]:
-    """What the head says, by name, the first of each."""
+    """Return the metadata of the head, by name, the first of each name."""
     found: dict[str, str] = {}
     node = None if tree.head is None else tree.head.first_child
     while node is not None:
@@ -338,5 +338,5 @@ def _metas(tree: Any) -> dict[str, str]:
     return found
 
 
-#: What a page is told by, beside the names of its body.
+#: The elements whose presence in the page is a feature, in addition to the names of its body.
 _HAS = {word_hash("<" + name): word_hash("has:" + name) for name in ("main", "article", "h1")}

@@ -1,7 +1,8 @@
 """The most frequent words of 23 languages, which hold sentences together: menus have few, prose has many."""
 
-#: By language: English, then German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Swedish, Danish and
-#: Norwegian, Finnish, Hungarian, Romanian, Turkish, Indonesian, Vietnamese, Russian, Ukrainian, Greek, Arabic, Hindi.
+#: The languages in order: English, then German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Swedish,
+#: Danish and Norwegian, Finnish, Hungarian, Romanian, Turkish, Indonesian, Vietnamese, Russian, Ukrainian, Greek,
+#: Arabic, Hindi.
 _STOP_WORDS = """
 a about after all also an and any are as at be because been but by can could did do does for from had has have
 he her here him his how i if in into is it its just like may more most my no not of on one only or other our out

@@ -1,1 +1,1 @@
-"""PDF to text with blocks, pages and what is left out."""
+"""The conversion of PDF to text with blocks, pages and removed spans."""

@@ -1,4 +1,4 @@
-"""Letters at the beginning of a text that are as high as several of its lines, or stand above its first."""
+"""The letters at the beginning of a text that are as high as several of its lines, or stand above its first line."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ import numpy as np
 if TYPE_CHECKING:
     from .pdf_words import PageWords
 
-#: From a letter that stands above one line to the rest of its word at most, in sizes of the letter.
+#: The greatest distance from a letter above one line to the rest of its word, in sizes of the letter.
 _RAISED = 0.2
-#: A blank, in sizes of the text.
+#: The width of a blank, in sizes of the text.
 _BLANK = 0.4
-#: Sizes of the text: of such a letter at least; from it to the lines on its right at most, and how far they reach into
-#: its box; of the words of these lines at most; between two lines at least.
+#: Numbers in sizes of the text: the minimum size of such a letter; the greatest distance from it to the lines on its
+#: right; how far these may reach into its box; the largest size of their words; the smallest distance between two
+#: lines.
 _HIGH, _AWAY, _WITHIN, _TEXT, _APART = 1.5, 1.5, 0.4, 1.4, 0.7
-#: Tall letters of a page that are looked at: each is compared with all words, and a page has one or two.
+#: The maximum number of tall letters of a page that are checked. Each is compared with all words, and a page has one or
+#: two.
 _MOST = 100
-#: Letters that are words by themselves.
+#: The letters that are words by themselves.
 _WORDS = frozenset("aioyeàéавкосуиязіє")
 
 
 def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Container[str]]) -> PageWords:
-    """Return a page on which such a letter is one word with the rest of its word, and all its lines begin at its left.
+    """Join each drop cap of a page with the rest of its word, and let all its lines begin at the cap's left edge.
 
     Args:
-        page: its words.
-        body: size of the text, in points.
-        vocabulary: gives words in small letters, by which a letter that is a word is told from one that begins a word.
+        page: The words of the page.
+        body: The size of the text, in points.
+        vocabulary: A function that returns words in lower case. They decide whether a letter is a word or begins one.
     """
     tall = np.flatnonzero((page.size >= _HIGH * body) & (page.lengths == 1) & (page.angle == 0))
     caps = [at for at in tall[:_MOST].tolist() if page.texts[at].isupper()]
@@ -50,7 +52,8 @@ def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Cont
                 firsts.append(at)
             elif away[at] < away[firsts[-1]]:
                 firsts[-1] = at
-        below = plain & (away < -_WITHIN * body) & (page.box[:, 2] > left)  # of lines that begin below the letter
+        # These belong to lines that begin below the letter.
+        below = plain & (away < -_WITHIN * body) & (page.box[:, 2] > left)
         firsts = [at for at in firsts if not (below & (abs(middle - middle[at]) <= _APART * body)).any()]
         if not firsts or (len(firsts) == 1 and away[firsts[0]] > _RAISED * page.size[cap]):
             continue

@@ -1,4 +1,4 @@
-"""Running heads, running feet and page numbers: lines at the edges of pages that repeat from page to page."""
+"""The headers, footers and page numbers of a PDF: lines at the edges of pages that repeat from page to page."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from typing import NamedTuple, cast
 from .paged_text import PAGE_NUMBER, RUNNING_FOOT, RUNNING_HEAD
 from .reading_order import Piece, bands_of, line_of
 
-#: Lines that may be left out at each edge of a page, and lines looked at.
+#: The maximum numbers of lines that may be removed at each edge of a page, and of lines that are compared.
 _EDGE, _SEEN = 4, 6
-#: Lines that are so many times their usual distance apart, or so many sizes of their letters, are not of one paragraph.
+#: The factor of the usual line distance, and the number of font sizes, from which lines are not of one paragraph.
 _GAP, _LEADING = 1.5, 1.6
-#: A line repeats if it is on so many pages at one height, within so many points.
+#: The minimum number of pages on which a line repeats at one height, and the greatest difference of its height, in
+#: points.
 _TIMES, _NEAR = 3, 4.0
-#: Pages that may lie between two that repeat a line: left and right pages have heads of their own.
+#: The greatest distance of two pages that repeat a line, since left and right pages have headers of their own.
 _STRIDE = 2
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?<!\w)[ivxlc]{1,7}(?!\w)", re.IGNORECASE)
 _PAGE_WORD = r"(?:pages?|pp?|pg|seite|s|blatt|стор|стр|с|сторінка|страница|p[áa]g|p[áa]gina|strona|str|sida|side)"
 _NUMBER = re.compile(rf"\W*(?:{_PAGE_WORD}\.?\s*)?(?:#(?:\s*(?:/|-|–|\w{{1,5}}\.?)\s*#)?|@)\W*")
-#: What stands around numbers of pages.
+#: The characters around page numbers.
 _EDGES = " -–—.[]()|/"
-#: Lines whose numbers differ are headings, not running heads, where they are so much larger than the text.
+#: The factor of the text's size from which lines whose numbers differ are headings, not headers.
 _LARGER = 1.15
 
 
 class RemovedLine(NamedTuple):
-    """Why a line is left out, and the share of the document's pages that have its like."""
+    """A removed line: the reason, and the share of the document's pages that have a line like it."""
 
     reason: str
     score: float
 
 
 class EdgeLine(NamedTuple):
-    """A line near the top or the bottom of a page: ``rank`` counts from the edge, ``y`` is its middle in points."""
+    """A line near the top or bottom of a page; ``rank`` counts from the edge, and ``y`` is its middle in points."""
 
     page: int
     top: bool
@@ -48,13 +49,13 @@ class EdgeLine(NamedTuple):
     pieces: list[Piece]
 
 
-#: Page, whether at its top, and rank from the edge.
+#: The page, whether the line is at its top, and the rank from the edge.
 Key = tuple[int, bool, int]
 Found = dict[Key, RemovedLine]
 
 
 def edges_of(page: int, pieces: Sequence[Piece]) -> list[EdgeLine]:
-    """The lines at both edges of a page, as far as nothing but one line stands there."""
+    """Return the lines at both edges of a page, as long as each is the only one at its height."""
     bands = bands_of(pieces)
     found = []
     for top, rows in ((True, bands[:_SEEN]), (False, bands[::-1][:_SEEN])):
@@ -68,15 +69,19 @@ def edges_of(page: int, pieces: Sequence[Piece]) -> list[EdgeLine]:
 
 
 def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
-    """The edges that repeat, by (page, top, rank); ``size`` is that of the document's text, in points.
+    """Return the lines to remove, by (page, top, rank); ``size`` is the size of the document's text, in points.
 
-    A line is left out where lines that are equal but for numbers stand at one height on 3 pages (or on both of two)
-    that are at most 2 apart, and only lines that are left out stand between it and the page's edge. It is a page number
-    if it is little more than a number, and that grows as the pages do.
+    A line is removed if two conditions hold:
 
-    Pages may share more than heads: where more lines repeat than are ever left out, those are text, back to the first
-    gap between lines; and where most pages would have no text left, the lines stay that differ from page to page. The
-    header of a table stays, too.
+    - Lines that equal it, except for numbers, are at one height on 3 pages (or on both of two) that are at most 2
+      apart.
+    - Only removed lines are between it and the page's edge.
+
+    A line is a page number if it is little more than a number, and this number grows as the pages do.
+
+    Pages may share more than headers. If more lines repeat than are ever removed, these are text, back to the first gap
+    between lines. If most pages would have no text left, the lines that differ from page to page stay. The header of a
+    table stays, too.
 
     Example:
         >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]
@@ -97,7 +102,7 @@ def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
 
 def _from_the_edge(found: Found) -> Found:
-    """Those between which and their page's edge nothing stands that stays."""
+    """Return the lines with only removed lines between them and their page's edge."""
     out: Found = {}
     for page, top, rank in sorted(found, key=lambda key: key[2]):
         if rank == 0 or (page, top, rank - 1) in out:
@@ -106,7 +111,7 @@ def _from_the_edge(found: Found) -> Found:
 
 
 def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found, repeated: Found) -> Iterator[Key]:
-    """Lines that belong to a paragraph which goes on repeating where nothing is left out any more."""
+    """Yield lines of a paragraph that continues to repeat beyond the last line that may be removed."""
     for (page, top), own in by_side.items():
         if len(own) <= _EDGE or (page, top, _EDGE) not in repeated or (page, top, _EDGE - 1) not in out:
             continue
@@ -118,7 +123,7 @@ def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Fo
 
 
 def _headers(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found) -> Iterator[Key]:
-    """Lines whose parts stand right above those of the first line that stays: the header of a table."""
+    """Yield lines whose parts are right above those of the first line that stays: the header of a table."""
     for (page, top), own in by_side.items():
         for edge, below in pairwise(own) if top else ():
             if (page, top, edge.rank) not in out or (page, top, below.rank) in out:
@@ -132,12 +137,12 @@ def _headers(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found)
 
 
 def _only_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found, pages: int, size: float) -> set[Key]:
-    """Lines without which most pages would have no text, or none but headings."""
+    """Return the lines without which most pages would have no text, or only headings."""
     bare: list[list[EdgeLine]] = []
     for page in {page for page, _ in by_side}:
         above, below = by_side.get((page, True), ()), by_side.get((page, False), ())
         if {edge.y for edge in above} != {edge.y for edge in below}:
-            continue  # there is more between them
+            continue  # there is more text between them
         both = [*above, *below]
         gone = {edge.y for edge in both if (page, edge.top, edge.rank) in out}
         if gone and all(edge.y in gone or edge.size > _LARGER * size for edge in both):
@@ -164,7 +169,7 @@ def _reason(out: Found, edge: EdgeLine) -> str:
 
 
 def _repeated(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
-    """Lines that are equal but for numbers."""
+    """Return lines that are equal except for numbers."""
     alike: dict[tuple[bool, str], list[EdgeLine]] = defaultdict(list)
     for edge in edges:
         alike[edge.top, _normal(edge.text)].append(edge)
@@ -186,7 +191,7 @@ def _repeated(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
 
 def _numbered(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
-    """Lines that begin or end with the number of their page, in a document where such stand alone or repeat."""
+    """Return lines that begin or end with the number of their page, if such numbers stand alone or repeat."""
     shifts: dict[tuple[bool, int], list[EdgeLine]] = defaultdict(list)
     for edge in edges:
         for value in {_first(edge.text), _last(edge.text)} - {None}:
@@ -202,11 +207,11 @@ def _numbered(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
                 continue
             texts = {edge.text for edge in group}
             if 2 * len(alone) < count and len({_DIGITS.sub("", text) for text in texts}) > max(2, count // 2):
-                continue  # sentences that happen to hold the number
+                continue  # these are sentences that happen to hold the number
             for edge in group:
                 reason = PAGE_NUMBER if edge.page in alone else RUNNING_HEAD if top else RUNNING_FOOT
                 found[edge.page, top, edge.rank] = RemovedLine(reason, count / pages)
-            if alone:  # pages before the first, which have numbers of another kind
+            if alone:  # pages before the first one may have numbers of another kind
                 for edge in edges:
                     near = edge.top == top and group[0].y - _NEAR <= edge.y <= group[-1].y + _NEAR
                     if near and _NUMBER.fullmatch(_normal(edge.text)):
@@ -215,7 +220,7 @@ def _numbered(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
 
 def _first(text: str) -> int | None:
-    """The number that a line begins with, Arabic or Roman."""
+    """Return the number at the beginning of a line, Arabic or Roman."""
     words = text.strip(_EDGES).split()
     return _number(words[0]) if words else None
 
@@ -235,7 +240,7 @@ def _number(word: str) -> int | None:
 
 
 def _normal(text: str) -> str:
-    """A line with ``#`` for each number and ``@`` for a Roman one that stands alone."""
+    """Return a line with ``#`` for each number and ``@`` for a Roman one that stands alone."""
     text = _DIGITS.sub("#", " ".join(text.casefold().split()))
     return "@" if _ROMAN.fullmatch(text.strip(" -–—.")) else text
 
@@ -261,7 +266,7 @@ def _successive(edges: Sequence[EdgeLine]) -> list[list[EdgeLine]]:
 
 
 def _value(roman: str) -> int:
-    """A Roman number, as far as it is one.
+    """Return the value of a Roman number; other characters are ignored.
 
     >>> _value("xiv")
     14

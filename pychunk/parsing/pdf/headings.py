@@ -1,4 +1,4 @@
-"""Which blocks of a PDF are headings, and of which level: by bookmarks, by size and weight of the font, or by space."""
+"""The headings of a PDF and their levels, by bookmarks, by size and weight of the font, or by white space."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .paragraphs import CONTENTS, Draft
 from .pdf_words import SLANTED
 from .spaced_headings import spaced_headings
 
-#: How much larger than the text a heading is, unless it is bold.
+#: The factor by which a heading is larger than the text, unless it is bold.
 _LARGER = 1.12
-#: Letters that a heading has at most, and lines.
+#: The maximum number of characters and lines of a heading.
 _LONG, _LINES = 250, 4
-#: Share of the running text that a size of it has at least.
+#: The minimum share of the running text in a size that counts as its size.
 _MOST = 0.2
-#: Share of bold letters in a document from which bold says nothing.
+#: The share of bold characters in a document from which bold print says nothing.
 _BOLD = 0.4
-#: White between lines of one heading, in heights of a line.
+#: The largest white space between lines of one heading, in line heights.
 _UNDER = 0.5
 _MAX_LEVEL = 6
 _LETTER = re.compile(r"[^\W\d_]")
@@ -41,7 +41,7 @@ _CLAUSE = re.compile(
     r"(?:(?:ARTICLE|SECTION|CLAUSE|ARTIKEL|ARTÍCULO|СТАТТЯ|РОЗДІЛ|СТАТЬЯ|РАЗДЕЛ)\s+|§\s*)?"
     r"(?:\d{1,3}|[IVXL]{1,6})(?:\.\s+|\)\s+|\s+|\s*[:–—-]\s*)(?P<name>[^\W\d_].{2,80})"
 )
-#: Headings of clauses that a document has at least.
+#: The minimum number of headings of clauses in a document that has such headings.
 _CLAUSES = 2
 
 
@@ -54,12 +54,12 @@ class Bookmark(NamedTuple):
 
 
 def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: float) -> None:
-    """Turns blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
+    """Turn blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
 
-    A block that a bookmark of its page names is a heading of the bookmark's level. Others are headings if they are
-    short and larger than the text, or bold where the text is not, or a number and a name in capitals; their levels are
-    the ranks of their styles (size, then weight), or those that bookmarks give to the style. Where space tells more
-    headings than bookmarks and fonts do, those are headings too, of the lowest level.
+    A block that a bookmark of its page names is a heading of the bookmark's level. Other blocks are headings if they
+    are short and larger than the text, or bold while the text is not. A number with a name in capitals is one, too.
+    Their levels are the ranks of their styles (size, then weight), or those that bookmarks give to the style. If white
+    space shows more headings than bookmarks and fonts do, those are headings too, of the lowest level.
     """
     running = max(body, _running_size(drafts))
     named: dict[int, dict[str, int]] = {}
@@ -88,7 +88,7 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     known = {id(draft) for draft in drafts if draft.kind == "heading"} | set(map(id, found))
     spaced, below = spaced_headings(drafts, len(known))
     found += [draft for draft in (*spaced, *below) if id(draft) not in known]
-    # White that is the same says more than weight: bold ones among the others are of their level.
+    # Equal white space says more than weight, so bold headings among the others have their level.
     styles = {id(draft): _style(draft) for draft in found}
     styles |= {id(draft): (_style(draft)[0], False) for draft in spaced}
     styles |= {id(draft): (_style(draft)[0] - 0.25, False) for draft in below}
@@ -100,7 +100,10 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
 
 
 def _clauses(drafts: Sequence[Draft]) -> list[Draft]:
-    """Lines that are a number and a name in capitals, if text follows each: a list of such lines is a list."""
+    """Return lines of a number and a name in capitals, if text follows each.
+
+    Several such lines in a row are a list.
+    """
     kept = [draft for draft in drafts if not draft.lines[0].removed]
     found = [
         (draft, after) for draft, after in pairwise(kept) if draft.kind in ("paragraph", "item") and _is_clause(draft)
@@ -119,7 +122,7 @@ def _is_clause(draft: Draft) -> bool:
 
 
 def _join_numbers(drafts: list[Draft]) -> None:
-    """The number of a chapter, on lines of its own above the title, is of one heading with it."""
+    """Join the number of a chapter, on lines of its own above the title, with the title to one heading."""
     kept: list[Draft] = []
     for draft in drafts:
         while (
@@ -139,7 +142,7 @@ def _join_numbers(drafts: list[Draft]) -> None:
 
 
 def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:
-    """Headings of one style right under each other are lines of one, unless a number or a bookmark begins another."""
+    """Join headings of one style, one right under the other, unless a number or a bookmark begins another."""
     kept: list[Draft] = []
     for draft in drafts:
         last = kept[-1] if kept else None
@@ -159,7 +162,10 @@ def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:
 
 
 def _running_size(drafts: Sequence[Draft]) -> float:
-    """The largest size of a fifth of the running text and more; 0 without any: listings may have the most letters."""
+    """Return the largest size with a fifth of the running text or more; 0 without any.
+
+    Listings may have most of the characters, so the most frequent size is not reliable.
+    """
     letters: Counter[float] = Counter()
     for draft in drafts:
         if draft.kind in ("paragraph", "item") and (length := len(draft.text)) > _LONG:
@@ -183,7 +189,7 @@ def _style(draft: Draft) -> tuple[float, bool]:
 def _ranks(
     styles: set[tuple[float, bool]], known: dict[tuple[float, bool], Counter[int]]
 ) -> dict[tuple[float, bool], int]:
-    """A level for each style, from the largest: that of bookmarks, else one below the style before."""
+    """Return a level for each style, from the largest: the level of bookmarks, else one below the style before."""
     ranks: dict[tuple[float, bool], int] = {}
     level = 0
     for style in sorted(styles | set(known), reverse=True):
@@ -194,7 +200,7 @@ def _ranks(
 
 
 def _key(text: str) -> str:
-    """Letters and digits alone, without a number in front."""
+    """Return only the letters and digits of a text, without a leading number."""
     text = " ".join(text.casefold().split())
     bare = re.sub(r"\W+", "", _NUMBERING.sub("", text))
     return bare or re.sub(r"\W+", "", text)

@@ -1,4 +1,4 @@
-"""Text of documents with pages: form feeds between blocks of two pages, blocks with page and box, what is left out."""
+"""The text of documents with pages: form feeds between pages, blocks with page and box, and removed spans."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..._engine.data.blocks import BLOCK_KINDS, ITEM, Blocks
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Separates cells of a row of a table in the text.
+#: The separator of cells of a table's row in the text.
 CELLS = " | "
-#: Why a line of a page is left out.
+#: The reasons for removing a line of a page.
 RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
-#: Why a table of contents is left out.
+#: The reason for removing a table of contents.
 CONTENTS = "contents"
-#: Why a row of a table is left out that goes on over a page.
+#: The reason for removing a row of a table that continues on another page.
 REPEATED_HEADER = "repeated_header"
 
 
 class Span(NamedTuple):
-    """Characters of the text that are left out, why, and how sure that is, from 0 to 1."""
+    """A removed span: characters of the text, the reason, and the certainty from 0 to 1."""
 
     start: int
     end: int
@@ -37,14 +37,14 @@ class Paged:
     """A document with pages.
 
     Attributes:
-        text: plain text with a form feed between pages, unless a block goes on over their border.
-        blocks: of the one document, with the page that each begins on and its box there; what is left out is a block,
-            too.
+        text: Plain text with a form feed between pages, unless a block continues across them.
+        blocks: The blocks of this one document, with the page on which each begins and its box there. Removed text is a
+            block, too.
         page_starts: int64[pages], the first character of each page.
-        title: "" where none is known.
-        removed: running heads, running feet, page numbers, repeated headers of tables and hidden text, in
-            the order of the text, which still holds them.
-        notes: (page from 1, what is wrong with it), for pages of scans, damaged ones and fonts without meaning.
+        title: The title; "" if it is unknown.
+        removed: The spans of headers, footers, page numbers, repeated headers of tables and hidden text, in the order
+            of the text, which still holds them.
+        notes: (page from 1, problem) for scanned and damaged pages, and for fonts without meaning.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Paged:
 
 
 class PagedWriter:
-    """Puts blocks under each other: a blank line between them, a line break between items of a list.
+    """A writer that puts blocks one after the other: a blank line between them, a line break between items of a list.
 
     Example:
         >>> writer = PagedWriter()
@@ -85,10 +85,17 @@ class PagedWriter:
         score: float = 1.0,
         turns: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """A block: ``page`` from 1, not below that of a block before, unless that went on over pages.
+        """Add a block.
 
-        ``removed`` says why it is left out; ``turns`` are the pages that begin inside it, each with its first character
-        there.
+        Args:
+            kind: The kind of the block.
+            level: The level of the block.
+            text: The text of the block.
+            page: The page from 1, not below that of an earlier block, unless that continued across pages.
+            box: The box of the block on the page.
+            removed: The reason for removing the block; "" if it stays.
+            score: The certainty of the removal, from 0 to 1.
+            turns: The pages that begin inside the block, each with the offset of its first character.
         """
         number = BLOCK_KINDS.index(kind)
         if len(self._starts) < page:
@@ -105,7 +112,7 @@ class PagedWriter:
         self._add(text)
 
     def done(self, title: str, pages: int, notes: list[tuple[int, str]]) -> Paged:
-        """The document; ``pages`` that nothing was put on are empty; with 0 it has no pages at all."""
+        """Return the document; ``pages`` without blocks are empty, and with 0 the document has no pages at all."""
         self._turn(pages)
         table = np.array(self._rows, np.int64).reshape(-1, 5)
         blocks = Blocks(

@@ -1,4 +1,4 @@
-"""Lines of a page to paragraphs, items of lists and tables, by distances, indentation and marks."""
+"""The conversion of a page's lines to paragraphs, list items and tables, by distances, indentation and marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .paged_text import CELLS, REPEATED_HEADER
 from .reading_order import Line
 
 _BULLET = re.compile(r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8]\s+\S|o\s+[^\W\d_]")
-#: A dash within a sentence: small letters come after it.
+#: A dash within a sentence, which lower case follows.
 _DASH = re.compile(r"[–—]\s+[^\W\d_A-ZА-ЯІЇЄҐ]")
 _NUMBERED = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,5}|[^\W\d_])\)|(?:\d{1,3}|[ivx]{1,5}|[a-zа-я])\.)\s+\S")
 _CAPTION = re.compile(
@@ -20,36 +20,37 @@ _CAPTION = re.compile(
     r"\s*\d+(?:\.\d+)*\s*(?:[.:–—-]|$|\w)",
     re.IGNORECASE,
 )
-#: An entry of a table of contents or of an index: dots that lead to a page's number.
+#: An entry of a table of contents or of an index: dots that lead to a page number.
 CONTENTS = re.compile(r"(?:\.\s?){4,}\s*[\w, ]{1,12}$|\u2026\s*[\w, ]{1,12}$")
 _CAPTION_LENGTH = 300
-#: Distance of lines beyond which a paragraph ends, in usual distances of its column.
+#: The distance of lines above which a paragraph ends, as a factor of the usual distance in its column.
 _APART = 1.3
-#: Indentation that begins a paragraph, in sizes of the font.
+#: The indentation that begins a paragraph, in sizes of the font.
 _INDENT = 0.8
-#: Sizes of fonts that differ by more than this factor are another style.
+#: The factor between the sizes of two fonts above which they are different styles.
 _STYLE = 1.08
-#: A line whose font is larger or smaller by less than this may go on a sentence.
+#: The factor between the sizes of two fonts below which a line may continue a sentence.
 _NOTE = 1.25
-#: The end of a sentence, with what may close after it.
+#: The end of a sentence, with the marks that may close after it.
 _STOP = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*$")
-#: Distance of lines beyond which a sentence ends, in heights of their boxes.
+#: The distance of lines above which a sentence ends, in heights of their boxes.
 _SENTENCE_APART = 1.6
-#: Sizes of the font that a line is wide at least, so that its end says anything.
+#: The minimum width of a line whose end is informative, in sizes of the font.
 _FULL = 12.0
-#: What is smaller than this share of the text under it is a note at the foot of a page.
+#: The share of the size of the text above it below which a block is a footnote.
 _FOOTNOTE = 0.93
-#: Of a term in the type of code: words at most, and the distance to its definition, in heights of a line.
+#: For a term in the type of code: the maximum number of words, and the greatest distance to its definition, in line
+#: heights.
 _TERM_WORDS, _TERM_APART = 4, 1.8
-#: White between two lines of code that are one block, in heights of a line: one empty line, and a bit.
+#: The largest white space between two lines of one block of code, in line heights: slightly more than one empty line.
 _CODE_APART = 2.2
 
 
 @dataclass
 class Draft:
-    """Lines that are one block: its kind is one of ``BLOCK_KINDS``, its page counts from 1.
+    """The lines of one block; its kind is one of ``BLOCK_KINDS``, and its page counts from 1.
 
-    ``turns``: pages after its first that it goes on over, each with its first line there.
+    ``turns``: the pages after its first on which it continues, each with its first line there.
     """
 
     kind: str
@@ -84,7 +85,7 @@ class Draft:
 
 
 def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
-    """The blocks of a page's lines, which are in reading order.
+    """Return the blocks of a page's lines, which are in reading order.
 
     Example:
         >>> lines = [Line("One two", 0, 0, 90, 10, 10, False, 20, False, (0, 100), 1),
@@ -123,7 +124,7 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
 
 
 def _is_term(draft: Draft, after: Draft) -> bool:
-    """Return whether a line in the type of code is no code, but the term that the text below it, set in, is about."""
+    """Return whether a line in the type of code is not code, but the term that the indented text below it defines."""
     line, below = draft.lines[0], after.lines[0]
     if draft.kind != "code" or len(draft.lines) > 1 or after.kind not in ("paragraph", "item") or below.removed:
         return False
@@ -137,7 +138,7 @@ def _is_item(text: str) -> bool:
 
 
 def _pitches(lines: Sequence[Line]) -> dict[int, float]:
-    """The usual distance of lines in each flow, in heights of their boxes."""
+    """Return the usual distance of lines in each flow, in heights of their boxes."""
     found: dict[int, list[float]] = {}
     for before, line in pairwise(lines):
         if before.flow == line.flow and line.height > 0 and line.bottom > before.bottom:
@@ -146,13 +147,13 @@ def _pitches(lines: Sequence[Line]) -> dict[int, float]:
 
 
 def _usual(ratios: list[float]) -> float:
-    """The lower quartile: where most paragraphs have one line, the median is a distance of paragraphs."""
+    """Return the lower quartile; if most paragraphs have one line, the median is a distance of paragraphs."""
     low = sorted(ratios)[len(ratios) // 4]
     return median([ratio for ratio in ratios if ratio <= 1.15 * low])
 
 
 def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
-    """Whether a line belongs to the block before it."""
+    """Return whether a line belongs to the block before it."""
     last = draft.lines[-1]
     if last.flow != line.flow or last.table != line.table or last.removed or line.removed:
         return False
@@ -165,7 +166,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     if last.angle != line.angle or marked or CONTENTS.search(last.text[-60:]):
         return False
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
-        # A line with a note in small print, or in bold print from end to end, within a sentence goes on.
+        # Within a sentence, a line with a note in small print, or in bold print from end to end, continues the block.
         near = max(last.size, line.size) < _NOTE * min(last.size, line.size)
         near &= line.bottom - last.bottom <= max(_APART * pitch, pitch + 0.15) * max(last.height, line.height)
         return line.text[:1].islower() and not line.bold and not last.bold and near
@@ -177,12 +178,12 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         distance = (line.bottom - last.bottom) / line.height
         if distance > 2.2 or distance < 0:
             return False
-        # Within a sentence the usual distance says less: what is raised, or a table beside it, changes it.
+        # Within a sentence the usual distance says less, since raised text or a table next to it changes the distance.
         near = _SENTENCE_APART if in_sentence and right - last.right < 0.4 * (right - left) else 0.0
         if distance > max(_APART * pitch, pitch + 0.15, near):
             return False
     if in_sentence and _is_full(last, line, em):
-        return True  # however the lines are indented
+        return True  # this holds however the lines are indented
     if draft.kind == "item":
         if line.left < draft.lines[0].left - _INDENT * em:
             return False
@@ -197,15 +198,15 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         if line.left < last.left - _INDENT * em and len(draft.lines) > 1:
             return False
     if line.text[:1].islower() and last.text.endswith(("-", "\u00ad")) and last.text[-2:-1].isalpha():
-        return True  # within a word
-    # The first word of this line had room on the line before: that line ends a paragraph.
+        return True  # the line continues a word
+    # The first word of this line had room on the line before, so that line ends a paragraph.
     room = right - last.right
     broken = _goes_within(line.text) or last.text.endswith(("-", "\u00ad"))
     return not (room > line.first + em and (not broken or room > 0.4 * (right - left)) and right > left)
 
 
 def _is_wrapped(draft: Draft, line: Line, pitch: float) -> bool:
-    """Return whether a line in the type of code, or the one after it, goes on a sentence of text."""
+    """Return whether a line in the type of code, or the one after it, continues a sentence of text."""
     last = draft.lines[-1]
     em = line.size or line.height
     if draft.kind == "code" and (line.mono or len(draft.lines) > 1):
@@ -221,16 +222,16 @@ def _is_wrapped(draft: Draft, line: Line, pitch: float) -> bool:
 
 
 def join_over_borders(drafts: list[Draft]) -> None:
-    """Joins paragraphs and items that go on in the next column or, passing over what is left out, on the next page.
+    """Join paragraphs and items that continue in the next column, or on the next page after the removed text.
 
-    So it does with tables that go on over pages; a header that is repeated there is left out.
+    The function also joins tables that continue across pages, and removes a header that is repeated there.
 
-    What was between the two halves, running heads and feet and footnotes, stands before the block, as far as it is of
-    the page that this begins on, else after it.
+    Blocks between the two halves (headers, footers and footnotes) come before the joined block if they are on the page
+    where it begins, else after it.
     """
     joined: list[Draft] = []
-    open_ = -1  # the last block of the text, in ``joined``
-    waiting: list[Draft] = []  # what is to stand after it
+    open_ = -1  # the position of the last block of the text in ``joined``
+    waiting: list[Draft] = []  # the blocks that come after it
     for draft in drafts:
         if draft.removed:
             (waiting if open_ >= 0 and joined[open_].last_page > joined[open_].page else joined).append(draft)
@@ -264,7 +265,7 @@ def join_over_borders(drafts: list[Draft]) -> None:
 
 
 def _goes_within(text: str) -> bool:
-    """Return whether a line begins as one does that goes on a sentence: with a small letter, a bracket, a dash."""
+    """Return whether a line begins like the continuation of a sentence: with a lower-case letter, a bracket, a dash."""
     return text[:1].islower() or text[:1] == "(" or _DASH.match(text) is not None
 
 
@@ -274,17 +275,17 @@ def _is_full(last: Line, line: Line, em: float) -> bool:
 
 
 def _is_footnote(draft: Draft, last: Draft) -> bool:
-    """Return whether a block is small print below a paragraph that has not come to its end."""
+    """Return whether a block is small print below a paragraph that is not finished."""
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
         return False
     return draft.size < _FOOTNOTE * last.lines[-1].size and not _STOP.search(last.lines[-1].text)
 
 
 def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
-    """Return whether a table goes on with the next page: as many columns at one place, without a header of its own."""
+    """Return whether a table continues on the next page, with as many columns in one place and no header of its own."""
     if not last.kind == draft.kind == "table" or draft.page != last.last_page + 1 or len(last.lines) < 2:
         return False
-    above = last.lines[last.turns[-1][1] :] if last.turns else last.lines  # on the page before
+    above = last.lines[last.turns[-1][1] :] if last.turns else last.lines  # these lines are on the page before
     if max(line.text.count(CELLS) for line in above) != max(line.text.count(CELLS) for line in draft.lines):
         return False
     if abs(draft.left - min(line.left for line in above)) > 2 * draft.size:
@@ -296,7 +297,7 @@ def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
 
 
 def _is_continued(last: Draft, draft: Draft) -> bool:
-    """Return whether a block goes on in the next one, at the top of another column or of the next page."""
+    """Return whether a block continues in the next one, at the top of another column or of the next page."""
     end, line = last.lines[-1], draft.lines[0]
     if draft.kind != "paragraph" or last.kind not in ("paragraph", "item") or draft.page > last.last_page + 1:
         return False
@@ -310,7 +311,7 @@ def _is_continued(last: Draft, draft: Draft) -> bool:
         return True
     if last.kind == "item" or len(last.lines) < 2 or len(draft.lines) < 2 or end.text.endswith(";"):
         return False
-    # Names begin in upper case: the last line is full, and the first one not indented.
+    # Names begin with a capital: the last line must be full, and the first one not indented.
     em = line.size or line.height
     return _is_full(end, line, em) and line.left - line.column[0] < _INDENT * em and not _is_centred(end, em)
 
@@ -321,7 +322,7 @@ def _is_centred(line: Line, em: float) -> bool:
 
 
 def _nest(drafts: Sequence[Draft]) -> None:
-    """Levels of items: how many less indented ones of the same list they stand in."""
+    """Set the levels of items: the number of less indented items of the same list around them, plus one."""
     open_: list[float] = []
     for draft in drafts:
         if draft.kind != "item":

@@ -1,8 +1,8 @@
-"""PDF to plain text with its blocks, pages and what is left out, on PDFium.
+"""The conversion of PDF to plain text with blocks, pages and removed spans, on PDFium.
 
-The text holds the words of every page in reading order; blocks of two pages are separated by form feeds, others by a
-blank line, items of a list, rows of a table and lines of code by a line break, cells by `` | ``. Lines of a paragraph
-are joined by spaces, over the border of columns and pages, too.
+The text holds the words of every page in reading order. Form feeds separate blocks of two pages, and blank lines other
+blocks. Line breaks separate items of a list, rows of a table and lines of code; `` | `` separates cells. Lines of a
+paragraph are joined by spaces, also across the ends of columns and pages.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ from .table_of_contents import remove_contents
 
 #: A word that is broken within a cell.
 _TORN = re.compile(r"([^\W\d_]+)[-\u2010] ([^\W\d_]+)")
-#: What programs write where a listing or a table is cut by a page.
+#: The text that programs write where a page cuts a listing or a table.
 _CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?previous)) page\)?")
-#: Seconds that a document may take, looked at between pages: the last resort, ten times what its limits allow.
+#: The maximum number of seconds that a document may take, checked between pages: the last resort, ten times what its
+#: limits allow.
 MAX_SECONDS = 9000.0
-#: Bookmarks that are read.
+#: The maximum number of bookmarks that are read.
 _BOOKMARKS = 20_000
-#: Share of a document's characters whose meaning is unknown beyond which it is no text.
+#: The share of characters without a known meaning above which a document is not text.
 _UNMAPPED = 0.5
-#: Share of a document's characters in fonts of one width from which these are no sign of code.
+#: The share of characters in fonts of one width from which such fonts are no sign of code.
 _TYPED = 0.6
 _HYPHEN = re.compile(r"([^\W\d_]{2,})[-\u00ad\u2010]$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
-#: Words after a hyphen that stands for the second part of a compound: "two- or three-digit".
+#: The words after a hyphen that stands for the second part of a compound: "two- or three-digit".
 _AND = frozenset(
     ("and", "or", "to", "und", "oder", "bis", "et", "ou", "y", "e", "o", "та", "і", "й", "или", "и", "або")
 )
@@ -56,36 +57,36 @@ _PLACEHOLDER = re.compile(
     r"|.*\.(docx?|pptx?|xlsx?|pdf|indd|qxd|tex|dvi|ps|rtf|odt|html?)|[\W\d_]*",
     re.IGNORECASE,
 )
-#: A stop that ends a text, or what goes on, or a sentence before another.
+#: The stop at the end of a text, a mark that the text continues, or a sentence before another.
 _SENTENCE = re.compile(r"[^\W_]{3}[.;:][\"”»)]*$|[,‐–-]$|[^\W\d_]{3}[.!?] +[A-ZА-ЯЄІЇҐ]\w* \w+.*[.!?]$")
-#: Words of a title at most: if it is a heading, if that ends with a stop, and if it looks as other text does.
+#: The maximum number of words of a title: if it is a heading, if it ends with a stop, and if it looks like other text.
 _TITLE, _STOPPED, _LINE = 40, 12, 20
-#: Pages of a document from which turned text that most of them have is a stamp.
+#: The minimum number of pages of a document in which turned text that most pages have is a stamp.
 _STAMPED = 3
 _VOCABULARY = Path(__file__).resolve().parents[2] / "models" / "vocab.txt"
-#: PDFium is not thread-safe: one document at a time in a process, and none while it forks.
+#: PDFium is not thread-safe, so a process reads one document at a time, and none while it forks.
 _LOCK = threading.RLock()
 os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 class PdfError(ValueError):
-    """A PDF that cannot be read as text; its message is the reason."""
+    """A PDF that cannot be read as text; the message is the reason."""
 
 
 def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS, seconds: float = MAX_SECONDS) -> Paged:
-    """A PDF file, by its path or as bytes, as text with structure.
+    """Return a PDF file, given by its path or as bytes, as text with structure.
 
-    Its title is that of the metadata, else the first of the largest lines of the first page with text,
-    unless that is a sentence or a paragraph; then it has none.
+    The title is that of the metadata, else the first of the largest lines of the first page with text. If that line is
+    a sentence or a paragraph, there is no title.
 
     Args:
-        source: path, or the file's bytes.
-        limits: of what can be counted: pages, characters, content.
-        seconds: time after which it is given up, looked at between pages.
+        source: The path, or the file's bytes.
+        limits: The limits of what can be counted: pages, characters, content.
+        seconds: The time after which the reader gives up, checked between pages.
 
     Raises:
-        PdfError: it is encrypted, damaged, empty, has no text (scans), or more than a limit.
-        OSError: the file cannot be opened.
+        PdfError: The file is encrypted, damaged, empty, has no text (scans), or exceeds a limit.
+        OSError: The file cannot be opened.
         ImportError: pypdfium2 is not installed.
 
     Example:
@@ -102,10 +103,11 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
     if not source.strip():
         raise PdfError("an empty file")
     if b"%PDF-" not in source[:1024]:
-        raise PdfError("no PDF: it does not begin with %PDF-")
+        raise PdfError("not a PDF: it does not begin with %PDF-")
     with _LOCK:
         try:
-            with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:  # one that was written reads slowly
+            with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:
+                # A document that was written reads slowly, so it is opened again.
                 check_work(counted, limits)
             with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
                 pages = _pages(document, limits, seconds)
@@ -120,9 +122,9 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
 def _cannot(error: Any) -> str:
     said = str(error).lower()
     if "password" in said:
-        return "encrypted: it opens with a password alone"
+        return "encrypted: it opens only with a password"
     if "security" in said:
-        return "encrypted in a way that PDFium does not know"
+        return "encrypted with a method that PDFium does not support"
     return "damaged or cut off: no pages can be found in it"
 
 
@@ -159,7 +161,7 @@ def _bookmarks(document: Any) -> list[Bookmark]:
             if page is not None:
                 found.append(Bookmark(entry.get_title(), entry.level + 1, page + 1))
     except (pypdfium2.PdfiumError, ValueError, RecursionError):
-        pass  # a damaged outline says no more
+        pass  # a damaged outline contributes no more bookmarks
     return found
 
 
@@ -185,7 +187,7 @@ def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title:
     if not letters:
         raise PdfError(_without_text(len(pages), notes))
     if unmapped > _UNMAPPED * letters:
-        raise PdfError("its fonts have no character map, so what its letters mean is not in the file: read it by OCR")
+        raise PdfError("its fonts have no character map to say which characters it shows: read it by OCR")
     each, of = np.unique(sizes, return_inverse=True)
     body = float(each[np.bincount(of, lengths).argmax()])
     drafts, words = _drafts(pages, body)
@@ -202,7 +204,7 @@ def _without_text(pages: int, notes: Sequence[tuple[int, str]]) -> str:
 
 
 def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[str]]:
-    """The blocks of all pages, and the words that stand in their lines."""
+    """Return the blocks of all pages, and the words in their lines."""
     unseen = [None if page.hidden is None else page.where(page.hidden) for page in pages]
     pages = [page if page.hidden is None else page.where(~page.hidden) for page in pages]
     pages = [joined_drop_caps(page, body, _vocabulary) for page in pages]
@@ -242,7 +244,7 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
 
 
 def _remove_stamps(drafts: Sequence[Draft], pages: int) -> None:
-    """Turned text that most pages have alike, such as a watermark, is left out as what runs along their edges is."""
+    """Remove turned text that is the same on most pages, such as a watermark, like headers and footers."""
     stamps: dict[str, list[Draft]] = {}
     for draft in drafts:
         if all(line.angle for line in draft.lines) and not draft.lines[0].removed:
@@ -287,7 +289,7 @@ def _text(draft: Draft, words: set[str]) -> str:
 
 
 def _over_pages(draft: Draft, words: set[str]) -> tuple[str, list[tuple[int, int]]]:
-    """The text of a block and the pages that begin inside it, each with its first character there."""
+    """Return the text of a block and the pages that begin inside it, each with the offset of its first character."""
     parts: list[str] = []
     turns: list[tuple[int, int]] = []
     at = 0
@@ -310,10 +312,10 @@ def _over_pages(draft: Draft, words: set[str]) -> tuple[str, list[tuple[int, int
 
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
-    """Lines as one: a word that is broken at their border is joined.
+    """Join lines to one text, and a word that a line end breaks.
 
-    Its hyphen goes if it is soft, if the file has the joined word elsewhere, or if the shipped vocabulary has it while
-    the file does not have it with a hyphen within a line.
+    The hyphen is removed if it is soft, or if the file has the joined word elsewhere. It is also removed if the shipped
+    vocabulary has the joined word, unless the file has it with a hyphen within a line.
     """
     parts = [lines[0].text]
     for line in lines[1:]:
@@ -325,7 +327,7 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
             elif before[-1] == "\u00ad" or (broken and rest and _is_word(broken.group(1), rest.group(), words)):
                 parts[-1] = before[:-1]
         elif not (before[-1:] >= "\u2e80" and _is_east_asian(before[-1:] + line.text[:1])) and not (
-            before[-1:] == "/" and line.text[:1].islower()  # within a path
+            before[-1:] == "/" and line.text[:1].islower()  # the slash is part of a path
         ):
             parts.append(" ")
         parts.append(line.text)
@@ -334,7 +336,7 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
 
 
 def _mended(found: re.Match[str], words: set[str]) -> str:
-    """Return two parts of a cell's line, between which there was the end of a line, as a word if they are one."""
+    """Return two parts of a cell's line that a line end separated, as one word if they are one."""
     before, after = found.groups()
     if after in _AND or not _is_word(before, after, words):
         return found[0]
@@ -342,28 +344,28 @@ def _mended(found: re.Match[str], words: set[str]) -> str:
 
 
 def _is_word(before: str, after: str, words: set[str]) -> bool:
-    """Return whether a hyphen between two parts is there for the end of the line alone."""
+    """Return whether the hyphen between two parts is there only because of the line end."""
     joined, compound = f"{before}{after}".casefold(), f"{before}-{after}".casefold()
     if not after[0].islower():
         return False
     if joined in words or compound in words:
         return joined in words
-    return not (before[-1] == after[0] in "aeiou") and joined in _vocabulary()  # co-operative, re-enter
+    return not (before[-1] == after[0] in "aeiou") and joined in _vocabulary()  # such as co-operative or re-enter
 
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words of the shipped encoder's vocabulary, in lower case; read if a hyphen or a drop cap asks for it."""
+    """Return the words of the shipped encoder's vocabulary, in lower case, which are read when they are needed."""
     return frozenset(_VOCABULARY.read_text(encoding="utf-8").split("\n"))
 
 
 def _is_east_asian(text: str) -> bool:
-    """Letters of scripts that put no space between words."""
+    """Return whether all characters are of scripts that put no space between words."""
     return all("\u2e80" <= each <= "\u9fff" or "\uff00" <= each <= "\uffef" for each in text)
 
 
 def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
-    """The first of the largest blocks of the first page with text, if it may be a title; else ""."""
+    """Return the first of the largest blocks of the first page with text, if it may be a title; else ""."""
     found = [each for each in drafts if not each.lines[0].removed]
     found = [each for each in found if each.page == found[0].page and each.kind not in ("table", "item", "code")]
     found = [each for each in found if any(map(str.isalpha, each.text)) and each.lines[0].angle < SLANTED]
@@ -376,7 +378,7 @@ def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
 
 
 def _is_title(text: str, heading: bool) -> bool:
-    """Not what is as long as a paragraph, nor a sentence."""
+    """Return whether a text may be a title: not as long as a paragraph, and not a sentence."""
     count = len(text.split())
     if count > (_TITLE if heading else _LINE):
         return False

@@ -1,4 +1,4 @@
-"""Decompression of a PDF's streams of text up to a limit, for those that are counted before PDFium reads them."""
+"""The decompression of a PDF's text streams up to a limit, for the count before PDFium reads them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _SHORT |= {"AHx": "ASCIIHexDecode"}
 _WHITE = re.compile(rb"[\0\t\n\f\r ]+")
 _BASE85 = re.compile(rb"(?:z|[!-u]{5})*(?:[!-u]{2,4})?")
 _HEX = re.compile(rb"[0-9a-fA-F]*")
-#: Bytes that are given to zlib at once: what comes before damage is kept.
+#: The bytes that zlib gets at once, so that the data before damage is kept.
 _STEP = 1 << 14
 
 
 def full_name(name: str) -> str:
-    """A filter's name from its abbreviation."""
+    """Return a filter's name from its abbreviation."""
     return _SHORT.get(name, name)
 
 
 def decompressed(
     data: bytes | memoryview, filters: Sequence[tuple[str, dict[str, Any]]], most: int
 ) -> tuple[bytes, bool]:
-    """A stream's bytes after its filters, as far as they are whole; and whether they are what PDFium sees.
+    """Return a stream's bytes after its filters, as far as they are valid; and whether PDFium sees the same bytes.
 
-    They are not if a filter predicts bytes from others (``Predictor``), which no writer uses for content.
-    What an unknown filter or one of images has made stays as it is, as in PDFium. If a filter makes more than ``most``
-    bytes, there are ``most + 1``.
+    PDFium sees others if a filter predicts bytes from others (``Predictor``), which no writer uses for content. The
+    output of an unknown filter, or of one for images, stays unchanged, as in PDFium. If a filter makes more than
+    ``most`` bytes, the result has ``most + 1``.
     """
     found, is_seen = bytes(data), True
     for name, keys in filters:
@@ -112,7 +112,7 @@ def _base85(data: bytes) -> bytes:
     found = _BASE85.match(said)
     try:
         return base64.a85decode(found[0] if found else b"")
-    except ValueError:  # a group of more than 32 bits: PDFium reads on, and what comes of it says nothing
+    except ValueError:  # the group has more than 32 bits; PDFium reads on, but the result means nothing
         return said
 
 

@@ -1,4 +1,4 @@
-"""Words of PDF pages with their places, by few calls of PDFium: a word costs five, whatever its length."""
+"""The reader of words on PDF pages with their positions; a word costs five calls of PDFium, whatever its length."""
 
 from __future__ import annotations
 
@@ -20,77 +20,79 @@ from .homoglyphs import in_one_script
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Characters of one page that are read: a page of dense print has 10,000.
+#: The maximum number of characters of one page that are read; a page of dense print has 10,000.
 MAX_CHARACTERS = 500_000
-#: Share of a page's characters without a Unicode value beyond which its font is said to have no character map.
+#: The share of a page's characters without a Unicode value above which its font counts as one without a character map.
 UNMAPPED = 0.3
-#: Fields of a page that are read, their text's size at most, in points, and PDF's flag of a password.
+#: The maximum number of form fields of a page that are read, the largest size of their text in points, and PDF's flag
+#: of a password.
 _FIELDS, _FIELD_SIZE, _PASSWORD = 2_000, 10.0, 1 << 13
-#: Angle of words that are set neither level nor upright, and by how many quarter turns they differ from that.
+#: The angle of words that are neither level nor upright, and the minimum difference from these, in quarter turns.
 SLANTED, _SLANT = 4, 0.08
-#: Objects of a page that are looked at to tell a scan from an empty page, and for lines that are drawn.
+#: The maximum number of objects of a page that are checked to tell a scan from an empty page, and for drawn lines.
 _OBJECTS, _DRAWN = 200, 5_000
-#: A word ends at white space, and behind a hyphen at the end of a line, which PDFium marks by one of two characters.
+#: A word ends at white space, and after a hyphen at the end of a line, which PDFium marks by one of two characters.
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
 _MONO = re.compile(
     r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|t1xtt|lmtt|nimbusmon|inconsolata",
     re.IGNORECASE,
 )
-#: Faces that are not bold; of TeX's, whose names are letters and a size, CMR10 weighs 744 by the width of its stems.
+#: The faces that are not bold. The names of TeX's are letters and a size; CMR10 weighs 744 by the width of its stems.
 _LIGHT = re.compile(
     r"regular|roman|book|light|italic|oblique|mt$|(?:^|\+)(?:cm|ec|sf|tc)(?:r|rm|ti|sl|ss|si|csc|cc|mi|sy|u)\d",
     re.IGNORECASE,
 )
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
-#: Weight from which a font whose name says nothing is bold; PDFium guesses it from the width of stems, 400 for 80.
+#: The weight from which a font is bold if its name does not say; PDFium guesses it from the width of stems, 400 for 80.
 _BOLD_WEIGHT = 650
-#: Height of what is raised or lowered, and how far it is so at its foot, in heights of the word's highest letter.
+#: The height of raised and lowered characters, and the smallest distance of their feet from the line, in heights of the
+#: word's highest letter.
 _SCRIPT, _RAISED, _LOWERED = (0.4, 0.85), 0.15, 0.05
-#: The same of what is as high as other letters and clearly raised; and how far letters on the line are at most.
+#: The same for clearly raised characters as high as other letters; and the greatest distance of letters on the line.
 _AS_HIGH, _HIGH, _LEVEL = 1.05, 0.3, 0.05
-#: Their squares and cubes are no notes; nor are those of other single letters.
+#: The units whose squares and cubes are not note marks; nor are those of other single letters.
 _UNITS = frozenset((
     "mm", "cm", "dm", "km", "nm", "\u00b5m", "\u03bcm", "ft", "in", "yd", "mi", "kg", "ms", "sec", "мм", "см", "дм",
     "км", "кг",
 ))  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]*$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
-#: How text is drawn, if not in a colour.
+#: The ways in which text is drawn without a visible colour.
 _NO_INK, _WHITE_INK = 1, 2
-#: Parts of colours from which they are white on paper, and opacity below which nothing is seen, of 255.
+#: The values of a colour's parts from which it is white on paper, and the opacity below which nothing is seen, of 255.
 _WHITE, _CLEAR = 250, 5
-#: Smaller text is not seen, in points.
+#: The size in points below which text is not seen.
 _TINY = 1.0
 _Spans = list[tuple[int, int]]
 _Font = tuple[float, bool, bool, int, bool, int]
 _HALF = re.compile(r"[\ud800-\udfff]")
-#: Gap within a word that may be a space, and by which a space is wider than gaps between letters, in sizes of the font:
-#: the spaces of most fonts are 0.2 to 0.35 wide, and set tightly 0.15.
+#: The gap within a word that may be a space, and how much wider a space is than gaps between letters, in sizes of the
+#: font. The spaces of most fonts are 0.2 to 0.35 wide, and 0.15 if set tightly.
 _SPACE, _WIDER = 0.1, 0.12
-#: No word begins with these, such as dots that lead to a page's number.
+#: The characters with which no word begins, such as dots that lead to a page number.
 _CLOSING = frozenset(".,;:!?)]}’”»\u2026-\x02\ufffe")
-#: These marks are hyphens; other control characters have no meaning.
+#: The marks that are hyphens; other control characters have no meaning.
 _CHANGED = dict.fromkeys((*range(9), *range(14, 28), 127), "\ufffd") | {0x02: "-", 0xFFFE: "-"}
 
 
 @dataclass(frozen=True)
 class PageWords:
-    """The n words of a page in the order of the file, and what is wrong with it.
+    """The n words of a page in the order of the file, with what is wrong with the page.
 
     Attributes:
         texts: n strings without white space.
         box: float64[n, 4], left, top, right, bottom in points from the page's top left.
-        size: float64[n], of the font, in points.
-        bold: bool[n].
+        size: float64[n], the size of the font, in points.
+        bold: bool[n], whether the word is bold.
         mono: bool[n], whether all letters of the font are equally wide.
-        angle: int64[n], quarter turns to the left at which a word is set, 0 for what reads from left to right; from
-            ``SLANTED`` on, that and the degrees to the left.
-        width, height: of the page, in points.
-        drawn: float64[m, 4], boxes of what is drawn in lines, such as borders of cells.
-        unmapped: letters whose meaning the file does not say.
-        note: why its text is not all there; "".
-        hidden: bool[n], whether nobody sees it: drawn in no way, in white on nothing, too small, or off the page.
+        angle: int64[n], the quarter turns to the left of a word, 0 for text that reads from left to right; from
+            ``SLANTED`` on, that plus the degrees to the left.
+        width, height: The size of the page, in points.
+        drawn: float64[m, 4], the boxes of drawn lines, such as borders of cells.
+        unmapped: The number of characters whose meaning the file does not say.
+        note: Why some of the text is missing; "".
+        hidden: bool[n], whether the word is invisible: not drawn, white on nothing, too small, or off the page.
     """
 
     texts: list[str]
@@ -108,7 +110,7 @@ class PageWords:
 
     @classmethod
     def empty(cls, width: float, height: float, note: str = "") -> PageWords:
-        """A page without words."""
+        """Return a page without words."""
         none = np.empty(0)
         no = none.astype(bool)
         boxes = none.reshape(0, 4)
@@ -116,11 +118,11 @@ class PageWords:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Letters of each word."""
+        """The number of characters of each word."""
         return np.fromiter(map(len, self.texts), np.int64, len(self.texts))
 
     def where(self, wanted: npt.NDArray[np.bool_], box: npt.NDArray[np.float64] | None = None) -> PageWords:
-        """Some of its words, as if they stood elsewhere where ``box`` says so."""
+        """Return some of the words, with other positions if ``box`` is given."""
         texts = [text for text, one in zip(self.texts, wanted.tolist(), strict=True) if one]
         found = self.box if box is None else box
         return PageWords(
@@ -138,19 +140,22 @@ class PageWords:
 
 
 class WordReader:
-    """Reads the words of pages of one open ``pypdfium2.PdfDocument``; one thread of a process at a time."""
+    """A reader of words of one open ``pypdfium2.PdfDocument``.
+
+    Only one thread of a process may read at a time.
+    """
 
     def __init__(self, document: Any) -> None:
         import pypdfium2
         import pypdfium2.raw as raw
 
         self._document, self._raw = document, raw
-        self._form: Any = None  # what fields of forms are asked by, which must be there before pages are
+        self._form: Any = None  # the environment for reading form fields, which must exist before pages are loaded
         if document.get_formtype() in (raw.FORMTYPE_ACRO_FORM, raw.FORMTYPE_XFA_FOREGROUND):
             with contextlib.suppress(pypdfium2.PdfiumError):
                 document.init_forms()
                 self._form = document.formenv
-        # Prototypes that take addresses: converting arguments for those of pypdfium2 takes twice as long as the call.
+        # These prototypes take addresses: converting arguments for those of pypdfium2 takes twice as long as the call.
         loose = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
@@ -168,10 +173,10 @@ class WordReader:
         )
         self._matrix = raw.FS_MATRIX()
         self._colour = (ctypes.c_uint * 4)()
-        self._styles: dict[int, tuple[bool, bool]] = {}  # whether a font, by its address, is bold, and mono
+        self._styles: dict[int, tuple[bool, bool]] = {}  # the style of each font, by its address: bold, and mono
 
     def page(self, number: int) -> PageWords:
-        """Page ``number``, from 0. A page that PDFium cannot read is empty and has a note."""
+        """Return page ``number``, from 0; a page that PDFium cannot read is empty and has a note."""
         raw = self._raw
         page = raw.FPDF_LoadPage(self._document, number)
         if not page:
@@ -193,7 +198,9 @@ class WordReader:
         raw = self._raw
         count = raw.FPDFText_CountChars(text)
         if count > MAX_CHARACTERS:
-            return PageWords.empty(frame.width, frame.height, f"has {count:,} characters; {MAX_CHARACTERS:,} are read")
+            return PageWords.empty(
+                frame.width, frame.height, f"has {count:,} characters; at most {MAX_CHARACTERS:,} are read"
+            )
         shown = self._text(text, count)
         scripts: dict[int, bool] = {}
         spans, pointers = self._parted(text, shown, [found.span() for found in _WORD.finditer(shown)], scripts)
@@ -206,7 +213,8 @@ class WordReader:
             texts[i] = _with_scripts(shown, begin, end, scripts)
             if i + 1 < len(spans) and end - 1 in scripts and _CLOSING.issuperset(texts[i + 1]):
                 left, top, right, bottom = self._boxes(handle, [end - 1, spans[i + 1][0]]).T.tolist()
-                if abs(left[1] - right[0]) < _SPACE * (top[1] - bottom[1]):  # PDFium puts a space where the line jumps
+                if abs(left[1] - right[0]) < _SPACE * (top[1] - bottom[1]):
+                    # PDFium inserts a space where the line jumps.
                     texts[i] += texts[i + 1]
                     spans[i] = begin, spans[i + 1][1]
                     glued.add(i + 1)
@@ -235,7 +243,7 @@ class WordReader:
             unmapped = sum(len(said) if odd else said.count("\ufffd") for said, odd in zip(texts, strange, strict=True))
         note = ""
         if unmapped > UNMAPPED * sum(map(len, texts)):
-            note = "a font without a character map: what its letters mean is not in the file"
+            note = "a font without a character map: the file does not say which characters it shows"
         sizes, placed, drawn = np.array(size, np.float64), frame.placed(boxes), self._lines(page, frame)
         lengths = np.array(last) - np.array(first) + 1
         return PageWords(
@@ -254,7 +262,7 @@ class WordReader:
         )
 
     def _with_fields(self, page: Any, frame: _Frame, words: PageWords) -> PageWords:
-        """A page's words with the values of its fields, each value as words of one width in the field's box."""
+        """Add the values of a page's form fields to its words, each value as words of one width in the field's box."""
         raw, box = self._raw, self._raw.FS_RECTF()
         texts: list[str] = []
         places: list[tuple[float, float, float, float]] = []
@@ -294,7 +302,7 @@ class WordReader:
         )
 
     def _value(self, annotation: Any) -> str:
-        """Return what a text field or a list is filled with, if it is seen and no password."""
+        """Return the value of a text field or a list, if it is visible and not a password."""
         raw = self._raw
         if raw.FPDFAnnot_GetSubtype(annotation) != raw.FPDF_ANNOT_WIDGET:
             return ""
@@ -321,9 +329,10 @@ class WordReader:
         ink: npt.NDArray[np.int8],
         lengths: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.bool_] | None:
-        """Return which words nobody sees; None where that is none of them.
+        """Return which words are invisible; None if none is.
 
-        What is drawn in no way on a page with more of it than other text is what OCR read in the picture below it.
+        Text that is not drawn, on a page with more of it than of other text, is the result of OCR for the image below
+        it.
         """
         left, top, right, bottom = box.T
         hidden = (right < 0) | (left > frame.width) | (bottom < 0) | (top > frame.height)
@@ -341,7 +350,7 @@ class WordReader:
         return hidden if hidden.any() else None
 
     def _grounds(self, page: Any, frame: _Frame, white: bool) -> list[list[float]]:
-        """Boxes of what a page has but text: images, shades, forms, and areas that are filled, in white if wanted."""
+        """Return boxes of a page's images, shades, forms and filled areas, filled in white only if ``white``."""
         raw = self._raw
         left, bottom, right, top = (ctypes.c_float() for _ in range(4))
         mode, stroke = ctypes.c_int(), ctypes.c_int()
@@ -362,7 +371,7 @@ class WordReader:
         return placed
 
     def _is_pale(self, thing: Any) -> bool:
-        """Return whether an object, by its address, is filled in white, or so that everything shows through."""
+        """Return whether an object, by its address, is filled in white, or is transparent."""
         at = ctypes.addressof(self._colour)
         if not self._fill(thing, at, at + 4, at + 8, at + 12):
             return False
@@ -370,7 +379,7 @@ class WordReader:
         return alpha < _CLEAR or min(red, green, blue) >= _WHITE
 
     def _ink(self, pointer: int | None, mode: int) -> int:
-        """How a text object is drawn: in a colour, in white, or in no way."""
+        """Return how a text object is drawn: in a colour, in white, or not at all."""
         raw = self._raw
         if not pointer:
             return 0
@@ -380,14 +389,14 @@ class WordReader:
         return _WHITE_INK if filled and self._is_pale(pointer) else 0
 
     def _text(self, text: Any, count: int) -> str:
-        """The page's characters as PDFium counts them, which is in UTF-16: a letter outside of the BMP is two halves.
+        """Return the page's characters as PDFium counts them, in UTF-16: a character outside the BMP is two halves.
 
-        What has no Unicode value is U+FFFD.
+        A character without a Unicode value is U+FFFD.
         """
         raw = self._raw
         buffer = (ctypes.c_ushort * (2 * count + 2))()
         written = raw.FPDFText_GetText(text, 0, count, buffer) - 1 if count else 0
-        if written != count:  # some have no value, and are left out
+        if written != count:  # some characters have no value, and PDFium leaves them out
             codes = map(raw.FPDFText_GetUnicode, repeat(text), range(count))
             return "".join([chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes])
         shown = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
@@ -396,11 +405,11 @@ class WordReader:
     def _parted(
         self, text: Any, shown: str, spans: _Spans, scripts: dict[int, bool]
     ) -> tuple[_Spans, list[int | None]]:
-        """Spans of words, with those parted that the file places apart without a space; and their text objects.
+        """Return spans of words, with words split that the file sets apart without a space; and their text objects.
 
-        PDFium ends a word by the widths of the letters around a gap, so that it misses some of 0.18 sizes. Such words
-        are of several text objects. A gap in one is a space if it is clearly wider than those between letters of its
-        line, which are wide themselves where letters are spaced, and not much narrower than the line's spaces.
+        PDFium ends a word by the widths of the letters around a gap, and so misses some gaps of 0.18 sizes. Such words
+        consist of several text objects. A gap in one is a space if it is clearly wider than the gaps between letters of
+        its line, and not much narrower than the line's spaces. The former are wide themselves in spaced type.
         ``scripts`` gets the characters that are raised (true) or lowered.
         """
         handle = ctypes.cast(text, ctypes.c_void_p).value
@@ -449,7 +458,7 @@ class WordReader:
     def _with_gaps(
         self, handle: int | None, spans: _Spans, numbers: Sequence[int], scripts: dict[int, bool]
     ) -> list[int]:
-        """Those of numbered words that have white within them, of what ``_SPACE`` is about; and scripts in them."""
+        """Return the numbers of words with white space within them, of about ``_SPACE``; fill ``scripts``."""
         placed = [place for begin, end in spans for place in range(begin, end)]
         left, top, right, bottom = self._boxes(handle, placed).T
         across = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
@@ -459,7 +468,7 @@ class WordReader:
         wide &= of[1:] == of[:-1]
         head = np.concatenate(([0], np.cumsum([end - begin for begin, end in spans])[:-1]))[of]
         height, rise = top - bottom, bottom - bottom[head]
-        # Small letters are as high as raised figures: the highest one on the line counts.
+        # Small letters are as high as raised figures, so the highest letter on the line counts.
         level = np.where(abs(rise) <= _LEVEL * height[head], height, 0.0)
         base = np.maximum(np.maximum.reduceat(level, np.unique(head)), height[np.unique(head)])[of]
         most = np.where(rise > _HIGH * base, _AS_HIGH, _SCRIPT[1])
@@ -470,14 +479,14 @@ class WordReader:
         return [numbers[i] for i in np.unique(of[1:][wide]).tolist()]
 
     def _boxes(self, handle: int | None, places: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Left, top, right, bottom of characters, as PDFium has them."""
+        """Return left, top, right and bottom of characters, as PDFium has them."""
         boxes = np.zeros((len(places), 4), np.float32)
         at = boxes.ctypes.data
         list(map(self._box, repeat(handle), places, range(at, at + 16 * len(places), 16)))
         return np.nan_to_num(boxes).astype(np.float64)
 
     def _em(self, text: Any, index: int) -> tuple[float, bool]:
-        """Size of a character's font along its line, in points, and whether that is rather level than upright."""
+        """Return the size of a character's font along its line, in points, and whether the line is rather level."""
         size, matrix = self._raw.FPDFText_GetFontSize(text, index), self._raw.FS_MATRIX()
         if not self._raw.FPDFText_GetMatrix(text, index, matrix):
             return max(abs(size), 0.01), True
@@ -485,7 +494,10 @@ class WordReader:
         return max(size, 0.01) if math.isfinite(size) else 1e9, abs(matrix.a) >= abs(matrix.b)
 
     def _font(self, text: int | None, index: int, pointer: int | None, turns: int) -> _Font:
-        """Size in points, bold, mono, quarter turns, without meaning, ink: of a character, as of all of its object."""
+        """Return a character's size in points, bold, mono, quarter turns, missing meaning, and ink.
+
+        They are the same for all characters of its text object.
+        """
         matrix = self._matrix
         size = self._size_of(text, index)
         angle = 0.0
@@ -498,7 +510,7 @@ class WordReader:
         return size, *self._style(pointer, mode), _turned(angle - turns), strange, self._ink(pointer, mode)
 
     def _style(self, pointer: int | None, mode: int) -> tuple[bool, bool]:
-        """(bold, mono) of a text object."""
+        """Return whether a text object is bold, and whether it is mono."""
         raw = self._raw
         address = self._font_of(pointer) if pointer else None
         if not address:
@@ -517,7 +529,7 @@ class WordReader:
         return bold or mode == raw.FPDF_TEXTRENDERMODE_FILL_STROKE, mono
 
     def _lines(self, page: Any, frame: _Frame) -> npt.NDArray[np.float64]:
-        """Boxes of the page's paths."""
+        """Return the boxes of the page's paths."""
         raw = self._raw
         left, bottom, right, top = (ctypes.c_float() for _ in range(4))
         found = []
@@ -540,7 +552,7 @@ class WordReader:
 
 
 class _Frame:
-    """How a page's user space lies on the page as it is seen: what is cut off, and quarter turns to the right."""
+    """The map from a page's user space to the visible page: the cut-off margins, and quarter turns to the right."""
 
     def __init__(self, raw: Any, page: Any) -> None:
         box = raw.FS_RECTF()
@@ -552,9 +564,10 @@ class _Frame:
         self.width, self.height = (height, width) if self.turns % 2 else (width, height)
 
     def placed(self, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """(left, top, right, bottom) from the top left of each word, of [first and last character, word, 4].
+        """Return (left, top, right, bottom) of each word from the page's top left.
 
-        PDFium's boxes are left, top, right, bottom, from the bottom left.
+        ``boxes`` has the shape [first and last character, word, 4]. PDFium's boxes are left, top, right, bottom, from
+        the bottom left.
         """
         left, top, right, bottom = self._box
         low, high = boxes[..., 0].min(0) - left, boxes[..., 2].max(0) - left
@@ -572,9 +585,9 @@ class _Frame:
 
 
 def _with_scripts(shown: str, begin: int, end: int, scripts: dict[int, bool]) -> str:
-    """A word with its raised and lowered characters written as in HTML: ``10^6``, ``x_i``, ``end.[3]``.
+    """Return a word with its raised and lowered characters written as in HTML: ``10^6``, ``x_i``, ``end.[3]``.
 
-    Raised figures after a word that is no unit, or after a year, are the mark of a note.
+    Raised figures after a word that is not a unit, or after a year, are a note mark.
     """
     said = shown[begin]
     for script, group in groupby(range(begin + 1, end), scripts.get):
@@ -591,7 +604,10 @@ def _with_scripts(shown: str, begin: int, end: int, scripts: dict[int, bool]) ->
 def _lines_of_words(
     boxes: npt.NDArray[np.float64], begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """White before each character and after each word but the last, and which words begin lines, with their count."""
+    """Return the white space before each character, that after each word but the last, and the first words of lines.
+
+    The third array ends with the number of words.
+    """
     left, top, right, bottom = boxes.T
     gaps = np.zeros(len(boxes))
     gaps[1:] = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
@@ -603,7 +619,7 @@ def _lines_of_words(
 
 
 def _turned(quarters: float) -> int:
-    """A turn as ``PageWords.angle`` has it."""
+    """Return a turn in the form of ``PageWords.angle``."""
     if not math.isfinite(quarters) or abs(quarters - round(quarters)) < _SLANT:
         return round(quarters) % 4 if math.isfinite(quarters) else 0
     return SLANTED + round(90 * quarters) % 360
@@ -614,5 +630,5 @@ def _address(function: Any) -> int:
 
 
 def _whole(text: str) -> str:
-    """Halves of letters joined."""
+    """Join the halves of characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

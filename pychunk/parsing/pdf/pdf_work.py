@@ -1,12 +1,12 @@
-"""Work that the pages of a PDF ask for, counted before PDFium does it.
+"""The count of the work that the pages of a PDF ask for, before PDFium does it.
 
-PDFium interprets a page in one call that nothing can stop, and a stream may be drawn again and again: by other pages,
-and by forms that draw forms. What is counted are the bytes of content after decompression, as often as they are drawn.
-PDFium reads 6 to 160 MB of them a second (``re f`` and ``l``, measured on 4 MB of each of 25 operators), and with the
-text that they draw 4 MB: the limits allow 900 s, with the letters that are read after it.
+PDFium interprets a page in one call that nothing can stop. A stream may be drawn again and again: by other pages, and
+by forms that draw forms. The count is therefore of bytes of content after decompression, as often as they are drawn.
+PDFium reads 6 to 160 MB of them per second (``re f`` and ``l``, measured on 4 MB of each of 25 operators). With the
+text that they draw, it reads 4 MB. The limits allow 900 s, together with the characters that are read afterwards.
 
-The file is read as PDFium sees it, from a copy that it writes: without encryption and object streams, with damage
-mended in its own way. So no file can show one thing to the count and another to the parser.
+The file is read as PDFium sees it, from a copy that PDFium writes: without encryption and object streams, and with
+damage repaired in PDFium's way. No file can therefore show one thing to the count and another to the parser.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 
 from .pdf_filters import decompressed, full_name
 
-#: Bytes of a font's files that take as long as one of content: PDFium reads some 200 MB of them a second.
+#: The bytes of a font's files that take as long as one byte of content; PDFium reads about 200 MB of them per second.
 _OF_FONTS = 16
-#: Nodes of the tree of pages for each page that there may be.
+#: The maximum number of nodes of the tree of pages for each page.
 _NODES = 4
-#: Forms within forms that PDFium draws.
+#: The deepest nesting of forms that PDFium draws.
 _LEVELS = 40
-#: What it takes to draw one form without content, in bytes of content: 3 us.
+#: The cost of drawing one form without content, in bytes of content: 3 us.
 _DRAWN = 100
-#: Arrays of numbers, such as widths of letters, are one token: they say nothing here.
+#: Arrays of numbers, such as widths of letters, are one token, since they do not matter here.
 _TOKEN = re.compile(
     rb"\[\s*[\d.-][\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+)"
     rb" \d+ R\b|\([^\\()]*(?:\\.[^\\()]*)*\)|<[^<>]*>|([^\0\t\n\f\r /<>\[\](){}%]+)",
@@ -38,19 +38,19 @@ _TOKEN = re.compile(
 )
 _OBJECT = re.compile(rb"\s*\d+ \d+ obj\s*")
 _STREAM = re.compile(rb"\s*stream\r?\n")
-#: A name with the operator that draws or sets it, and each such operator, within strings, too.
+#: A name with the operator that draws or sets it, and each such operator, also within strings.
 _USED = re.compile(rb"/([^\0\t\n\f\r /<>\[\](){}%]+)[\0\t\n\f\r ]+(?:(Do)|[^\0\t\n\f\r /<>\[\](){}%]+[\0\t\n\f\r ]+Tf)")
 _DRAWS, _SETS = (re.compile(rb"%s(?=[\0\t\n\f\r /<>\[\](){}%%]|$)" % operator) for operator in (b"Do", b"Tf"))
-#: Clips or marks that PDFium copies while it reads one byte of content: each takes 12 to 30 ns.
+#: The clips or marks that PDFium copies while it reads one byte of content; each takes 12 to 30 ns.
 _COPIED = 4
-#: What nests clips and marks, and begins strings, comments and inline images.
+#: The operators that nest clips and marks, and those that begin strings, comments and inline images.
 _NESTED = re.compile(rb"[(%]|(?<![^\0\t\n\f\r <>\[\](){}%])(?:(q|Q|W|BMC|BDC|EMC)|ID)(?=[\0\t\n\f\r /<>\[\](){}%*]|$)")
 _LINE_END = re.compile(rb"[\r\n]")
 _IMAGE_END = re.compile(rb"(?<![^\0\t\n\f\r ])EI(?![^\0\t\n\f\r ])")
 _PARENTHESIS = re.compile(rb"\\.|[()]", re.DOTALL)
-#: One dictionary, as dictionaries are told apart by where they lie.
+#: One dictionary for all uses, since dictionaries are distinguished by their address.
 _EMPTY: dict[str, Any] = {}
-#: Bytes of content that draw a form at least.
+#: The minimum number of bytes of content that draw a form.
 _SHORTEST = 5
 _HEX = re.compile(rb"#([0-9a-fA-F]{2})")
 
@@ -59,11 +59,11 @@ class Limits(NamedTuple):
     """The limits of a document.
 
     Attributes:
-        pages: pages.
-        characters: characters of all pages.
-        content: bytes of content after decompression, as often as they are drawn, and one for each 16 bytes of fonts
-            that are loaded: 20,000 pages of 100 kB; those of manuals have 20.
-        stream: bytes of one stream after decompression.
+        pages: The maximum number of pages.
+        characters: The maximum number of characters of all pages.
+        content: The maximum number of bytes of content after decompression, as often as they are drawn, plus one for
+            each 16 bytes of loaded fonts: 20,000 pages of 100 kB; pages of manuals have 20 kB.
+        stream: The maximum size of one stream after decompression, in bytes.
     """
 
     pages: int = 20_000
@@ -76,7 +76,7 @@ LIMITS = Limits()
 
 
 class WorkError(ValueError):
-    """The pages ask for more work than is done; the message names the limit, its number and what was received."""
+    """The pages ask for more work than is allowed; the message names the limit, its number and what was received."""
 
 
 class _Ref(NamedTuple):
@@ -102,7 +102,7 @@ class _Content(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Bytes of content as often as they are drawn, and the fonts set there, each of which a page loads once."""
+    """The bytes of content as often as they are drawn, and the fonts set there; a page loads each font once."""
 
     drawn: int
     fonts: frozenset[int]
@@ -112,7 +112,7 @@ def check_work(document: Any, limits: Limits) -> None:
     """Check that the pages of an open ``pypdfium2.PdfDocument`` ask for no more work than the limits allow.
 
     Raises:
-        WorkError: they do.
+        WorkError: The pages ask for more work.
     """
     count = len(document)
     if count > limits.pages:
@@ -125,7 +125,7 @@ def check_work(document: Any, limits: Limits) -> None:
 
 
 def saved(document: Any) -> bytearray:
-    """The file as PDFium writes it."""
+    """Return the file as PDFium writes it."""
     import pypdfium2.raw as raw
 
     found = bytearray()
@@ -141,7 +141,7 @@ def saved(document: Any) -> bytearray:
 
 
 class _Objects:
-    """The objects of a file that PDFium wrote, each parsed when it is asked for."""
+    """The objects of a file that PDFium wrote, each parsed on request."""
 
     def __init__(self, data: bytes | bytearray) -> None:
         self._data = data
@@ -165,7 +165,7 @@ class _Objects:
             self.trailer = found
 
     def get(self, value: Any) -> Any:
-        """A value, or the object that it refers to."""
+        """Return a value, or the object that it refers to."""
         if not isinstance(value, _Ref):
             return value
         number = value.number
@@ -174,7 +174,7 @@ class _Objects:
         return self._parsed[number]
 
     def keys(self, value: Any) -> dict[str, Any]:
-        """The dictionary that a value is, refers to or begins with; empty if it is something else."""
+        """Return the dictionary that a value is, refers to or begins with; empty if it is something else."""
         found = self.get(value)
         if isinstance(found, _Stream):
             return found.keys
@@ -195,12 +195,12 @@ class _Objects:
 
 
 def _key(value: Any) -> int:
-    """Return a number that tells values apart: that of the object referred to, or a place in memory."""
+    """Return a number that identifies a value: that of the object it refers to, or its address in memory."""
     return value.number if isinstance(value, _Ref) else -id(value)
 
 
 def _value(data: bytes | bytearray, at: int) -> tuple[Any, int]:
-    """The value that begins there, and its end; strings, fractions and words are None."""
+    """Return the value that begins at ``at``, and its end; strings, fractions and words are None."""
     root: list[Any] = []
     stack: list[tuple[bool, list[Any]]] = [(False, root)]
     for token in _TOKEN.finditer(data, at):
@@ -242,7 +242,7 @@ class _Page(NamedTuple):
 
 
 def _pages(objects: _Objects, count: int) -> list[_Page]:
-    """The pages in their order, with the resources that they inherit."""
+    """Return the pages in their order, with the resources that they inherit."""
     pages: list[_Page] = []
     left: list[tuple[Iterator[Any], Any]] = [(iter([objects.keys(objects.trailer.get("Root")).get("Pages")]), None)]
     nodes = _NODES * count + 1000
@@ -271,7 +271,7 @@ def _pages(objects: _Objects, count: int) -> list[_Page]:
 
 
 def _filters(objects: _Objects, stream: _Stream) -> list[tuple[str, dict[str, Any]]]:
-    """The filters of a stream in the order of decompression, each with its parameters."""
+    """Return the filters of a stream in the order of decompression, each with its parameters."""
     names, given = (objects.get(stream.keys.get(key)) for key in ("Filter", "DecodeParms"))
     names = [objects.get(name) for name in names] if isinstance(names, list) else [names]
     given = given if isinstance(given, list) else [given]
@@ -283,7 +283,7 @@ def _filters(objects: _Objects, stream: _Stream) -> list[tuple[str, dict[str, An
 
 
 def _of_font(objects: _Objects, font: Any) -> list[Any]:
-    """The streams that PDFium reads of a font for each page."""
+    """Return the streams of a font that PDFium reads for each page."""
     keys = objects.keys(font)
     below = objects.get(keys.get("DescendantFonts"))
     inner = objects.keys(below[0]) if isinstance(below, list) and below else {}
@@ -295,7 +295,7 @@ def _of_font(objects: _Objects, font: Any) -> list[Any]:
 
 
 class _Counter:
-    """Counts the work of pages, each stream decompressed once."""
+    """A counter of the work of pages, which decompresses each stream once."""
 
     def __init__(self, objects: _Objects, pages: int, limits: Limits) -> None:
         self._objects, self._limits = objects, limits
@@ -303,15 +303,16 @@ class _Counter:
         self._contents: dict[int, _Content] = {}
         self._lengths: dict[int, int] = {}
         self._fonts: dict[int, Any] = {}
-        self._files: dict[int, _Work] = {}  # of fonts but those whose letters are drawn by a page's resources
+        # The work of fonts, except those whose letters are drawn with a page's resources.
+        self._files: dict[int, _Work] = {}
         self._forms: dict[tuple[int, int, int], _Work] = {}
-        self._resources: Any = None  # of the page
+        self._resources: Any = None  # the resources of the page
 
     def add(self, page: _Page) -> None:
-        """Counts a page.
+        """Count a page.
 
         Raises:
-            WorkError: it and those before it ask for more than is done.
+            WorkError: The page and those before it ask for more than is allowed.
         """
         if page.resources != self._resources or not isinstance(page.resources, _Ref):
             self._forms.clear()
@@ -343,7 +344,7 @@ class _Counter:
             )
 
     def _drawn(self, stream: _Stream, resources: dict[str, Any], level: int) -> _Work:
-        """The work of drawing a stream once, at a level of forms within forms, by its resources or the page's."""
+        """Return the work of drawing a stream once, at a level of nested forms, with its resources or the page's."""
         content = self._content(stream)
         drawn, fonts = content.length + _DRAWN, set[int]()
         set_here = [self._named("Font", name, resources) for name in content.fonts]
@@ -366,7 +367,7 @@ class _Counter:
         return _Work(drawn, frozenset(fonts))
 
     def _form(self, value: Any, above: dict[str, Any], level: int) -> _Work:
-        """The work of drawing a form once; one without resources has those of what draws it."""
+        """Return the work of drawing a form once; a form without resources has those of the content that draws it."""
         form = self._objects.get(value)
         if not isinstance(form, _Stream) or form.keys.get("Subtype") == "Image":
             return _NOTHING
@@ -377,7 +378,7 @@ class _Counter:
         return self._forms[key]
 
     def _font(self, key: int) -> _Work:
-        """The work of loading a font once: its files, and the drawings that are its letters."""
+        """Return the work of loading a font once: its files, and the drawings of its letters."""
         if key in self._files:
             return self._files[key]
         font = self._fonts[key]
@@ -402,7 +403,7 @@ class _Counter:
         return None
 
     def _all(self, kind: str, resources: dict[str, Any]) -> list[Any]:
-        """All forms or fonts that may be named."""
+        """Return all forms or fonts that may be named."""
         return [each for held in (resources, self._of_page()) for each in self._objects.keys(held.get(kind)).values()]
 
     def _of_page(self) -> dict[str, Any]:
@@ -434,10 +435,10 @@ class _Counter:
 
 
 def nesting(data: bytes) -> int:
-    """The depths of content's clips and marks, summed over all that are put into others.
+    """Return the sum of the depths at which content nests its clips and marks.
 
-    PDFium copies those around each new one, which is a square of their number: 280 kB of ``/a BMC`` take 26 s. A bound
-    that is no more than the content has bytes is as good as the sum.
+    PDFium copies the existing ones for each new one, which is quadratic in their number: 280 kB of ``/a BMC`` take 26
+    s. If an upper bound is at most the size of the content, the function returns it, which is as good as the sum.
     """
     most = sum(data.count(word) for word in (b"W", b"BMC", b"BDC"))
     if most * most // 2 <= _COPIED * len(data):
@@ -460,7 +461,8 @@ def nesting(data: bytes) -> int:
             clips = saved_clips.pop() if saved_clips else clips
         else:
             end = _end_of(data, token)
-            for inner in _NESTED.finditer(data, at, end):  # what is put in is counted, as it may be no string at all
+            for inner in _NESTED.finditer(data, at, end):
+                # The clips and marks inside count, too, as this may not be a string at all.
                 clips += inner[1] == b"W"
                 marks += inner[1] in (b"BMC", b"BDC")
                 total += max(clips, marks) if inner[1] in (b"W", b"BMC", b"BDC") else 0
@@ -469,7 +471,7 @@ def nesting(data: bytes) -> int:
 
 
 def _end_of(data: bytes, token: re.Match[bytes]) -> int:
-    """The end of a string, a comment or an inline image that a token begins."""
+    """Return the end of a string, a comment or an inline image that a token begins."""
     if token[0] == b"%":
         found = _LINE_END.search(data, token.end())
         return found.end() if found else len(data)

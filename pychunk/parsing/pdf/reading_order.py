@@ -1,8 +1,8 @@
-"""Words of a page to lines in reading order: columns by the white space between them, tables by aligned cells.
+"""The conversion of a page's words to lines in reading order: columns by white space, tables by aligned cells.
 
-A cut at white space, as in Nagy and Seth, *Hierarchical representation of optically scanned documents* (1984): what no
-horizontal line of white separates is a band; successive bands that a vertical strip of white crosses are columns or a
-table; columns are laid out by the same rule again.
+Pages are cut at white space, as in Nagy and Seth, *Hierarchical representation of optically scanned documents* (1984).
+Text that no horizontal line of white space separates is a band. Successive bands with a common vertical strip of white
+space are columns or a table. Columns are laid out by the same rule again.
 """
 
 from __future__ import annotations
@@ -23,27 +23,29 @@ from .paged_text import CELLS
 from .pdf_words import SLANTED, PageWords
 from .ruled_tables import Grid, grids_of, uprights_of
 
-#: Gap between words of one piece of a line, in sizes of the font: the gutter of two columns is wider.
+#: The widest gap between words of one piece of a line, in sizes of the font; the gutter of two columns is wider.
 _GAP = 1.0
-#: Least width of a strip of white between columns or cells, in sizes of the font.
+#: The minimum width of a strip of white space between columns or cells, in sizes of the font.
 _STRIP = 0.8
-#: A column of running text is at least so many sizes wide and so many lines high, and its lines fill so much of it.
+#: The minimum width in sizes and height in lines of a column of running text, and the minimum share that its lines
+#: fill.
 _WIDE, _HIGH, _FILL = 12.0, 3, 0.55
-#: Share of the lines of a region in which each column of running text has something.
+#: The minimum share of a region's lines in which each column of running text has something.
 _PRESENT = 0.6
-#: Share of the lines of a column of running text without a gap in them.
+#: The minimum share of lines without a gap in a column of running text.
 _SINGLE = 0.6
-#: Letters that a line of a column has at least, where columns follow on each other in the file.
+#: The minimum number of letters per line of a column, if columns follow each other in the file.
 _LETTERS = 8
-#: Letters that a heading in the margin has at most, and half of the texts at its side at least.
+#: The maximum number of letters of a heading in the margin, and the minimum median length of the texts next to such
+#: headings.
 _SIDE, _SIDE_TEXT = 60, 80
-#: Columns within columns within ...
+#: The deepest nesting of columns within columns.
 _DEEP = 5
-#: White by which lines of one row are nearer to each other than rows are, in sizes of the font.
+#: The white space by which lines of one row are nearer to each other than rows are, in sizes of the font.
 _WRAPPED = 0.08
-#: Spaces that a gap in a line of code becomes at most.
+#: The maximum number of spaces for a gap in a line of code.
 _SPACES = 80
-#: Letters that are read from right to left.
+#: The letters that are read from right to left.
 _LEFTWARD = re.compile(r"\W*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MARK = re.compile(
     r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8o]|\(?(?:\d{1,3}|[ivx]{1,5}|\w)[.)]|\d{1,2}(?:\.\d{1,2}){0,3}\.?"
@@ -52,11 +54,23 @@ _MARK = re.compile(
 
 @dataclass
 class Line:
-    """What stands side by side in one column, from left to right: box in points from the page's top left.
+    """The text side by side in one column, from left to right; the box is in points from the page's top left.
 
-    ``first``: width of its first word. ``column``: left and right edge of the column that it stands in; ``flow``: which
-    column of the page that is. ``table``: which table of the page it is a row of, from 1. ``opening``: characters of
-    bold words that it begins with, before others. ``removed``: why it is left out, with how sure that is.
+    Attributes:
+        text: The text.
+        left, top, right, bottom: The box.
+        size: The size of the font.
+        bold: Whether the line is bold.
+        first: The width of its first word.
+        mono: Whether all letters are equally wide.
+        column: The left and right edge of its column.
+        flow: The number of its column on the page.
+        table: The number of the table of which it is a row, from 1; 0 for none.
+        angle: The angle, see ``PageWords.angle``.
+        opening: The number of characters of the bold words at its beginning, before others.
+        removed: The reason for removing it; "" if it stays.
+        score: The certainty of the removal.
+        seen: The box on the visible page, if the line is turned.
     """
 
     text: str
@@ -79,7 +93,7 @@ class Line:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Where it is seen on the page, which is elsewhere if it is turned."""
+        """The visible position on the page, which differs from the line's own box if it is turned."""
         return self.seen or (self.left, self.top, self.right, self.bottom)
 
     @property
@@ -88,12 +102,19 @@ class Line:
 
 
 class Piece(NamedTuple):
-    """Words that follow each other on a line without a wide gap: box in points, size of the font of most letters.
+    """A piece of a line: words without a wide gap between them.
 
-    ``first``: width of the first word; ``bold`` and ``mono``: those of its ``letters`` that are bold, and all of one
-    width; ``leftward``: read from right to left; ``opening``: characters of bold words that it begins with, before
-    others; ``order``: its place in the file.
-    ``grid``: from 1, which table with drawn borders it stands for, whose lines the page has.
+    Attributes:
+        left, top, right, bottom: The box, in points.
+        size: The size of the font of most letters.
+        first: The width of the first word.
+        letters: The number of letters.
+        bold, mono: The numbers of letters that are bold, and that are in a font of one width.
+        leftward: Whether it is read from right to left.
+        opening: The number of characters of the bold words at its beginning, before others.
+        order: Its position in the file.
+        grid: The number, from 1, of the table with drawn borders that it stands for; 0 for none. ``_Page.grids`` has
+            its cells.
     """
 
     text: str
@@ -113,9 +134,9 @@ class Piece(NamedTuple):
 
 
 def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
-    """The lines of a page in reading order, of pieces of what is not turned; what is turned comes after it.
+    """Return the lines of a page in reading order, from pieces of text that is not turned; turned text comes after it.
 
-    Lines of one ``flow`` stand in one column under each other.
+    Lines of one ``flow`` are in one column, one under the other.
     """
     layout = _Page()
     found = layout.lines(layout.without_grids(pieces, grids_of(page.drawn)))
@@ -135,7 +156,7 @@ def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
 
 
 def pieces_of(words: PageWords) -> list[Piece]:
-    """Words in the order of the file as pieces of lines."""
+    """Return words in the order of the file as pieces of lines."""
     if not words.texts:
         return []
     left, top, right, bottom = words.box.T
@@ -183,7 +204,10 @@ def pieces_of(words: PageWords) -> list[Piece]:
 
 
 def _openings(words: PageWords, begins: npt.NDArray[np.intp], ends: Sequence[int]) -> list[int]:
-    """Of each piece the characters of the bold words that it begins with; 0 where all are bold, or the first is not."""
+    """Return the number of characters of the bold words at the beginning of each piece.
+
+    It is 0 if all words are bold, or the first is not.
+    """
     found = [0] * len(ends)
     plain = np.flatnonzero(~words.bold)
     for i in np.flatnonzero(words.bold[begins]).tolist():
@@ -194,7 +218,7 @@ def _openings(words: PageWords, begins: npt.NDArray[np.intp], ends: Sequence[int
 
 
 def _box(box: Any, turns: int, width: float, height: float) -> Any:
-    """Left, top, right, bottom (numbers or arrays) when a page of this size is turned by quarters to the right."""
+    """Return left, top, right, bottom (numbers or arrays) after quarter turns of the page to the right."""
     left, top, right, bottom = box
     if turns == 1:
         return height - bottom, left, height - top, right
@@ -206,7 +230,7 @@ def _box(box: Any, turns: int, width: float, height: float) -> Any:
 
 
 def _unslanted(boxes: npt.NDArray[np.float64], size: npt.NDArray[np.float64], slant: float) -> npt.NDArray[np.float64]:
-    """Boxes of words when the page is turned to the right by ``slant``, in radians, so that they are level."""
+    """Return the boxes of words after a turn of the page to the right by ``slant`` (radians) that makes them level."""
     cos, sin = math.cos(slant), math.sin(slant)
     left, top, right, bottom = boxes.T
     x, y = (left + right) / 2, (top + bottom) / 2
@@ -218,7 +242,7 @@ def _unslanted(boxes: npt.NDArray[np.float64], size: npt.NDArray[np.float64], sl
 
 
 def _slanted(box: tuple[float, float, float, float], slant: float) -> tuple[float, float, float, float]:
-    """The box that is seen around a box of ``_unslanted``."""
+    """Return the visible box around a box of ``_unslanted``."""
     cos, sin = math.cos(slant), math.sin(slant)
     corners = [(along * cos + down * sin, down * cos - along * sin) for along in box[::2] for down in box[1::2]]
     x, y = zip(*corners, strict=True)
@@ -226,14 +250,14 @@ def _slanted(box: tuple[float, float, float, float], slant: float) -> tuple[floa
 
 
 class _Page:
-    """Numbers flows and tables of one page."""
+    """The layout of one page, which numbers its flows and tables."""
 
     def __init__(self) -> None:
         self.flows = self.tables = 0
         self.grids: list[list[list[list[Piece]]]] = []
 
     def without_grids(self, pieces: Sequence[Piece], grids: Sequence[Grid]) -> list[Piece]:
-        """Pieces with one in the place of those in the cells of each table."""
+        """Return the pieces, with those in the cells of each table replaced by one piece."""
         left = list(pieces)
         for grid in grids:
             cells: dict[tuple[int, int], list[Piece]] = {}
@@ -258,7 +282,7 @@ class _Page:
         return left
 
     def lines(self, pieces: Sequence[Piece], deep: int = 0) -> list[Line]:
-        """Pieces of a region as lines in reading order."""
+        """Return the pieces of a region as lines in reading order."""
         bands = bands_of(pieces)
         found: list[Line] = []
         plain: list[list[Piece]] = []
@@ -314,7 +338,7 @@ class _Page:
         return self._numbered(lines)
 
     def _numbered(self, lines: list[Line]) -> list[Line]:
-        """Lines as one flow: its edges are its column."""
+        """Give lines the number of a new flow, whose edges are its column."""
         if lines:
             self.flows += 1
             edges = min(line.left for line in lines), max(line.right for line in lines)
@@ -324,7 +348,10 @@ class _Page:
 
 
 def bands_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces between horizontal lines of white, from the top; boxes of letters overlap where lines are close."""
+    """Return the pieces between horizontal lines of white space, from the top.
+
+    The function shrinks boxes, since boxes of close lines overlap.
+    """
     found: list[list[Piece]] = []
     end = -1e9
     shrunk = [(p.top + 0.2 * (p.bottom - p.top), p.bottom - 0.2 * (p.bottom - p.top), i) for i, p in enumerate(pieces)]
@@ -337,7 +364,7 @@ def bands_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def line_of(row: Sequence[Piece]) -> Line:
-    """Pieces that stand side by side as a line."""
+    """Return pieces that stand side by side as a line."""
     if len(row) == 1:
         p = row[0]
         bold, mono = p.bold > 0.9 * p.letters, p.mono > 0.9 * p.letters
@@ -370,7 +397,7 @@ def line_of(row: Sequence[Piece]) -> Line:
 
 
 def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces as rows from the top: those of a row overlap by half of the lower one's height."""
+    """Return pieces as rows from the top; those of a row overlap by half of the lower one's height."""
     if len(pieces) == 1:
         return [list(pieces)]
     rows: list[tuple[float, float, list[Piece]]] = []
@@ -380,7 +407,7 @@ def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
             low, high = max(top, piece.top), min(bottom, piece.bottom)
             if high - low >= 0.5 * min(bottom - top, piece.bottom - piece.top):
                 row.append(piece)
-                if piece.bottom - piece.top > bottom - top:  # what is raised or lowered does not move the row
+                if piece.bottom - piece.top > bottom - top:  # raised or lowered text does not move the row
                     rows[-1] = (piece.top, piece.bottom, row)
                 continue
         rows.append((piece.top, piece.bottom, [piece]))
@@ -388,9 +415,9 @@ def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _side_headings(rows: Sequence[Sequence[Sequence[Piece]]]) -> list[tuple[list[Piece], list[Piece]]]:
-    """Each heading in the margin with its text, of two columns that look like a table; none of a table.
+    """Return each heading in the margin with its text, from two columns that look like a table; none from a table.
 
-    Names in bold print stand left of text in plain print, which is long and runs over lines.
+    Names in bold print are left of text in plain print, which is long and has several lines.
     """
     if len(rows) < 2 or any(len(cells) != 2 for cells in rows) or not all(rows[0]):
         return []
@@ -414,7 +441,7 @@ _Strips = list[tuple[float, float]]
 
 
 def _run(bands: list[list[Piece]], at: int) -> tuple[int, _Strips]:
-    """Where the bands end that strips of white cross together, from ``at`` on, and these strips."""
+    """Return the end of the bands that strips of white space cross together, from ``at`` on, and these strips."""
     free = _free(bands[at])
     strips = _inner(free)
     if not strips:
@@ -426,14 +453,15 @@ def _run(bands: list[list[Piece]], at: int) -> tuple[int, _Strips]:
         if not kept or (_one_sided(bands[end], kept) and not _near(bands, end, 1.8)):
             break
         own = len(_inner(_free(bands[end])))
-        if own and own != len(strips) and not _near(bands, end):  # a table below columns, or columns below a table
+        if own and own != len(strips) and not _near(bands, end):
+            # This is a table below columns, or columns below a table.
             break
         free, strips, end = more, kept, end + 1
     return end, strips
 
 
 def _free(band: Sequence[Piece]) -> _Strips:
-    """Strips of white that are wide enough, from the far left to the far right."""
+    """Return the strips of white space that are wide enough, from the far left to the far right."""
     least = _STRIP * median(piece.size for piece in band)
     found = []
     at = -1e9
@@ -446,7 +474,7 @@ def _free(band: Sequence[Piece]) -> _Strips:
 
 
 def _common(first: _Strips, second: _Strips) -> _Strips:
-    """What is white in both; 4 points of it at least, as strips were wide enough in each."""
+    """Return the white space that both have, at least 4 points wide, since the strips were wide enough in each."""
     found = []
     i = j = 0
     while i < len(first) and j < len(second):
@@ -461,7 +489,7 @@ def _common(first: _Strips, second: _Strips) -> _Strips:
 
 
 def _inner(strips: _Strips) -> _Strips:
-    """Those with something on both sides."""
+    """Return the strips with text on both sides."""
     return [strip for strip in strips if strip[0] > -1e8 and strip[1] < 1e8]
 
 
@@ -477,13 +505,13 @@ def _crosses(band: Sequence[Piece], strips: _Strips) -> bool:
 
 
 def _near(bands: Sequence[Sequence[Piece]], at: int, most: float = 1.0) -> bool:
-    """Whether a band follows on the one before it without more white than so many sizes of the font."""
+    """Return whether at most ``most`` sizes of the font of white space are between a band and the one before it."""
     gap = min(piece.top for piece in bands[at]) - max(piece.bottom for piece in bands[at - 1])
     return gap <= most * max(piece.size for piece in bands[at])
 
 
 def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Piece]]:
-    """The pieces left and right of each strip; marks of lists go with the column at their right."""
+    """Return the pieces left and right of each strip; marks of lists belong to the column at their right."""
     if not strips:
         return [[]]
     found: list[list[Piece]] = [[] for _ in range(len(strips) + 1)]
@@ -503,7 +531,7 @@ def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Pie
 
 
 def _as_most(bands: Sequence[Sequence[Piece]], strips: _Strips) -> tuple[list[list[Piece]], _Strips]:
-    """Columns and strips as most lines of a table have them: heads that stand above several columns cross some."""
+    """Return columns and strips as most lines of a table have them; headers above several columns cross some strips."""
     own = [_inner(_free(band)) for band in bands]
     most = max(len(each) for each in own)
     for count in range(most, len(strips), -1):
@@ -520,9 +548,9 @@ def _as_most(bands: Sequence[Sequence[Piece]], strips: _Strips) -> tuple[list[li
 
 
 def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Whether columns hold running text: wide, high, their lines filled, and none with long holes.
+    """Return whether columns hold running text: wide, high, with filled lines and without long holes.
 
-    Where the file has one column after the other, a table would be there by rows: then lines of some letters will do.
+    If the file has one column after the other, lines with some letters are enough, since a table would come row by row.
     """
     if _one_after_the_other(columns):
         return True
@@ -558,20 +586,24 @@ def _one_after_the_other(columns: Sequence[Sequence[Piece]]) -> bool:
 
 
 def _may_be_cells(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Not where all letters are of fonts of one width: code, whose gaps are kept in the text; nor around a table."""
+    """Return whether columns may be cells: not code, and not around a table.
+
+    All letters of code are in fonts of one width, and its gaps are kept in the text.
+    """
     pieces = [piece for column in columns for piece in column]
     return not all(piece.mono > 0.9 * piece.letters for piece in pieces) and not any(piece.grid for piece in pieces)
 
 
 def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list[Piece]]]:
-    """Columns as the rows of a table, each a list of cells; none where they are no table.
+    """Return columns as the rows of a table, each a list of cells; an empty list if they are not a table.
 
-    Lines are one row, whose cells are wrapped, where less white is between them than between others of the table, and
-    most of those that follow the first lack cells; also where a line close to another has no first cell.
+    Lines are one row with wrapped cells if two conditions hold. There is less white space between them than between
+    other lines of the table, and most of the lines after the first lack cells. A line close to another one also belongs
+    to its row if it has no first cell.
     """
     of = {id(piece): i for i, column in enumerate(columns) for piece in column}
     lines: list[list[list[Piece]]] = []
-    gaps: list[float] = []  # above each line, in sizes of its font
+    gaps: list[float] = []  # the gap above each line, in sizes of its font
     end = 0.0
     for row in _stacked([piece for column in columns for piece in column]):
         cells: list[list[Piece]] = [[] for _ in columns]
@@ -582,7 +614,7 @@ def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list
         end = max(piece.bottom for piece in row)
     close = min(gaps[1:], default=0.0) + _WRAPPED
     if max(gaps[1:], default=0.0) <= close + _WRAPPED:
-        close = -1e9  # all lines are as far from each other
+        close = -1e9  # all lines have the same distance
     groups: list[list[list[list[Piece]]]] = []
     for cells, gap in zip(lines, gaps, strict=True):
         if groups and gap <= close:

@@ -1,4 +1,4 @@
-"""Tables by the lines that are drawn around their cells."""
+"""The tables that are found by the lines drawn around their cells."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
     F64 = npt.NDArray[np.float64]
 
-#: How thick a line may be, and how long it is at least, in points.
+#: The greatest thickness and the minimum length of a line, in points.
 _THICK, _LONG = 2.5, 8.0
-#: Lines that are so near to each other meet, or are one.
+#: The greatest distance of lines that meet, or are one.
 _NEAR = 3.0
-#: Lines of one direction that are looked at.
+#: The maximum number of lines of one direction that are checked.
 _MOST = 600
 
 
 class Grid(NamedTuple):
-    """Borders of columns and of rows, rising, in points from the page's top left."""
+    """The borders of a table's columns and rows, ascending, in points from the page's top left."""
 
     columns: list[float]
     rows: list[float]
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """(row, column) of a place, from 0; None outside."""
+        """Return the (row, column) of a position, from 0; None outside."""
         row, column = bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
         inside = 0 <= row < len(self.rows) - 1 and 0 <= column < len(self.columns) - 1
         return (row, column) if inside else None
 
 
 def uprights_of(drawn: F64) -> F64:
-    """(x, top, bottom) of upright lines, of float64[m, 4] boxes; a box has one at each side."""
+    """Return (x, top, bottom) of upright lines, from float64[m, 4] boxes; a box has one at each side."""
     wide, high = drawn[:, 2] - drawn[:, 0], drawn[:, 3] - drawn[:, 1]
     thin = (wide <= _THICK) & (high >= _LONG)
     box = (wide >= _LONG) & (high >= _LONG)
@@ -48,7 +48,7 @@ def uprights_of(drawn: F64) -> F64:
 
 
 def grids_of(drawn: F64) -> list[Grid]:
-    """Lines that meet each other and enclose two rows and two columns at least.
+    """Return grids of lines that meet each other and enclose at least two rows and two columns.
 
     Example:
         >>> lines = [(x, 0, x, 40) for x in (0, 50, 100)] + [(0, y, 100, y) for y in (0, 20, 40)]
@@ -73,7 +73,7 @@ def grids_of(drawn: F64) -> list[Grid]:
 
 
 def _together(meet: npt.NDArray[np.bool_]) -> list[tuple[Sequence[int], Sequence[int]]]:
-    """Upright and level lines that hang together."""
+    """Return groups of upright and level lines that are connected."""
     left = set(range(len(meet)))
     found: list[tuple[Sequence[int], Sequence[int]]] = []
     while left:
@@ -93,7 +93,7 @@ def _together(meet: npt.NDArray[np.bool_]) -> list[tuple[Sequence[int], Sequence
 
 
 def _borders(places: F64, least: float, most: float) -> list[float]:
-    """Places that are not near to each other, with the ends of the lines that cross them."""
+    """Return the places that are not near to each other, with the ends of the lines that cross them."""
     borders: list[float] = []
     for place in sorted([*places.tolist(), float(least), float(most)]):
         if not borders or place - borders[-1] > 2 * _NEAR:

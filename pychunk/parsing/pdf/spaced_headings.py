@@ -1,4 +1,4 @@
-"""Headings of a PDF that neither bookmarks nor a line's font show: by the white around them, or run into their text."""
+"""The headings of a PDF that neither bookmarks nor fonts show, found by white space or at the beginning of text."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from statistics import median
 
 from .paragraphs import Draft
 
-#: White above what begins a section, in heights of a line: so much of what usually parts blocks, and so much more.
+#: The smallest white space above a section's beginning: this factor of the usual space between blocks, and this many
+#: line heights more.
 _SET_OFF, _MORE = 1.6, 0.4
-#: White below a heading is at most so much of what usually parts blocks.
+#: The largest white space below a heading, as a factor of the usual space between blocks.
 _NEAR = 1.25
-#: Words of a heading in a line of its own, and of one that runs into its text.
+#: The maximum number of words of a heading in a line of its own, and of a run-in heading.
 _WORDS, _RUN_IN_WORDS = 14, 8
-#: A document with fewer headings of a kind does not mark its headings so.
+#: The minimum number of headings of a kind in a document that marks its headings in this way.
 _FEWEST = 3
 _WORD = re.compile(r"\w+(?:[-’'‐]\w+)*")
-#: It begins with a letter, which may be behind a number.
+#: The beginning of a heading is a letter, which may follow a number.
 _BEGINS = re.compile(r"[\"«„“(\[]?(?:\d+(?:\.\d+)*\.?\s+)?[^\W\d_]")
 #: The first sentence of a block, before another: "Contraindications. Do not take ..."
 _RUN_IN = re.compile(r"(?P<head>[^.:;?!]{3,100}[.:])\s+(?=\S)")
 
 
 def spaced_headings(drafts: list[Draft], known: int) -> tuple[list[Draft], list[Draft]]:
-    """Headings that are found by space or that run in, if they are more than the ``known`` ones, and those below them.
+    """Return the headings found by space or run in, if they are more than the ``known`` ones, and those below them.
 
-    Sections are the blocks from one that is set off, by more white than blocks usually have between them, to the next.
-    One begins with a heading where its first block is one short line, which is nearer to what is below and shorter than
-    it, or begins with a short sentence; half of all sections do. What blocks begin with in bold print, up to a full
-    stop, are headings below those, or by themselves if there are less than three such lines, and thrice as many of the
-    others as ``known``. What runs into its text is made a block of its own.
+    A section is the blocks from one with more white space above it than usual to the next such block. It begins with a
+    heading if its first block is one short line, nearer to the text below and shorter than it. Alternatively, it begins
+    with a short sentence. At least half of all sections must have one.
+
+    Bold print at the beginning of a block, up to a full stop, is a heading below those. Such headings stand by
+    themselves if there are fewer than three of the others, and three times as many bold ones as ``known``. A run-in
+    heading becomes a block of its own.
     """
     lines, openings = _by_space(drafts)
     bold = _in_bold(drafts)
@@ -48,7 +51,7 @@ def spaced_headings(drafts: list[Draft], known: int) -> tuple[list[Draft], list[
 
 
 def _by_space(drafts: Sequence[Draft]) -> tuple[list[Draft], list[tuple[Draft, int]]]:
-    """Lines that are headings, and blocks that begin with one, with its characters."""
+    """Return the lines that are headings, and the blocks that begin with one, with the number of its characters."""
     drafts = [draft for draft in drafts if not draft.lines[0].removed]
     below = [_white(own, after) for own, after in pairwise(drafts)]
     known = [white for white in below if white is not None]
@@ -78,7 +81,10 @@ def _by_space(drafts: Sequence[Draft]) -> tuple[list[Draft], list[tuple[Draft, i
 def _at_page_tops(
     drafts: Sequence[Draft], below: Sequence[float | None], usual: float, lines: Sequence[Draft]
 ) -> list[Draft]:
-    """Above them is no white to be seen: short lines that end as other headings do, behind a page's last sentence."""
+    """Return headings at the tops of pages, where the white space above is unknown.
+
+    They are short lines that end as other headings do, after the last sentence of a page.
+    """
     stopped = 2 * sum(draft.text.endswith(".") for draft in lines) > len(lines)
     found = []
     for before, (draft, after), white in zip(drafts, pairwise(drafts[1:]), below[1:], strict=False):
@@ -91,7 +97,7 @@ def _at_page_tops(
 
 
 def _in_bold(drafts: Sequence[Draft]) -> list[tuple[Draft, int]]:
-    """Blocks that begin with a heading in bold print, with its characters."""
+    """Return the blocks that begin with a heading in bold print, with the number of its characters."""
     found = []
     for draft in drafts:
         line = draft.lines[0]
@@ -102,7 +108,7 @@ def _in_bold(drafts: Sequence[Draft]) -> list[tuple[Draft, int]]:
 
 
 def _white(before: Draft, own: Draft) -> float | None:
-    """White between two blocks that stand under each other, in heights of a line."""
+    """Return the white space between two blocks, one under the other, in line heights; None if they are not so."""
     last, first = before.lines[-1], own.lines[0]
     if before.page != own.page or last.flow != first.flow or last.removed or first.removed or first.angle or last.angle:
         return None
@@ -126,7 +132,7 @@ def _runs_in(head: str) -> bool:
 
 
 def _is_named(text: str) -> bool:
-    """Letters, of which the first is none in lower case, with few of anything else."""
+    """Return whether a text is mostly letters, and the first one is not in lower case."""
     begin = _BEGINS.match(text)
     letters = sum(map(str.isalpha, text))
     return (
@@ -139,7 +145,7 @@ def _is_shorter(draft: Draft, rest: Sequence[Draft]) -> bool:
 
 
 def _cut_off(drafts: list[Draft], openings: Sequence[tuple[Draft, int]]) -> list[Draft]:
-    """What these blocks begin with, each a block before the rest of its own in ``drafts``."""
+    """Cut the headings off the beginnings of these blocks, and insert each as a block before the rest in ``drafts``."""
     found: list[Draft] = []
     at = 0
     for draft, length in openings:

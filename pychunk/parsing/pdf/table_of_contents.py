@@ -1,4 +1,4 @@
-"""Tables of contents of a PDF: entries that end with numbers of pages that rise."""
+"""The tables of contents of a PDF: entries that end with ascending page numbers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _TITLE = re.compile(
 )
 _LED = re.compile(r"(.*?\S)\s*(?:\|\s*)?(?:(?:\.\s?){4,}|\u2026[.\u2026\s]*)\s*(?:\|\s*)?([\divxlcIVXLC-]{1,7})$")
 _PLAIN = re.compile(r"(.*?[^\W\d_].*?)\s(?:\|\s*)?(\d{1,4}|[ivxlc]{1,7})$")
-#: Entries of a table of contents at least, and the share of them whose numbers rise.
+#: The minimum number of entries of a table of contents, and the minimum share of ascending page numbers among them.
 _FEWEST, _RISING = 4, 0.9
-#: Characters of an entry at most.
+#: The maximum number of characters of an entry.
 _LONGEST = 400
-#: Share of entries that name a heading of the document.
+#: The minimum share of entries that name a heading of the document.
 _NAMED = 0.5
 
 
 def remove_contents(drafts: Sequence[Draft]) -> None:
-    """Marks tables of contents as left out, with their title.
+    """Remove tables of contents, with their title, by marking their lines as removed.
 
-    They are blocks in a row whose lines end with numbers of pages that rise. Two of three signs are there: a title says
-    what they are, dots lead to the numbers, half of the entries are headings of the document.
+    A table of contents is a run of blocks whose lines end with ascending page numbers. Two of three signs must be
+    present: a title names it, dots lead to the numbers, half of the entries are headings of the document.
     """
     headings = {_key(draft.text) for draft in drafts if draft.kind == "heading"}
     title: Draft | None = None
@@ -47,7 +47,7 @@ def remove_contents(drafts: Sequence[Draft]) -> None:
 
 
 def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
-    """The label and the number of each entry of a block; none if it is no part of a table of contents."""
+    """Return the label and the number of each entry of a block; none if it is not part of a table of contents."""
     patterns = (_LED, _PLAIN) if titled or draft.kind in ("table", "heading") else (_LED,)
     short = [line.text if len(line.text) <= _LONGEST and _may_end(line.text[-1:]) else "" for line in draft.lines]
     matches = [next(filter(None, (each.fullmatch(text) for each in patterns)), None) for text in short]
@@ -57,7 +57,10 @@ def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
 
 
 def _may_end(letter: str) -> bool:
-    """Return whether an entry may end so: the patterns, which try each place, took 6 % of the time of a file."""
+    """Return whether an entry may end with this letter.
+
+    The patterns try each place; without this check they took 6 % of the time of a file.
+    """
     return letter in "ivxlcIVXLC-" or letter.isdecimal()
 
 

@@ -1,3 +1,5 @@
-"""STITCH: a planner that reasons, trained by reinforcement, by hints where that finds nothing, by imitation where hints
-do not help either. ``pychunk train stitch``.
+"""STITCH trains a planner that reasons, with ``pychunk train stitch``.
+
+It uses reinforcement learning, hints for questions where reinforcement finds nothing, and imitation where hints do not
+help either.
 """

@@ -1,4 +1,4 @@
-"""Questions that neither rollouts nor hints have solved, kept until there are enough to imitate an expert on them."""
+"""A buffer of questions that neither rollouts nor hints solved, until there are enough to imitate an expert on them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class ImitationBuffer:
         self.held: list[tuple[Tokens, Tokens]] = []
 
     def add(self, prompt: Tokens, trace: Tokens) -> None:
-        """One more."""
+        """Add a prompt and its trace."""
         self.held.append((prompt, trace))
 
     @property
     def full(self) -> bool:
-        """Whether it holds as many as it is fitted at."""
+        """True once the buffer holds enough pairs to be fitted."""
         return len(self.held) >= self.size
 
     def take(self) -> list[tuple[Tokens, Tokens]]:
-        """All that it holds, which it then holds no longer."""
+        """Return all pairs, and empty the buffer."""
         taken, self.held = self.held, []
         return taken

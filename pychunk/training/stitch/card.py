@@ -1,4 +1,4 @@
-"""What a training leaves beside its checkpoint: the weights, its facts, and the card that says them."""
+"""The files that a training writes next to its checkpoint: the weights, its facts, and its card."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-#: What is measured, by column of the curve.
+#: The measures, by column of the curve.
 MEASURES = {
     "reward": "mean reward",
     "reward_hard": "mean reward, hard half",
@@ -17,7 +17,7 @@ MEASURES = {
 
 
 def write(folder: Path, training: Any) -> None:
-    """``stitch.json`` and ``README.md``, with the weights: in the model's own form where it has one."""
+    """Write ``stitch.json`` and ``README.md``, and the weights in the model's own format if it has one."""
     facts = {
         "name": f"pychunk-planner-{training.method}",
         "from": training.name,
@@ -43,19 +43,19 @@ def _command(training: Any) -> str:
 
 
 def card(facts: dict[str, Any]) -> str:
-    """Markdown from the contents of ``stitch.json``."""
+    """Return the card as Markdown from the contents of ``stitch.json``."""
     first, last = facts["curve"][0], facts["curve"][-1]
     rows = "\n".join(f"| {text} | {first[name]:.3f} | {last[name]:.3f} |" for name, text in MEASURES.items())
-    weights = "checkpoint.pt, random at first" if facts["from"] == "tiny" else "in the folder model"
+    weights = "checkpoint.pt, trained from random weights" if facts["from"] == "tiny" else "in the folder model"
     return f"""# {facts["name"]}
 
-A planner that reasons before it says which levels to search, trained by {facts["method"]} from {facts["from"]}.
+A planner that reasons before it names the levels to search, trained by {facts["method"]} from {facts["from"]}.
 
 - **Made by** `{facts["command"]}`.
 - **Weights** {weights}. **Licence** {facts["licence"]}.
 - **Learned** in {facts["steps"]} steps; {facts["trace_tokens"]:,} tokens of experts' traces were imitated.
 
-| held-out questions, plans drawn by the policy's chances | before | after |
+| held-out questions, plans sampled from the policy | before | after |
 | --- | ---: | ---: |
 {rows}
 """

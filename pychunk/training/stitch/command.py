@@ -1,9 +1,9 @@
-"""Trains a planner that reasons by STITCH, or by one of its rivals, and writes it with its card.
+"""Train a planner that reasons by STITCH, or by one of its rivals, and write it with its card.
 
---tiny trains a random model on a synthetic task whose best policy is known, in minutes on one core. Else --config names
-a file of settings with a model of Hugging Face, and --data questions with the plans that answer them. After every
-measurement a checkpoint goes to --work, from which the same command goes on: on one machine to the same losses, bit for
-bit, with --tiny.
+--tiny trains a random model on a synthetic task whose best policy is known, in minutes on one core. Otherwise, --config
+names a file of settings with a model of Hugging Face, and --data a file of questions with the plans that answer them.
+A checkpoint goes to --work after every measurement, and the same command resumes from it. With --tiny, a resumed run
+has the same losses on the same machine, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .settings import METHODS, Settings
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = new_parser(
         "pychunk train stitch",
         __doc__,
@@ -31,8 +31,10 @@ def parser() -> argparse.ArgumentParser:
         "  pychunk train stitch --config qwen2.5-1.5b.yaml --data questions.jsonl",
     )
     kind = made.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--tiny", action="store_true", help="random weights, synthetic task; needs torch alone")
-    kind.add_argument("--config", type=Path, metavar="FILE", help="YAML: the model, and settings that differ")
+    kind.add_argument("--tiny", action="store_true", help="random weights, synthetic task; needs only torch")
+    kind.add_argument(
+        "--config", type=Path, metavar="FILE", help="YAML: the model, and settings that differ from the defaults"
+    )
     made.add_argument("--data", type=Path, metavar="FILE", help="JSON lines: question, document, answers")
     made.add_argument("--method", choices=METHODS, default="stitch", help="default: %(default)s")
     made.add_argument(
@@ -40,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=cache_home() / "stitch",
         metavar="DIR",
-        help="where checkpoints and models go, in a folder each (default: the user's cache)",
+        help="folder of checkpoints and models, with a subfolder for each run (default: the user's cache)",
     )
     for each in fields(Settings):
         made.add_argument(
@@ -53,11 +55,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def training(options: argparse.Namespace) -> Any:
-    """What the options ask for, before its first step."""
+    """Return the training that the options describe, before its first step."""
     given = {each.name: getattr(options, each.name) for each in fields(Settings) if hasattr(options, each.name)}
     if options.tiny:
         if options.data is not None:
-            raise ValueError("--tiny makes its own questions: it takes no --data")
+            raise ValueError("--tiny makes its own questions and cannot be combined with --data")
         from . import tiny
 
         return tiny.training(options.method, replace(Settings(), **given))
@@ -70,17 +72,17 @@ def training(options: argparse.Namespace) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train, or go on; the process's exit status."""
+    """Train, or resume a training, and return the process's exit status."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     options = parser().parse_args(arguments)
     try:
         made = training(options)
         folder = options.work / f"{Path(made.name).name}-{made.method}-{made.settings.seed}"
         if made.resume(folder):
-            logging.info("goes on after step %d", made.step)
+            logging.info("resumes after step %d", made.step)
         made.run(folder)
     except KeyboardInterrupt:
-        print("interrupted; the next run goes on from the last checkpoint", file=sys.stderr)
+        print("interrupted; the next run resumes from the last checkpoint", file=sys.stderr)
         return 130
     except (OSError, ValueError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

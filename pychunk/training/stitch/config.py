@@ -1,4 +1,4 @@
-"""Settings of a file of YAML: a model and what differs from the defaults."""
+"""Settings in a YAML file: a model, and the values that differ from the defaults."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .settings import Settings
 
 
 def read(path: Path) -> tuple[str, Settings]:
-    """The model's name and the settings.
+    """Return the model's name and the settings.
 
     Raises:
-        ValueError: no model, a setting that there is not, a value of another type; the message names it.
+        ValueError: There is no model, a setting is unknown, or a value has another type; the message names it.
 
     Example:
         >>> model, settings = read(Path(__file__).parent / "qwen2.5-1.5b.yaml")
@@ -28,7 +28,7 @@ def read(path: Path) -> tuple[str, Settings]:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise ValueError(f"{path} is no YAML: {error}") from error
+        raise ValueError(f"{path} is not YAML: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
         raise ValueError(f"{path} names no model")
     kinds = {each.name: type(each.default) for each in fields(Settings)}
@@ -38,10 +38,10 @@ def read(path: Path) -> tuple[str, Settings]:
             continue
         if name not in kinds:
             raise ValueError(f"{path}: there is no setting {name!r}; there are {', '.join(kinds)}")
-        if kinds[name] is float and type(value) in (int, str):  # YAML takes 1e-6, without a point, for a word
+        if kinds[name] is float and type(value) in (int, str):  # YAML reads 1e-6, without a point, as text
             with contextlib.suppress(ValueError):
                 value = float(value)
         if type(value) is not kinds[name]:
-            raise ValueError(f"{path}: {name} is of type {kinds[name].__name__}, not {value!r}")
+            raise ValueError(f"{path}: {name} must be of type {kinds[name].__name__}; got {value!r}")
         given[name] = value
     return found["model"], Settings(**given)

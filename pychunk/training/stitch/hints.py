@@ -1,23 +1,24 @@
-"""How much of an expert's trace a rollout is given: as many sentences as the success rate calls for.
+"""The length of a hint: as many sentences of an expert's trace as the success rate requires.
 
-If each sentence that is left is found with chance c, a rollout that has to find n of them succeeds with chance c ** n.
-The c under which the hinted rollouts so far would be likeliest gives the most sentences that may be left so that the
-chance is still at the target. SmartChunk estimates the length from the success rate of all rollouts together; those of
-easy questions say little of hard ones, so only rollouts of questions that need a hint count here.
+Suppose that a rollout finds each sentence that is left with probability c. Then it succeeds with probability c ** n if
+it has to find n of them. The estimate is the c under which the hinted rollouts so far are likeliest. It gives the most
+sentences that may be left so that the probability of success is still at the target. SmartChunk estimates the length
+from the success rate of all rollouts together. But easy questions say little about hard ones, so only rollouts of
+questions that need a hint count here.
 """
 
 from __future__ import annotations
 
 import math
 
-#: Chances that are held against each other.
+#: The probabilities that are compared.
 _GRID = tuple(i / 200 for i in range(1, 200))
-#: What earlier rollouts still count after each step: the policy changes.
+#: The factor of earlier rollouts after each step, because the policy changes.
 _DECAY = 0.8
 
 
 class HintLength:
-    """The estimate.
+    """The estimate of the length of hints.
 
     Example:
         >>> hints = HintLength(target=0.5)
@@ -33,11 +34,11 @@ class HintLength:
 
     def __init__(self, target: float) -> None:
         self.target = target
-        #: By sentences left: successes and rollouts, older ones counting less.
+        #: Successes and rollouts by the number of sentences left; older ones count less.
         self.counts: dict[int, tuple[float, float]] = {}
 
     def chance(self) -> float:
-        """The likeliest chance of one sentence; the least there is where nothing was seen."""
+        """Return the likeliest probability of one sentence, the lowest if there were no rollouts."""
         if not self.counts:
             return _GRID[0]
 
@@ -50,12 +51,12 @@ class HintLength:
         return max(_GRID, key=likelihood)
 
     def sentences(self, total: int) -> int:
-        """Sentences of a trace of ``total`` to give: one at least, all but the last at most."""
+        """Return the number of sentences to give from a trace of ``total``, from one to all but the last."""
         left = math.floor(math.log(self.target) / math.log(self.chance()) + 1e-9)
         return min(max(total - left, 1), total - 1)
 
     def saw(self, rollouts: dict[int, tuple[int, int]]) -> None:
-        """Counts a step's rollouts: by sentences left, how many succeeded of how many."""
+        """Count the rollouts of a step: successes and rollouts by the number of sentences left."""
         self.counts = {left: (right * _DECAY, tried * _DECAY) for left, (right, tried) in self.counts.items()}
         for left, (right, tried) in rollouts.items():
             before = self.counts.get(left, (0.0, 0.0))

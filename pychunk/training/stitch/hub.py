@@ -1,4 +1,4 @@
-"""``--config``: a model of Hugging Face and a file of questions."""
+"""The training with ``--config``: a model of Hugging Face and a file of questions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .settings import Settings
 
 
 def training(model: str, data: Path, method: str, settings: Settings) -> Training:
-    """A training of a model that is there.
+    """Return the training of an existing model.
 
     Raises:
-        ValueError: it has no chat template, or the data no answers.
+        ValueError: The model has no chat template, or the data have no answers.
     """
     import_torch().manual_seed(settings.seed)
     policy = HubModel(model)

@@ -13,10 +13,10 @@ class HubModel:
     """A model and its tokenizer.
 
     Args:
-        name: a model of the hub, or a folder with one.
+        name: A model of the hub, or a folder with one.
 
     Raises:
-        ValueError: the model has no chat template.
+        ValueError: The model has no chat template.
     """
 
     def __init__(self, name: str) -> None:
@@ -27,12 +27,12 @@ class HubModel:
             raise ImportError('a model needs transformers: pip install "pychunk-native[train]"') from error
         tokenizer = AutoTokenizer.from_pretrained(name)
         if not getattr(tokenizer, "chat_template", None):
-            raise ValueError(f"{name} has no chat template, so it was not trained to answer: take an instruct model")
+            raise ValueError(f"{name} has no chat template, so it was not trained to answer; use an instruct model")
         self.tokenizer: Any = tokenizer
         model: Any = AutoModelForCausalLM.from_pretrained(name)
-        model.float()  # a step of 1e-6 is lost on weights of 16 bits
+        model.float()  # a step of 1e-6 would be lost on 16-bit weights
         self.net: Any = model.to("cuda" if torch.cuda.is_available() else "cpu")
-        self.net.eval()  # no dropout: ratios have to begin at 1
+        self.net.eval()  # no dropout, because ratios have to begin at 1
 
     @property
     def end(self) -> int:
@@ -40,7 +40,7 @@ class HubModel:
         return int(self.tokenizer.eos_token_id)
 
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """What the model writes after each prefix, 64 at a time, up to its end or ``limit`` tokens."""
+        """Return what the model writes after each prefix, 64 at a time, up to its end or ``limit`` tokens."""
         torch = import_torch()
         found: list[Tokens] = []
         for begin in range(0, len(prefixes), 64):
@@ -69,7 +69,7 @@ class HubModel:
         return found
 
     def log_probs(self, prefixes: Sequence[Tokens], outputs: Sequence[Tokens]) -> tuple[Any, Any]:
-        """Log probabilities float[rows, tokens] of the outputs after their prefixes, and 1 where they are, else 0."""
+        """Return log probabilities float[rows, tokens] of outputs after their prefixes, and a mask with 1 for them."""
         torch = import_torch()
         device = self.net.device
         longest = max(len(p) + len(o) for p, o in zip(prefixes, outputs, strict=True))

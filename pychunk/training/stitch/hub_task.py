@@ -16,14 +16,14 @@ LEVELS = ("sentence", "paragraph", "subsection", "section", "document")
 SYSTEM = f"""You choose where to search in a document. Its levels, from fine to coarse: {", ".join(LEVELS)}.
 Say in a few short sentences how much text an answer to the question needs. Then write, as JSON, the finest and the
 coarsest level worth searching: {{"low": "...", "high": "..."}}"""
-#: Tokens of a document that the model is shown.
+#: The number of tokens of a document that the model sees.
 SHOWN = 1000
 
 Plan = tuple[str, str]
 
 
 class Row(NamedTuple):
-    """One line of the dataset: plans that answer the question, the pseudo-label, what experts wrote."""
+    """A line of the dataset: plans that answer the question, the pseudo-label, and the texts of experts."""
 
     answers: tuple[Plan, ...]
     label: Plan
@@ -31,19 +31,20 @@ class Row(NamedTuple):
 
 
 class HubTask:
-    """Questions of a file of JSON lines, a tenth of them held out.
+    """A task with the questions in a file of JSON lines, a tenth of them held out.
 
-    A line has ``question``, ``document`` and ``answers``, the plans ``[low, high]`` by which a search brought the right
-    answer; also ``label``, the plan that the pseudo-label says (default: the first of the answers), and
-    ``traces``, what expert models wrote before they gave the first of the answers (default: templates).
+    A line has ``question``, ``document`` and ``answers``, which lists the plans ``[low, high]`` with which a search
+    found the right answer. Optional are ``label``, the plan of the pseudo-label (default: the first of the answers),
+    and ``traces``, the texts that expert models wrote before the first of the answers (default: templates).
 
     Args:
-        path: the file.
-        tokenizer: of the policy, with a chat template.
-        hard_from: levels of a plan from which a question counts with the hard half.
+        path: The file.
+        tokenizer: The tokenizer of the policy, with a chat template.
+        hard_from: The number of levels in a plan from which a question counts as hard.
 
     Raises:
-        ValueError: a line is no object, lacks a field, has no answers or one that is no plan; the message says which.
+        ValueError: A line is not an object, lacks a field, has no answers, or has one that is not a plan. The message
+            names the line.
     """
 
     def __init__(self, path: Path, tokenizer: Any, hard_from: int = 3) -> None:
@@ -51,7 +52,7 @@ class HubTask:
         self.end = (int(tokenizer.eos_token_id),)
         rows = [_read(line, f"{path}, line {i}") for i, line in _lines(path)]
         if len(rows) < 10:
-            raise ValueError(f"{path} has {len(rows)} questions; at least 10 are needed, a tenth of which is held out")
+            raise ValueError(f"{path} has {len(rows)} questions; it needs at least 10, because a tenth is held out")
         questions = [
             Question(self.prompt(given["question"], given["document"]), _searched(row.answers[0]) >= hard_from, row)
             for given, row in rows
@@ -59,7 +60,7 @@ class HubTask:
         self.kept, self.learned = questions[::10], [each for i, each in enumerate(questions) if i % 10]
 
     def prompt(self, question: str, document: str) -> Tokens:
-        """The chat template around the beginning of the document and the question."""
+        """Return the tokens of the chat template with the beginning of the document and the question."""
         shown = self.tokenizer.decode(self.tokenizer(document, add_special_tokens=False)["input_ids"][:SHOWN])
         chat = [
             {"role": "system", "content": SYSTEM},
@@ -69,18 +70,18 @@ class HubTask:
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def draw(self, count: int, seed: int, step: int) -> list[Question]:
-        """At random; a question comes again only where there are too few."""
+        """Draw questions at random; a question is repeated only if there are too few."""
         random = np.random.default_rng([seed, step])
         chosen = random.choice(len(self.learned), count, replace=count > len(self.learned))
         return [self.learned[i] for i in chosen]
 
     def held_out(self, count: int) -> list[Question]:
-        """``count`` of each half at most."""
+        """Return at most ``count`` held-out questions of each half."""
         halves = ([each for each in self.kept if each.hard == hard] for hard in (False, True))
         return [each for half in halves for each in half[:count]]
 
     def traces(self, question: Question) -> Sequence[Sequence[Tokens]]:
-        """Of the line's experts, sentence by sentence, the plan after the last."""
+        """Return the traces of the line's experts, sentence by sentence, with the plan after the last one."""
         row: Row = question.about
         plan = json.dumps(dict(zip(("low", "high"), row.answers[0], strict=True)))
         texts = row.traces or templates(row.answers[0])
@@ -90,7 +91,10 @@ class HubTask:
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def judge(self, question: Question, trace: Tokens) -> Outcome:
-        """A plan can be read if the answer ends, and its first object of JSON names two levels, the finer first."""
+        """Judge a plan.
+
+        It can be parsed if the answer ends, and if its first JSON object names two levels, the finer first.
+        """
         found = json_in(self.tokenizer.decode(trace, skip_special_tokens=True)) if trace[-1:] == self.end else None
         plan = _plan((found.get("low"), found.get("high"))) if isinstance(found, dict) else None
         row: Row = question.about
@@ -104,7 +108,7 @@ class HubTask:
 
 
 def templates(plan: Plan) -> tuple[str, ...]:
-    """What experts might say before a plan, where no model has said anything.
+    """Return texts that experts might write before a plan, for lines without traces of models.
 
     Example:
         >>> templates(("sentence", "section"))[0]
@@ -127,22 +131,24 @@ def _read(line: str, where: str) -> tuple[dict[str, str], Row]:
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise ValueError(f"{where} is no JSON: {error}") from error
+        raise ValueError(f"{where} is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{where} is no object with question, document and answers")
+        raise ValueError(f"{where} is not an object with question, document and answers")
     for field in ("question", "document"):
         if not isinstance(found.get(field), str):
             raise ValueError(f"{where} has no text in {field!r}")
     given = found.get("answers")
     if not isinstance(given, list) or not given:
-        raise ValueError(f"{where} has no answers: a list of plans [low, high] by which a search finds the answer")
+        raise ValueError(
+            f"{where} has no answers: needed a list of plans [low, high] with which a search finds the answer"
+        )
     answers = [_plan(each) for each in given]
     label = _plan(found.get("label", given[0]))
     if label is None or None in answers:
-        raise ValueError(f"{where}: a plan is [low, high], two of {', '.join(LEVELS)}, the finer first")
+        raise ValueError(f"{where}: a plan must be [low, high], two of {', '.join(LEVELS)}, the finer first")
     traces = found.get("traces", [])
     if not isinstance(traces, list) or not all(isinstance(each, str) and each.strip() for each in traces):
-        raise ValueError(f"{where}: traces is a list of texts")
+        raise ValueError(f"{where}: traces must be a list of texts")
     return found, Row(tuple(each for each in answers if each), label, tuple(traces))
 
 

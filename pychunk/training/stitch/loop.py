@@ -1,4 +1,4 @@
-"""The training itself: step by step, each known by its number, so that a killed run goes on as if it never had been."""
+"""The training step by step; each step depends only on its number, so that a killed run resumes unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tasks import Task, Tokens
 
 logger = logging.getLogger(__name__)
 
-#: Rollouts that a measurement draws are of no consequence for training.
+#: The seed of measurements, whose rollouts do not influence the training.
 _MEASURING = 7919
 
 
@@ -31,22 +31,22 @@ class Training:
     """One method's training of one policy.
 
     Args:
-        policy: as :class:`.rollouts.Policy`.
-        task: where questions come from and what plans are worth.
-        method: one of :data:`METHODS`.
-        settings: all else.
-        name: what the policy is, so that no checkpoint is taken for another's.
+        policy: The policy; see :class:`.rollouts.Policy`.
+        task: The source of questions, which also judges plans.
+        method: One of :data:`METHODS`.
+        settings: All other settings.
+        name: The name of the policy, so that no checkpoint is used for another.
 
     Attributes:
-        history: a row a step: reward and loss, questions solved, hinted, imitated.
-        curve: a row a measurement.
-        trace_tokens: tokens of experts' traces that were fitted, however many passes over each.
-        seconds: spent so far, by all processes that took part.
+        history: A row for each step, with reward, loss, and the numbers of solved, hinted and imitated questions.
+        curve: A row for each measurement.
+        trace_tokens: The number of tokens of experts' traces that were fitted, each counted once whatever the passes.
+        seconds: The time spent so far by all processes that took part.
     """
 
     def __init__(self, policy: Any, task: Task, method: str, settings: Settings, name: str) -> None:
         if method not in METHODS:
-            raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}")
+            raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
         self.policy, self.task, self.method, self.settings, self.name = policy, task, method, settings, name
         torch = import_torch()
         self.reference: Any = None
@@ -62,16 +62,16 @@ class Training:
 
     @property
     def imitating(self) -> int:
-        """First steps that only fit traces."""
+        """The number of first steps that only fit traces."""
         return self.settings.sft_steps if self.method.startswith("sft") else 0
 
     @property
     def steps(self) -> int:
-        """All steps of this method."""
+        """The number of all steps of this method."""
         return self.imitating + (self.settings.steps if self.method != "sft" else 0)
 
     def run(self, folder: Path | None = None, until: int | None = None) -> None:
-        """Steps up to ``until``, or all; measured every so often, each time with a checkpoint in ``folder``."""
+        """Run the steps up to ``until``, or all, with regular measurements, each with a checkpoint in ``folder``."""
         last = self.steps if until is None else min(until, self.steps)
         if self.step == 0 and not self.curve:
             self.curve.append(self.measured())
@@ -87,7 +87,7 @@ class Training:
                     self.save(folder)
 
     def one_step(self) -> dict[str, Any]:
-        """One batch of questions."""
+        """Train on one batch of questions, and return its row of the history."""
         settings = self.settings
         random = np.random.default_rng([settings.seed, self.step, 1])
         questions = self.task.draw(settings.questions, settings.seed, self.step)
@@ -121,7 +121,10 @@ class Training:
         return row
 
     def reinforce(self, groups: Sequence[Group], aligned: bool) -> float:
-        """GRPO on groups; returns the mean loss. Groups whose rewards are all alike say nothing and are left out."""
+        """Apply GRPO to groups and return the mean loss.
+
+        Groups whose rewards are all equal carry no information and are left out.
+        """
         torch = import_torch()
         settings = self.settings
         if not groups:
@@ -158,7 +161,7 @@ class Training:
         return total / max(1, len(outputs))
 
     def imitate(self, pairs: Sequence[tuple[Tokens, Tokens]], passes: int = 1) -> float:
-        """Fits traces after their prompts; returns the mean loss of the last pass."""
+        """Fit traces after their prompts and return the mean loss of the last pass."""
         total = 0.0
         for _ in range(passes):
             total = 0.0
@@ -175,16 +178,16 @@ class Training:
         return total / len(pairs)
 
     def update(self) -> None:
-        """One step of the optimizer, the gradient no longer than 1."""
+        """Make one step of the optimizer, with the gradient clipped to length 1."""
         import_torch().nn.utils.clip_grad_norm_(self.policy.net.parameters(), 1.0)
         self.optimizer.step()
 
     def parts(self, prefixes: list[Tokens], outputs: list[Tokens]) -> list[tuple[list[Tokens], list[Tokens]]]:
-        """Rows that pass the model together."""
+        """Split rows into the parts that go through the model together."""
         return [(prefixes[rows], outputs[rows]) for rows in _ranges(0, len(outputs), self.settings.rows)]
 
     def measured(self) -> dict[str, Any]:
-        """Mean reward and share of plans that answer, by the policy as it draws, on the held-out questions."""
+        """Return the mean reward and the share of right plans, of plans that the policy draws on held-out questions."""
         settings = self.settings
         generator = import_torch().Generator().manual_seed(_MEASURING)
         questions = self.task.held_out(settings.held_out)
@@ -205,7 +208,7 @@ class Training:
         }
 
     def save(self, folder: Path) -> None:
-        """The checkpoint, whole or not at all."""
+        """Write the checkpoint, completely or not at all."""
         folder.mkdir(parents=True, exist_ok=True)
         state = {
             "settings": asdict(self.settings) | {"method": self.method, "policy": self.name},
@@ -225,10 +228,10 @@ class Training:
             import_torch().save(state, file)
 
     def resume(self, folder: Path) -> bool:
-        """Takes up the checkpoint in a folder; False where there is none.
+        """Resume from the checkpoint in a folder, and return False if there is none.
 
         Raises:
-            ValueError: it was made under other settings; the message names them.
+            ValueError: The checkpoint was made with other settings; the message names them.
         """
         path = folder / "checkpoint.pt"
         if not path.is_file():
@@ -239,7 +242,7 @@ class Training:
         other = [f"{key} {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted(here | there)
                  if there.get(key) != here.get(key)]  # fmt: skip
         if other:
-            raise ValueError(f"{path} is of other settings: {'; '.join(other)}; remove it or take another --work")
+            raise ValueError(f"{path} has other settings: {'; '.join(other)}; remove it or use another --work")
         self.policy.net.load_state_dict(state["policy"])
         if state["reference"] is not None:
             self.reference = _frozen(self.policy)
@@ -264,7 +267,7 @@ def _ranges(begin: int, end: int, size: int) -> list[slice]:
 
 
 def _stacked(rows: Sequence[Any], like: Any) -> Any:
-    """Rows of log probabilities, of other widths maybe, in the shape of those that they are held against."""
+    """Stack rows of log probabilities of possibly different widths into the shape of ``like``."""
     out = import_torch().zeros_like(like, requires_grad=False)
     for i, row in enumerate(rows):
         width = min(len(row), like.shape[1])

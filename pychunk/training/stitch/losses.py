@@ -1,4 +1,4 @@
-"""What is minimised. Source: GRPO (DeepSeekMath), as STITCH takes it over."""
+"""The losses of GRPO (DeepSeekMath), as STITCH uses them, and of imitation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ..teacher import import_torch
 
 
 def advantages(rewards: Sequence[Sequence[float]]) -> npt.NDArray[np.float32]:
-    """float32[groups, rollouts]: rewards less their group's mean, by its standard deviation; 0 where all are alike.
+    """Return rewards minus their group's mean, divided by its standard deviation, float32[groups, rollouts].
+
+    The values are 0 if all rewards of a group are equal.
 
     Example:
         >>> advantages([[1, 0, 0, 1], [0.1, 0.1, 0.1, 0.1]]).tolist()
@@ -26,13 +28,16 @@ def advantages(rewards: Sequence[Sequence[float]]) -> npt.NDArray[np.float32]:
 
 
 def grpo(new: Any, old: Any, reference: Any, advantage: Any, mask: Any, clip: float, kl: float) -> Any:
-    """Loss float[rows], each the mean over its tokens: less the clipped gain, plus ``kl`` times the divergence.
+    """Return the loss float[rows], the mean over tokens of minus the clipped gain plus ``kl`` times the divergence.
 
     Args:
-        new, old, reference: log probabilities float[rows, tokens] of the tokens by the policy, by the one that wrote
-            them and by the one to stay near.
-        advantage: float[rows].
-        mask: float[rows, tokens], 1 at tokens that were written.
+        new: The log probabilities float[rows, tokens] of the tokens by the policy.
+        old: Those by the policy that wrote the tokens.
+        reference: Those by the policy to stay close to.
+        advantage: The advantage of each row, float[rows].
+        mask: 1 for tokens that were written, float[rows, tokens].
+        clip: How far the ratio of new to old may differ from 1.
+        kl: The weight of the divergence.
     """
     torch = import_torch()
     ratio = (new - old).exp()
@@ -44,5 +49,5 @@ def grpo(new: Any, old: Any, reference: Any, advantage: Any, mask: Any, clip: fl
 
 
 def imitation(new: Any, mask: Any) -> Any:
-    """Cross-entropy float[rows], each the mean over its tokens."""
+    """Return the cross-entropy float[rows], each the mean over its tokens."""
     return -(new * mask).sum(1) / mask.sum(1)

@@ -1,4 +1,4 @@
-"""What a plan is worth. Source: SmartChunk's reward of STITCH, the sum of answer, cost, format and length."""
+"""The reward of a plan, as in SmartChunk's STITCH: the sum of answer, cost, format and length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from .tasks import Outcome
 
 
 def reward(outcome: Outcome, settings: Settings, *, aligned: bool = False) -> float:
-    """Answer less ``cost`` a search, or agreement with the label; ``format`` more, ``length`` less a token beyond.
+    """Return the reward of a plan.
+
+    It is 1 for the answer minus ``cost`` for each search, or 1 for agreement with the label if ``aligned``. It gains
+    ``format`` for a plan that can be parsed, and loses ``length`` for each token beyond the limit.
 
     Example:
         >>> right = Outcome(correct=True, aligned=False, formatted=True, searches=2, tokens=34)
@@ -20,5 +23,5 @@ def reward(outcome: Outcome, settings: Settings, *, aligned: bool = False) -> fl
 
 
 def solves(outcome: Outcome, settings: Settings) -> bool:
-    """Whether a plan answers the question in time: a trace beyond the limit does not."""
+    """Return whether a plan answers the question within the length limit."""
     return outcome.correct and outcome.tokens <= settings.length_limit

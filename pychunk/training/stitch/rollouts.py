@@ -17,24 +17,24 @@ from .tasks import Outcome, Question, Task, Tokens
 
 
 class Policy(Protocol):
-    """A model that writes.
+    """A model that writes plans.
 
     Attributes:
-        net: the torch module whose weights are learned.
+        net: The torch module whose weights are trained.
     """
 
     net: Any
 
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """What it writes after each prefix, drawn by its probabilities; ``limit`` tokens at most."""
+        """Return what the model writes after each prefix, drawn by its probabilities, at most ``limit`` tokens."""
 
     def log_probs(self, prefixes: Sequence[Tokens], outputs: Sequence[Tokens]) -> tuple[Any, Any]:
-        """Log probabilities float[rows, tokens] of outputs after their prefixes, and a mask float[rows, tokens]."""
+        """Return log probabilities float[rows, tokens] of outputs after their prefixes, and a mask of that shape."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rollouts of one question, after the same hint."""
+    """The rollouts of one question after the same hint."""
 
     question: Question
     hint: Tokens
@@ -43,15 +43,15 @@ class Group:
 
     @property
     def prefix(self) -> Tokens:
-        """What the policy was given."""
+        """The tokens that the policy received."""
         return self.question.prompt + self.hint
 
     def solved(self, settings: Settings) -> int:
-        """Rollouts that answer the question in time."""
+        """Return the number of rollouts that answer the question within the length limit."""
         return sum(solves(outcome, settings) for outcome in self.outcomes)
 
     def rewards(self, settings: Settings, *, aligned: bool = False) -> list[float]:
-        """Of each rollout."""
+        """Return the reward of each rollout."""
         return [reward(outcome, settings, aligned=aligned) for outcome in self.outcomes]
 
 
@@ -63,7 +63,7 @@ def roll_out(
     settings: Settings,
     generator: Any,
 ) -> list[Group]:
-    """A group of each question; a plan is judged together with the hint that it goes on from."""
+    """Return a group for each question; a plan is judged together with the hint before it."""
     count = settings.rollouts
     prefixes = [each.prompt + hint for each, hint in zip(questions, hints, strict=True) for _ in range(count)]
     written = policy.sample(prefixes, settings.max_tokens, generator)
@@ -84,9 +84,9 @@ def after_hints(
     generator: Any,
     random: np.random.Generator,
 ) -> list[Group]:
-    """Groups after a hint in which a rollout succeeds; the questions of all others go into the buffer.
+    """Return the groups in which a rollout succeeds after a hint; the questions of all others go into the buffer.
 
-    The hint is the beginning of one expert's trace, who is drawn. A trace of one sentence leaves nothing to hint at.
+    The hint is the beginning of the trace of one expert, drawn at random. A trace of one sentence allows no hint.
     """
     asked, given, left = [], [], []
     traces = []

@@ -1,4 +1,4 @@
-"""What a training needs of a task: questions, traces of experts, and what a plan is worth."""
+"""The interface of tasks: questions, traces of experts, and the judgement of plans."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """One question.
+    """A question.
 
     Attributes:
-        prompt: tokens that the policy is given.
-        hard: whether it is counted with the hard half.
-        about: what the task needs to judge a plan; no policy sees it.
+        prompt: The tokens that the policy receives.
+        hard: Whether it belongs to the hard half.
+        about: The data that the task needs to judge a plan, which no policy sees.
     """
 
     prompt: Tokens
@@ -26,14 +26,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a plan led to.
+    """The outcome of a plan.
 
     Attributes:
-        correct: the searches that it asks for answer the question.
-        aligned: it is the pseudo-label's.
-        formatted: it can be read.
-        searches: how many levels it has searched; 0 where it cannot be read.
-        tokens: length of the trace, hint and plan included.
+        correct: Whether its searches answer the question.
+        aligned: Whether it equals the pseudo-label.
+        formatted: Whether it can be parsed.
+        searches: The number of levels that it searches, 0 if it cannot be parsed.
+        tokens: The length of the trace, including hint and plan.
     """
 
     correct: bool
@@ -44,16 +44,16 @@ class Outcome:
 
 
 class Task(Protocol):
-    """A source of questions. Each draw is known by the seed and its own number, whatever was drawn before."""
+    """A source of questions; each draw depends only on the seed and its own number, not on earlier draws."""
 
     def draw(self, count: int, seed: int, step: int) -> list[Question]:
-        """Questions to learn from."""
+        """Return questions to learn from."""
 
     def held_out(self, count: int) -> list[Question]:
-        """Questions to measure on, ``count`` of each half; the same for every training."""
+        """Return ``count`` questions of each half to measure on, the same for every training."""
 
     def traces(self, question: Question) -> Sequence[Sequence[Tokens]]:
-        """Traces that solve the question, one an expert, each as its sentences; the plan is in the last."""
+        """Return traces that solve the question, one for each expert, as sentences with the plan in the last."""
 
     def judge(self, question: Question, trace: Tokens) -> Outcome:
-        """What a trace's plan leads to."""
+        """Return the outcome of a trace's plan."""

@@ -1,4 +1,4 @@
-"""``--tiny``: the synthetic task and a random model for it."""
+"""The training with ``--tiny``: the synthetic task and a random model for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from .tiny_task import END, ID, LONGEST, VOCABULARY, WRITTEN, TinyTask
 
 
 def training(method: str, settings: Settings) -> Training:
-    """A training of random weights by the seed. One thread: sums of several depend on how many there are."""
+    """Return a training of random weights drawn with the seed.
+
+    It uses one thread, because sums over several threads depend on their number.
+    """
     torch = import_torch()
     torch.set_num_threads(1)
     torch.manual_seed(settings.seed)

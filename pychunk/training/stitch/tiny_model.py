@@ -1,4 +1,4 @@
-"""A small GPT with random weights, and rollouts of it, on one core."""
+"""A small GPT with random weights, and its rollouts, on one core."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .tasks import Tokens
 
 
 class TinyModel:
-    """Reads ``vocabulary`` tokens and writes the first ``written`` of them, up to the token ``end``.
+    """A GPT that reads ``vocabulary`` tokens and writes the first ``written`` of them, up to the token ``end``.
 
-    A block is attention and a layer of four times the width, each after a norm and added to what came in.
+    A block has attention and a layer of four times the width. Each comes after a norm and is added to its input.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class TinyModel:
         )
         for name in ("tokens", "places"):
             nn.init.normal_(self.net[name].weight, std=0.1)
-        nn.init.zeros_(self.net["head"].weight)  # at first every word is as likely as any other
+        nn.init.zeros_(self.net["head"].weight)  # at first, all words have the same probability
         nn.init.zeros_(self.net["head"].bias)
 
     def logits(self, ids: Any, caches: list[Any] | None = None, begin: int = 0) -> Any:
-        """Logits float[rows, tokens, written] of the next token; with caches of the tokens before ``begin``."""
+        """Return the logits of the next token, float[rows, tokens, written]; ``caches`` has tokens before ``begin``."""
         net = self.net
         x = net["tokens"](ids) + net["places"].weight[begin : begin + ids.shape[1]]
         for i, block in enumerate(net["blocks"]):
@@ -54,7 +54,10 @@ class TinyModel:
         return net["head"](net["norm"](x))
 
     def _block(self, block: Any, x: Any, cache: Any, begin: int) -> Any:
-        """float[rows, tokens, width]; a cache, float[2, rows, heads, longest, size], holds what is before ``begin``."""
+        """Return the output of a block, float[rows, tokens, width].
+
+        ``cache``, float[2, rows, heads, longest, size], contains the tokens before ``begin``.
+        """
         rows, tokens, width = x.shape
         split = block["project"](block["norm"](x)).view(rows, tokens, 3, self.heads, width // self.heads)
         query, key, value = split.permute(2, 0, 3, 1, 4)
@@ -67,7 +70,7 @@ class TinyModel:
         return x + block["inner"](block["norm2"](x))
 
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """What the model writes after each prefix, up to its end or ``limit`` tokens; one length at a time."""
+        """Return what the model writes after each prefix, up to its end or ``limit`` tokens; one length at a time."""
         with import_torch().no_grad():
             return self._sample(prefixes, limit, generator)
 
@@ -84,7 +87,7 @@ class TinyModel:
                 for i, token in zip(rows, ids[:, 0].tolist(), strict=True):
                     found[i].append(token)
                 going = ids[:, 0] != self.end
-                if not bool(going.all()):  # those that ended cost no more
+                if not bool(going.all()):  # finished rows take no further time
                     rows = [i for i in rows if found[i][-1] != self.end]
                     if not rows:
                         break
@@ -95,7 +98,7 @@ class TinyModel:
         return import_torch().empty(2, rows, self.heads, tokens, self.width // self.heads)
 
     def log_probs(self, prefixes: Sequence[Tokens], outputs: Sequence[Tokens]) -> tuple[Any, Any]:
-        """Log probabilities float[rows, tokens] of the outputs after their prefixes, and 1 where they are, else 0."""
+        """Return log probabilities float[rows, tokens] of outputs after their prefixes, and a mask with 1 for them."""
         torch = import_torch()
         width = max(map(len, outputs))
         longest = max(len(p) + len(o) for p, o in zip(prefixes, outputs, strict=True))

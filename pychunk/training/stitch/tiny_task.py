@@ -1,15 +1,16 @@
-"""A synthetic task of planning whose best policy is known.
+"""A synthetic planning task whose best policy is known.
 
-A question takes one hop or eight. Its first word says, by a lexicon that has to be learned, at which of five levels the
-first hop finds its evidence; further words say that of the further hops, by a lexicon of their own. A plan searches one
-level a hop, in order, and answers the question only if all of them are right. Nothing in a prompt says a level, and
-nothing is given for a part of a plan.
+A question takes one hop or eight. Its first word tells, by a lexicon to be learned, at which of five levels the first
+hop finds its evidence. Further words tell the levels of the further hops, by a lexicon of their own. A plan searches
+one level for each hop, in order, and answers the question only if all are right. Nothing in a prompt names a level, and
+a partly right plan earns nothing.
 
-Eight hops are the hard half. Untrained weights write every word with the same chance; of the ten words three change
-nothing, so a plan of one hop (level, stop, end) comes out right once in 7 ** 3 = 343 times, of eight hops, 17 words,
-once in 7 ** 17 = 2e14: rollouts alone see no reward for it. Even who writes nothing but plans of eight searches is
-right once in 5 ** 8 = 390,625 times. After a hint of seven sentences it is once in 343 times again. The best policy
-writes the plan and nothing more: reward 1.09 for one hop, 1.02 for eight, 1.055 on the mean under the default settings.
+Eight hops are the hard half. Untrained weights write every word with the same probability, and three of the ten words
+change nothing. A plan of one hop (level, stop, end) is therefore right once in 7 ** 3 = 343 times. A plan of eight hops
+has 17 words and is right once in 7 ** 17 = 2e14 times, so rollouts alone see no reward for it. Even a policy that
+writes only plans of eight searches is right once in 5 ** 8 = 390,625 times. After a hint of seven sentences, it is once
+in 343 times again. The best policy writes the plan and nothing else. Its reward under the default settings is 1.09 for
+one hop, 1.02 for eight, and 1.055 on average.
 """
 
 from __future__ import annotations
@@ -22,55 +23,58 @@ import numpy as np
 from .tasks import Outcome, Question, Tokens
 
 LEVELS = ("sentence", "paragraph", "subsection", "section", "document")
-#: Words that experts put before a level; they change nothing but the length.
+#: Words that experts write before a level; they change only the length.
 VERBS = ("search", "read", "open")
 STOP, END = ".", "<end>"
-#: What a plan is written in: the only words that the model can write.
+#: The words of plans, which are the only words that the model can write.
 WRITTEN = (*LEVELS, *VERBS, STOP, END)
 FIRST = ("who", "when", "where", "which", "how", "why", "compare", "summarise", "list", "define")
 NEXT = ("there", "within", "around", "across", "beyond")
 ASK, PLAN = "<ask>", "<plan>"
-#: Ids are places in this list.
+#: All words; their positions in this list are their ids.
 VOCABULARY = (*WRITTEN, *FIRST, *NEXT, ASK, PLAN)
 ID = {word: i for i, word in enumerate(VOCABULARY)}
 HOPS = {False: 1, True: 8}
-#: Share of pseudo-labels that are wrong in one hop: they come from retrieval, which errs.
+#: The share of pseudo-labels with a wrong hop; they come from retrieval, which makes errors.
 WRONG_LABELS = 0.05
-#: Tokens of the longest prompt and trace that rollouts are made of.
+#: The number of tokens of the longest prompt with its trace and rollout.
 LONGEST = 2 + HOPS[True] + 3 * HOPS[True] + 1 + 64
 
 _FIRST_LEVEL = dict(zip(FIRST, (0, 3, 1, 4, 2, 1, 3, 4, 0, 2), strict=True))
 _NEXT_LEVEL = dict(zip(NEXT, (2, 0, 4, 1, 3), strict=True))
-#: Seeds of held-out questions; those to learn from take the training's own.
+#: The seed of held-out questions; questions to learn from use the seed of the training.
 _HELD_OUT = 1_000_003
 
 
 class Hops(NamedTuple):
-    """The level of each hop, and the one that the pseudo-label says."""
+    """The level of each hop, and the levels of the pseudo-label."""
 
     levels: tuple[int, ...]
     label: tuple[int, ...]
 
 
 class TinyTask:
-    """Questions of one hop and of eight, half and half."""
+    """A task with questions of one hop and of eight, half of each."""
 
     def draw(self, count: int, seed: int, step: int) -> list[Question]:
-        """Alternately easy and hard."""
+        """Draw questions, alternately easy and hard."""
         random = np.random.default_rng([seed, step])
         return [_question(random, hard=bool(i % 2)) for i in range(count)]
 
     def held_out(self, count: int) -> list[Question]:
-        """``count`` of each half. One hop has few questions, so they are those that training asks, too."""
+        """Return ``count`` questions of each half.
+
+        There are few questions of one hop, so these also occur in training.
+        """
         random = np.random.default_rng(_HELD_OUT)
         return [_question(random, hard=hard) for hard in HOPS for _ in range(count)]
 
     def traces(self, question: Question) -> Sequence[Sequence[Tokens]]:
-        """Three experts, who differ in the word before a level."""
+        """Return the traces of three experts, which differ in the word before a level."""
         return [_trace(question.about.levels, verb) for verb in VERBS]
 
     def judge(self, question: Question, trace: Tokens) -> Outcome:
-        """A plan can be read if it ends, and each of its sentences says one level."""
+        """Judge a plan; it can be parsed if it ends and each of its sentences names one level."""
         levels = parsed(trace)
         return Outcome(
             correct=levels == question.about.levels,
@@ -82,7 +86,7 @@ class TinyTask:
 
 
 def parsed(trace: Tokens) -> tuple[int, ...]:
-    """The levels that a trace searches; () if it cannot be read.
+    """Return the levels that a trace searches, () if it cannot be parsed.
 
     Example:
         >>> def of(text):

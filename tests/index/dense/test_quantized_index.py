@@ -115,11 +115,11 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
 
 def test_wrong_shapes_are_refused() -> None:
     vectors = made(10, 16)
-    with pytest.raises(ValueError, match=r"centroids must be of the shape \[pieces, 16, width\]"):
+    with pytest.raises(ValueError, match=r"centroids must have the shape \[pieces, 16, width\]"):
         native.encode_rows(vectors, made(15, 4).reshape(1, 15, 4))
     centroids = made(64, 4).reshape(4, 16, 4)
     blocks = native.encode_rows(vectors, centroids)
-    with pytest.raises(ValueError, match="codes must be of 40 rows in groups of 32, got 1 groups"):
+    with pytest.raises(ValueError, match="codes must hold 40 rows in groups of 32, got 1 groups"):
         native.best_by_codes([blocks], [40], centroids, vectors, 3)
     with pytest.raises(ValueError, match="allowed must hold 10 values, got 9"):
         native.best_by_codes([blocks], [10], centroids, vectors, 3, np.ones(9, bool))

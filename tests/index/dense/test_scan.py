@@ -425,7 +425,7 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 2])).set_groups(np.zeros(2, np.int8)),
-            "rows that are their own chunks",
+            "each row is a chunk of its own",
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3).score_rows(np.zeros(3, F32), np.array([2])),

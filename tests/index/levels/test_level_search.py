@@ -141,7 +141,7 @@ def test_an_index_without_levels_says_so(tmp_path) -> None:
         assert index.search("cats", levels="section") == [[]]
         index.add(pychunk.segment("Cats purr.", vectors="sentence"))
         index.save()
-        with pytest.raises(ValueError, match=r"add what pychunk\.Hierarchy\.chunks\(\) gives"):
+        with pytest.raises(ValueError, match=r"add the result of pychunk\.Hierarchy\.chunks\(\)"):
             index.search("cats", levels="section")
 
 

@@ -327,7 +327,7 @@ def test_what_a_search_across_levels_refuses(index: pychunk.Index, tmp_path: Pat
     with pychunk.Index.create(tmp_path / "p.idx") as plain:
         assert plain.search("cats", fusion="levels") == [[]]
         plain.add(pychunk.segment("Cats purr.", vectors="sentence"))
-        with pytest.raises(ValueError, match="is for an index of levels"):
+        with pytest.raises(ValueError, match="needs an index of levels"):
             plain.search("cats", fusion="levels")
         plain.save()
     with pychunk.Index.create(tmp_path / "s.idx") as sentences:

@@ -402,8 +402,8 @@ def test_postings_that_cannot_be_are_refused(queries: int) -> None:
         with pytest.raises(ValueError, match=r"rows below 5|1 counts, got 2"):
             scores_of(np.array(rows, np.int32), np.array(counts, np.int32), base, queries)
     for changed, message in (
-        ({"begins": [-1]}, "within 1, got those from -1"),
-        ({"ends": [2]}, "within 1, got those from 0 to 2"),
+        ({"begins": [-1]}, "within the 1 stored ones, got those from -1"),
+        ({"ends": [2]}, "within the 1 stored ones, got those from 0 to 2"),
         ({"begins": [1], "ends": [0]}, "from 1 to 0"),
         ({"ends": []}, "as many ends"),
         ({"size": 4}, "parts must have 5 rows, got 4"),
@@ -419,7 +419,7 @@ def test_postings_that_cannot_be_are_refused(queries: int) -> None:
     with pytest.raises(ValueError, match="rows below 5"):
         native.count_alive(np.array([5], np.uint16), np.ones(5, np.bool_))
     for wrong in (np.zeros(1, np.int64), np.zeros(1, np.float32), np.zeros((1, 1), np.int32), np.zeros(4, "u1")[::2]):
-        with pytest.raises(ValueError, match="flat arrays of whole numbers"):
+        with pytest.raises(ValueError, match="flat arrays of integers"):
             scores_of(wrong, np.ones(wrong.size, np.int32), base, queries)
 
 
@@ -445,7 +445,7 @@ def test_batches_of_another_builder_are_refused() -> None:
             maker.finish([tuple(np.array(each, np.int32) for each in (terms, counts, sizes))])
     with pytest.raises(ValueError, match="code points"):
         native.WordCharacters(*(np.array(each, np.uint32) for each in ([1, 0x110000], [], [], [])))
-    with pytest.raises(ValueError, match="stems, one a word"):
+    with pytest.raises(ValueError, match="stems, one for each word"):
         native.PostingsMaker(characters.word_characters(2), None, 0, lambda words: [], []).count(
             np.frombuffer(b"ab", np.uint8), np.array([0, 2], np.int64)
         )

@@ -214,7 +214,7 @@ def test_with_conditions_documents_and_reasons(index: Index) -> None:
         ),
         (3, TypeError, "or a function; got 3"),
         (lambda query: 7, ValueError, "gave nothing for query 0"),
-        (lambda query: [7], ValueError, r"must give texts, \(text, weight\) or Probe; for query 0"),
+        (lambda query: [7], ValueError, r"must give texts, \(text, weight\) or Subquery; for query 0"),
         (lambda query: [("x", 0)], ValueError, "weights above 0; for query 0"),
         (lambda query: [("x", float("nan"))], ValueError, "weights above 0; for query 0"),
         (lambda query: ["", "  "], ValueError, "gave nothing for query 0"),

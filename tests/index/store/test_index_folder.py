@@ -33,7 +33,7 @@ APPROXIMATE = {".faiss", ".codes"}
 def test_a_newer_version_a_missing_index_and_a_second_create_are_refused(saved_index: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds an index already: Index\.open"):
         Index.create(saved_index)
-    with pytest.raises(ValueError, match=r"nowhere is no folder: make an index by .*Index\.create"):
+    with pytest.raises(ValueError, match=r"nowhere is no folder: make an index with .*Index\.create"):
         Index.open(tmp_path / "nowhere")
     manifest = json.loads((saved_index / "manifest.json").read_text())
     (saved_index / "manifest.json").write_text(json.dumps({**manifest, "schema": 99, "pychunk": "9.9"}))

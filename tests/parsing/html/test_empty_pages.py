@@ -216,7 +216,7 @@ def test_the_commands_say_it(tmp_path: Path, pages: Path) -> None:
         status, said = run(command, *options, "--on-error", "skip")
         assert status == 0, said
         for name, reason in REASONS.items():
-            assert f"left out {pages / name}: {reason}" in said
+            assert f"skipped {pages / name}: {reason}" in said
 
 
 def test_a_page_that_is_all_noise_is_no_document_lost(pages: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_threshold_of_the_model_says_how_much_goes(page: Path) -> None:
         ({"noise_threshold": float("nan")}, "noise_threshold must be between 0 and 1; got nan"),
         ({"noise_threshold": "0.5"}, "noise_threshold must be between 0 and 1; got '0.5'"),
         ({"noise_threshold": True}, "noise_threshold must be between 0 and 1; got True"),
-        ({"noise_threshold": 0.5, "noise": "rules"}, "noise_threshold is that of noise='model'"),
+        ({"noise_threshold": 0.5, "noise": "rules"}, "noise_threshold needs noise='model'"),
         ({"noise": "none"}, "noise must be 'model', 'rules' or 'off'; got 'none'"),
     ],
 )
@@ -99,7 +99,7 @@ def test_every_command_takes_it(command: str, page: Path, tmp_path: Path) -> Non
     assert gone == {"usual": True, "rules": True, "off": False, "never": False}
     for flags, message in {
         ("--noise", "llm"): "noise must be 'model', 'rules' or 'off'; got 'llm'",
-        ("--noise", "rules", "--noise-threshold", "0.5"): "noise_threshold is that of noise='model'",
+        ("--noise", "rules", "--noise-threshold", "0.5"): "noise_threshold needs noise='model'",
     }.items():
         done = run(command, page, tmp_path / f"wrong{ending}", *flags)
         assert (done.exit_code, message in done.output) == (2, True), done.output

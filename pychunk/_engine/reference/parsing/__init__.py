@@ -1,1 +1,1 @@
-"""The oracle's parsers: Markdown, and pages of HTML on lexbor's tree."""
+"""The reference's parsers: Markdown, and HTML on lexbor's tree."""

@@ -1,4 +1,4 @@
-"""The words of blocks as a model of noise sees them: the twin of csrc/parsing/block_words.h."""
+"""The words of blocks for the model of noise, as in csrc/parsing/block_words.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ I64 = npt.NDArray[np.int64]
 def block_words(
     text: npt.NDArray[np.uint8], offsets: I64, stop_words: str, marks: str, *, first: int, last: int
 ) -> tuple[I64, I64, I64, npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
-    """Return what :func:`pychunk._engine.native.block_words` returns."""
+    """Return the result of :func:`pychunk._engine.native.block_words`."""
     stops = frozenset(stop_words.split("\n"))
     data = text.tobytes()
     hashes: list[int] = []
@@ -36,6 +36,6 @@ def block_words(
 
 
 def _bare(word: str, marks: str) -> str:
-    """Return a word without marks around it, of a number as many zeros as it has digits."""
+    """Return a word without marks around it. A number becomes as many zeros as it has digits."""
     bare = word.strip(marks)
     return "0" * len(bare) if bare.isdigit() else bare

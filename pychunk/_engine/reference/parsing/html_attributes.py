@@ -1,4 +1,4 @@
-"""Elements told by their attributes: hidden ones, links to themselves, footnote marks, classes."""
+"""Properties of elements by their attributes: hidden, link to itself, footnote mark, classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})(?![0-9])")
 
 
 def integer(text: str | None) -> int | None:
-    """Return a whole number as HTML reads it; what comes after its digits counts nothing."""
+    """Return an integer as HTML reads it. Text after its digits is ignored."""
     found = _INTEGER.match(text or "")
     return int(found[1]) if found else None
 
@@ -23,13 +23,13 @@ def is_hidden(tag: str, attributes: dict[str, str | None]) -> bool:
 
 
 def is_in_line(attributes: dict[str, str | None]) -> bool:
-    """Return whether a style has an element that is a block stand in a line."""
+    """Return whether a style makes a block element part of a line."""
     style = attributes.get("style") or ""
     return "inline" in style and _values(style.replace(" ", "").translate(SMALL)).get("display") == "inline"
 
 
 def _values(style: str) -> dict[str, str]:
-    """Return the properties of a style, in small letters and without blanks."""
+    """Return the properties of a style, which must be in lower case and without spaces."""
     values: dict[str, str] = {}
     for each in style.split(";"):
         name, colon, value = each.partition(":")
@@ -39,14 +39,14 @@ def _values(style: str) -> dict[str, str]:
 
 
 def _style_hides(style: str, container: bool) -> bool:
-    """Return whether a style, in small letters and without blanks, takes an element's text out of sight."""
+    """Return whether a style, in lower case and without spaces, hides an element's text."""
     if "display:none" in style or "visibility:hidden" in style:
         return True
     values = _values(style)
-    # Containers of size 0 close the gaps between their parts, which have sizes of their own.
+    # Containers of font size 0 close the gaps between their parts, and the parts have sizes of their own.
     if not container and _ZERO.fullmatch(values.get("font-size", "")):
         return True
-    # Pages that fade in begin with opacity 0, and say how.
+    # Pages that fade in begin with opacity 0 and name a transition or an animation.
     if _ZERO.fullmatch(values.get("opacity", "")) and "trans" not in style and "anim" not in style:
         return True
     if "text-indent:-" in style and len(values.get("text-indent", "").encode()) >= 7:
@@ -63,12 +63,12 @@ def _style_hides(style: str, container: bool) -> bool:
     return False
 
 
-#: 0, 0px, 0.0em, 0%.
+#: Zero, such as 0, 0px, 0.0em or 0%.
 _ZERO = re.compile(r"\.*0[^1-9(]*")
 _COLORS = {"#fff": "white", "#ffffff": "white", "rgb(255,255,255)": "white"}
 _COLORS |= {"#000": "black", "#000000": "black", "rgb(0,0,0)": "black"}
 _PERMALINKS = ("headerlink", "hash-link", "header-anchor", "anchor", "permalink")
-#: Marks that pages put into headings as links to themselves.
+#: Marks that pages add to headings as links to the heading itself.
 _MARK = re.compile(r"[#\s\u00b6\u00a7\u00a0\u2000-\u206f\u2190-\u2bff\ue000-\uf8ff\ufe0f\ufeff\U0001f000-\U0010ffff]+")
 
 
@@ -79,7 +79,7 @@ def is_permalink_mark(text: str) -> bool:
 
 
 def is_permalink(attributes: dict[str, str | None], heading: bool) -> bool:
-    """Return whether a link is one to the place that it stands at: by its class; or its target, inside a heading."""
+    """Return whether a link points to its own place, by its class, or inside a heading by its target."""
     names = attributes.get("class") or ""
     return (heading and is_fragment(attributes)) or any(each in names for each in _PERMALINKS)
 

@@ -1,4 +1,4 @@
-"""Keys in a page's bytes: the twin of csrc/parsing/html/html_bytes.h."""
+"""The positions of keys in the bytes of a page, as in csrc/parsing/html/html_bytes.h."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import numpy.typing as npt
 
 
 def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]:
-    """Return what :func:`pychunk._engine.native.find_keys` returns."""
+    """Return the result of :func:`pychunk._engine.native.find_keys`."""
     data = page.tobytes()
     return [[found.start() for found in re.finditer(b"(?=%b)" % re.escape(key), data)] for key in keys]

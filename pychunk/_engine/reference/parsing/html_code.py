@@ -1,4 +1,4 @@
-"""Code of pages: without numbers of lines and buttons, with the language that the page names."""
+"""The code of pages, without line numbers and buttons, and with the language that the page names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .html_attributes import class_words
 
 
 def code_text(top: Any, listing: bool) -> tuple[str, int, int, str]:
-    """Return the text of code, its links, their characters, and the language that its element ``code`` names.
+    """Return the text of code, its number of links, their characters, and the language of its ``code`` element.
 
-    All text below a node that is seen is in it, but numbers of lines, and what stands between the lines of a listing;
-    ``<br>`` and borders of blocks are line breaks.
+    The text contains all visible text below a node, except line numbers and the text between the lines of a listing.
+    ``<br>`` and the boundaries of blocks are line breaks.
     """
     text = ""
     path: list[tuple[Any, int]] = []
@@ -65,13 +65,13 @@ def code_text(top: Any, listing: bool) -> tuple[str, int, int, str]:
     return text, links, linked, language
 
 
-#: Classes of the numbers of lines of code, of buttons that copy it, and of cells that hold it.
+#: Classes of line numbers, of buttons that copy code, and of table cells that contain code.
 _LINE_NUMBERS = frozenset(
     ("lineno", "linenos", "linenodiv", "ln", "gutter", "rouge-gutter", "line-number", "line-numbers", "blob-num")
 )
 _LINE_NUMBERS |= {"hljs-ln-numbers", "line-numbers-rows"}
 _COPY_BUTTONS = frozenset(("copybtn", "copy-btn", "copy-button"))
-#: Numbers of lines and nothing else: pages also name the code itself "line-numbers".
+#: Only line numbers. Pages also use the class "line-numbers" for the code itself.
 _NUMBERS = re.compile("[0-9 \\t\\n\\f\\r.:|\\xa0]*")
 _CODE_CELLS = frozenset(("code", "blob-code", "rouge-code", "hljs-ln-code"))
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,20}")
@@ -85,7 +85,7 @@ def _is_copy_button(node: Any, tag: str) -> bool:
 
 
 def is_listing(node: Any) -> bool:
-    """Return whether an element holds its code in lines that are elements, as Doxygen writes it."""
+    """Return whether each line of an element's code is an element, as Doxygen writes it."""
     if "fragment" not in class_words(node.attributes):
         return False
     child = node.first_child
@@ -97,7 +97,7 @@ def is_listing(node: Any) -> bool:
 
 
 def is_code_table(table: Any) -> bool:
-    """Return whether a table holds code and the numbers of its lines, and nothing else."""
+    """Return whether a table contains only code and its line numbers."""
     numbers = codes = False
     path: list[tuple[Any, bool]] = []
     node, cell = table.first_child, False
@@ -130,7 +130,7 @@ def is_code_table(table: Any) -> bool:
 
 
 def language_in(attributes: dict[str, str | None]) -> str:
-    """Return the language that an element says its code is in, "" if none.
+    """Return the language that an element names for its code, or "" if it names none.
 
     >>> language_in({"class": "highlight-python3 notranslate"}), language_in({"data-lang": "c++"})
     ('python3', 'c++')

@@ -1,4 +1,4 @@
-"""Formulas: their TeX, or the elements of MathML in a line."""
+"""Formulas as TeX, or as the text of their MathML elements in a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _grouped(text: str) -> str:
 
 
 def _plain_tex(written: str) -> str:
-    """Return TeX without what MediaWiki puts around it."""
+    """Return TeX without the commands that MediaWiki puts around it."""
     tex = " ".join(written.split())
     for around in ("{\\displaystyle ", "{\\textstyle "):
         if tex.startswith(around) and tex.endswith("}"):
@@ -30,18 +30,21 @@ def _plain_tex(written: str) -> str:
 
 
 class Formulas:
-    """Formulas of a page, each read once: as TeX if the page has it, else its elements in a line."""
+    """The formulas of a page. Each is read once, as TeX if the page has it, otherwise as the text of its elements."""
 
     def __init__(self) -> None:
-        self.after = False  # a formula is right before
-        self.displayed = False  # the next one is set apart
+        self.after = False  # whether a formula directly precedes
+        self.displayed = False  # whether the next formula is a block of its own
 
     def see(self, text: str) -> None:
         if text.strip():
             self.after = False
 
     def read(self, node: Any, tag: str, attributes: dict[str, str | None]) -> tuple[str, bool] | None:
-        """Return the text of a formula and whether it is set apart; "" for its visual copy; None: there is none."""
+        """Return the text of a formula, and whether it is a block of its own.
+
+        The text is "" for the visual copy of a formula. The result is None if the element is no formula.
+        """
         if tag == "math":
             display = self.displayed or attributes.get("display") == "block"
             self.displayed = False
@@ -82,7 +85,7 @@ _INVISIBLE = frozenset("\u2062\u2063\u2064")
 
 
 def _formula(top: Any) -> tuple[str, str]:
-    """Return the TeX and the line of a formula's elements, without recursion."""
+    """Return the TeX and the text of a formula's elements, without recursion."""
     tex: list[str] = []
     in_tex = False
     path: list[tuple[Any, str, list[str]]] = [(None, "math", [])]

@@ -1,4 +1,4 @@
-"""Links and images of pages as Markdown writes them: targets, alternative texts."""
+"""Links and images of pages in Markdown: targets and alternative texts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ def is_picture(attributes: dict[str, str | None]) -> bool:
     return _PICTURE.fullmatch((attributes.get("href") or "").translate(SMALL)) is not None
 
 
-#: Words of an alternative text that says something; characters, if its language sets none apart; and at most.
+#: The fewest words of an informative alternative text, the fewest characters in a language without spaces, and the
+#: most.
 _SAYS_WORDS, _SAYS_CHARACTERS, _SAYS_MOST = 3, 6, 1000
 
 
 def alternative(attributes: dict[str, str | None], heads: bool) -> str:
-    """Return the alternative text of an image, "" if it says nothing; one that heads a section may be a word."""
+    """Return the alternative text of an image, or "" if it is not informative.
+
+    An image in a heading needs only one word.
+    """
     text = " ".join((attributes.get("alt") or "").split())
     says = text.count(" ") + 1 >= _SAYS_WORDS or (text >= "\u3000" and len(text) >= _SAYS_CHARACTERS)
     return text if (says or heads) and len(text) <= _SAYS_MOST else ""
 
 
 def link_target(attributes: dict[str, str | None]) -> str:
-    """Return the target of a link as Markdown has it, "" if it is none to follow: on the page, or a script."""
+    """Return the target of a link for Markdown, or "" if it is a place on the page or a script."""
     target = (attributes.get("href") or "").strip(" \t\n\f\r")
     if target.startswith("#") or target.translate(SMALL).startswith(("javascript:", "data:")) or len(target) > 2000:
         return ""
@@ -36,10 +40,10 @@ def link_target(attributes: dict[str, str | None]) -> str:
 
 
 def write_target(parts: list[str], at: int, target: str) -> int:
-    """Write the end of a line, from ``parts[at]`` on, as a link of Markdown; not if it is blank, or several lines.
+    """Write the end of a line, from ``parts[at]`` on, as a Markdown link, unless it is blank or has several lines.
 
     Returns:
-        How many characters that adds.
+        The number of characters that this adds.
     """
     text = "".join(parts[at:])
     if target and at >= 0 and (inside := text.strip()) and LINE_BREAK not in text:
@@ -49,5 +53,5 @@ def write_target(parts: list[str], at: int, target: str) -> int:
     return 0
 
 
-#: Characters that would end a target, or a cell.
+#: Characters that would end a target or a table cell.
 _IN_TARGETS = {" ": "%20", "\t": "%09", "\n": "%0A", "\r": "%0D", "\f": "%0C", "(": "%28", ")": "%29", "|": "%7C"}

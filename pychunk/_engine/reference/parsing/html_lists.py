@@ -1,4 +1,4 @@
-"""The marks before items of lists, as browsers show them."""
+"""The marks before list items, as browsers show them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...data.html_tags import SMALL
 
 
 class List:
-    """A list, and the number of its next item."""
+    """A list and the number of its next item."""
 
     def __init__(self, style: str = "-") -> None:
         self.style, self.number, self.step = style, 1, 1
 
 
-#: Items of lists that count down are counted ahead, once for each such list around.
+#: The most lists around an item that may count down. Each of them counts its items first.
 MOST_REVERSED = 4
 _LIST_STYLES = {"decimal": "1", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
 _LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I"} | dict.fromkeys(("none", "disc", "circle", "square"), "-")
@@ -24,7 +24,7 @@ _ROMAN |= {4: "IV", 1: "I"}
 
 
 def item_count(node: Any) -> int:
-    """Return how many items a list has."""
+    """Return the number of items of a list."""
     child, found = node.first_child, 0
     while child is not None:
         found += child.tag == "li"
@@ -33,7 +33,7 @@ def item_count(node: Any) -> int:
 
 
 def list_style(attributes: dict[str, str | None], style: str) -> str:
-    """Return how items are numbered: "1", "a", "A", "i", "I", or "-" without numbers."""
+    """Return the numbering of items: "1", "a", "A", "i", "I", or "-" for none."""
     kind = attributes.get("type") or ""
     if kind in ("1", "a", "A", "i", "I"):
         style = kind
@@ -45,7 +45,7 @@ def list_style(attributes: dict[str, str | None], style: str) -> str:
 
 
 def list_mark(style: str, number: int) -> str:
-    """Return the mark that a browser shows before an item; letters and Roman numerals have no number below 1.
+    """Return the mark that a browser shows before an item. Letters and Roman numerals have no number below 1.
 
     >>> list_mark("a", 28), list_mark("I", 14), list_mark("i", 0), list_mark("-", 3)
     ('ab. ', 'XIV. ', '0. ', '- ')

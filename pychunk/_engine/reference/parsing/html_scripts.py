@@ -1,4 +1,4 @@
-"""Superscripts, subscripts and readings of a line: 10^6, H2O, [3]."""
+"""Superscripts, subscripts and ruby readings in a line, such as 10^6, H2O and [3]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FRACTION = re.compile(r"\^([0-9]{1,9}[/\u2044])\Z")
 
 
 def blank(parts: list[str], left: int) -> None:
-    """Replace the character ``left`` before the end by a blank: ``5^1/2`` becomes ``5 1/2``."""
+    """Replace the character ``left`` characters before the end by a space: ``5^1/2`` becomes ``5 1/2``."""
     piece = len(parts) - 1
     while left > len(parts[piece]):
         left -= len(parts[piece])
@@ -21,7 +21,7 @@ def blank(parts: list[str], left: int) -> None:
 
 
 class Scripts:
-    """Superscripts, subscripts and readings of a line that is being read."""
+    """The superscripts, subscripts and ruby readings of the line that is being read."""
 
     def __init__(self) -> None:
         self.open: list[tuple[str, bool, int]] = []
@@ -59,7 +59,7 @@ class Scripts:
         self.ends_in_digit = is_ascii_digit(text[-1])
 
     def follow(self, text: str, parts: list[str]) -> None:
-        """Keep two numbers apart: ``text`` is added next."""
+        """Separate two numbers, before ``text`` is added."""
         if self.ends_in_digit and is_ascii_digit(text):
             parts.append(" ")
         self.ends_in_digit = False

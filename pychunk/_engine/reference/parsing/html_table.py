@@ -1,4 +1,4 @@
-"""Tables of data of pages: their cells in a grid."""
+"""The data tables of pages, with their cells in a grid."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from .html_formula import Formulas
 from .html_links import alternative, link_target, write_target
 from .html_scripts import Scripts
 
-#: What makes a table one of layout, not of data.
+#: Elements that mark a table as one for layout, not for data.
 _LAYOUT = frozenset(
     ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
 )
-#: Characters of a cell of data, cells of a table with short rows filled up: larger ones are read as text, by block.
+#: The most characters of a data cell, and the most cells of a table with short rows filled. Larger ones are read as
+#: blocks.
 MAX_CELL, MAX_CELLS = 1000, 200_000
 
 
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
-#: After which nothing sets two parts of a cell apart.
+#: After these marks, no further mark separates two parts of a cell.
 _STOPS = ".,;:!?"
-#: Rows that a cell may span; rows of heads that become one; characters of cells that stand in several places.
+#: The most rows that a cell may span, rows of heads that become one, and characters of cells that are repeated.
 _MOST_ROWS, _MOST_HEADS, _MOST_REPEATED = 65534, 4, 200_000
 
 
 class _Row:
-    """A row of a table: its texts, whether each is a head's, and how many cells begin in it."""
+    """A row of a table: its texts, whether each belongs to a head, and the number of cells that begin in it."""
 
     def __init__(self) -> None:
         self.cells: list[str] = []
@@ -35,16 +36,16 @@ class _Row:
 
 
 class _Grid:
-    """Cells of a table in a grid.
+    """The cells of a table in a grid.
 
-    A cell that spans rows stands in each of them, as a chunk may begin with any. A head that spans columns beside
-    others names each of them.
+    A cell that spans rows is repeated in each of them, because a chunk may begin with any row. A head that spans
+    several columns, and is not alone in its row, is repeated in each column.
     """
 
     def __init__(self) -> None:
         self.rows: list[_Row] = []
         self.cells = 0
-        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row that it reaches, from 1
+        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row of its span, counted from 1
         self.wide: list[tuple[int, int]] = []
         self.repeated = 0
 
@@ -53,7 +54,7 @@ class _Grid:
         self.rows.append(_Row())
 
     def begin_group(self) -> None:
-        """End the spans of cells, which reach no rows of another group."""
+        """End the spans of cells, which do not extend to the rows of another group."""
         self.end_row()
         self.spans = []
 
@@ -87,7 +88,7 @@ class _Grid:
         self.wide = []
 
     def _fill(self, to_end: bool) -> None:
-        """Put what cells of the rows above span into this row: up to its first free column, or to its end."""
+        """Add the cells of earlier rows that span this row, up to its first free column or to its end."""
         row, number = self.rows[-1], len(self.rows)
         while self.spans and self.spans[-1][0] < number:
             self.spans.pop()
@@ -101,13 +102,13 @@ class _Grid:
             self.cells += 1
 
     def _repeat(self, text: str) -> str:
-        """Return a text again, as long as repeated ones are few: spans of small pages may be many."""
+        """Repeat a text, until repeated texts are too long in total. Even a small page may have many spans."""
         self.repeated += len(text)
         return text if self.repeated <= _MOST_REPEATED else ""
 
 
 def _joined_heads(rows: list[_Row]) -> list[list[str]]:
-    """Return the cells of each row; several rows of heads become one, joined for each column from the top."""
+    """Return the cells of each row. Several rows of heads become one, joined in each column from the top."""
     cells = [row.cells for row in rows]
     heads = next((number for number, row in enumerate(rows) if not all(row.heads)), len(rows))
     if heads < 2 or heads == len(rows) or heads > _MOST_HEADS:
@@ -124,11 +125,11 @@ def _joined_heads(rows: list[_Row]) -> list[list[str]]:
 
 
 class _Parts:
-    """The lists and tables inside a cell, whose items, rows and cells are written one after another."""
+    """The lists and tables inside a cell. Their items, rows and cells are written one after the other."""
 
     def __init__(self) -> None:
-        self.tables = 0  # open tables inside
-        self.items = self.rows = self.cells = False  # whether the list, the table, its row has any
+        self.tables = 0  # the number of open tables inside
+        self.items = self.rows = self.cells = False  # whether the list, the table and its row have any yet
 
     def enter(self, tag: str, cell: list[str]) -> None:
         if tag in _LISTS:
@@ -154,7 +155,7 @@ class _Parts:
 
 
 def _cell_text(cell: list[str]) -> str:
-    """Return the text of a cell, its items and rows apart by semicolons, its nested cells by commas."""
+    """Return the text of a cell. Semicolons separate its items and rows, commas the cells of nested tables."""
     first, *others = "".join(cell).split(LINE_BREAK)
     text = " ".join(first.split())
     for each in others:
@@ -164,7 +165,7 @@ def _cell_text(cell: list[str]) -> str:
 
 
 class _Table:
-    """A table that is read node by node, from its start tags and its end tags."""
+    """A table that is read node by node, from its start tags and end tags."""
 
     def __init__(self, targets: bool) -> None:
         self.targets = targets
@@ -176,18 +177,18 @@ class _Table:
         self._columns = self._down = 1
         self._in_head = self._fragment = self._permalink = False
         self._image = self._target = ""
-        self._added = 0  # characters of targets
+        self._added = 0  # the number of characters of link targets
         self._line_at = 0
         self._scripts, self._formulas, self._parts, self._titled = Scripts(), Formulas(), _Parts(), False
         self._path: list[Any] = []
 
     @property
     def _line(self) -> list[str]:
-        """The text that grows: a cell's, or the caption's."""
+        """The text that is being read: a cell's, or the caption's."""
         return self.caption if self.cell is None else self.cell
 
     def read(self, table: Any) -> bool:
-        """Read all below a table; False as soon as it is one of layout."""
+        """Read everything below a table. Return False as soon as it turns out to be for layout."""
         node = table.first_child
         while node is not None or self._path:
             if node is None:
@@ -217,7 +218,7 @@ class _Table:
                 if not self._enter(node, tag):
                     return False
                 child = node.first_child
-                # An empty cell or mark ends as one with children does.
+                # An empty cell or script element ends like one with children.
                 if child is not None or tag in CELLS or tag in SCRIPTS or tag in ("a", "text"):
                     self._path.append(node)
                     node = child
@@ -320,11 +321,12 @@ class _Table:
 
 
 def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], bool, str, int, int] | None:
-    """(rows of cells, whether the first is a header, caption, characters in links, links); None: one of layout.
+    """Return the content of a data table, or None for a layout table.
 
-    A table of data has rows of two cells and more, of which two of one row have text (those of a notice and its sign
-    have not), no headings or forms inside, and no long text in cells. A table inside is a part of its cell, if the one
-    around it has heads or a caption.
+    The content is (rows of cells, whether the first is a header, caption, characters in links, number of links). A data
+    table has rows of two or more cells, and at least one row with two texts, unlike a notice with its icon. It has no
+    headings or forms inside, and no long text in cells. A nested table is part of its cell if the outer table has heads
+    or a caption.
     """
     found = _Table(targets)
     if not found.read(table):

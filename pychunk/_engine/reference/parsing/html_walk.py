@@ -1,4 +1,4 @@
-"""The text of a page, read from lexbor's tree in plain Python: the twin of csrc/parsing/html/html_walk.h."""
+"""The text of a page, read from lexbor's tree in plain Python, as in csrc/parsing/html/html_walk.h."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _DEPTH = 32767
 
 
-#: Elements that change what is inside: how, says _enter_block.
+#: Elements that change their content, as _enter_block describes.
 _SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table", "dt"))
 _VERBATIM = frozenset(("pre", "listing", "xmp"))
 _SPECIAL |= _VERBATIM
-#: An element that is open: its row, and what was around it (None: the same as inside); or one inside a line.
+#: An open element: its row and the state around it (None if it is the same as inside), or an element in a line.
 _Frame = tuple[int, "tuple[Any, ...] | None"]
 _INLINE: _Frame = (-1, None)
 _LINK: _Frame = (-2, None)
@@ -49,14 +49,14 @@ _DRAWN: _Frame = (-6, None)
 
 
 def walk(root: Any, *, images: bool = False, targets: bool = False) -> HtmlDocument:
-    """What the elements below ``root``, of lexbor's tree without scripts, styles and templates, show.
+    """Return the text, blocks and elements below ``root``, of lexbor's tree without scripts, styles and templates.
 
-    Texts side by side, between which something was taken out, are one.
+    Adjacent texts between which something was removed are joined.
 
     Args:
-        root: an element.
-        images: whether images that stand alone and say something are blocks.
-        targets: whether links are those of Markdown.
+        root: An element.
+        images: Whether images that are alone in their block and have a description become blocks.
+        targets: Whether links are written as in Markdown, with their targets.
     """
     found = _Walk(images, targets)
     found.run(root)
@@ -64,14 +64,15 @@ def walk(root: Any, *, images: bool = False, targets: bool = False) -> HtmlDocum
 
 
 class _Walk:
-    """One walk over a tree, in reading order, without recursion."""
+    """A walk over a tree in reading order, without recursion."""
 
     def __init__(self, images: bool, targets: bool) -> None:
         self.images, self.targets = images, targets
         self.pieces: list[str] = []
         self.length = 0
         self.rows: list[tuple[int, int, int, int]] = []  # kind, level, start, end
-        self.facts: list[tuple[int, int, int, int, bool]] = []  # element, characters, in links, links, hidden
+        # element, characters, characters in links, links, hidden
+        self.facts: list[tuple[int, int, int, int, bool]] = []
         self.parent: list[int] = []
         self.last: list[int] = []
         self.words: list[tuple[int, ...]] = []
@@ -82,34 +83,34 @@ class _Walk:
         self.link_chars = 0
         self.links = 0
         self.in_link = 0
-        # Around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number;
-        # and the elements above.
+        # The state around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number, and the
+        # elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
-        self.mark: list[str] = [""]  # shared by what is inside the item: taken by its first block
-        self.language = -1, ""  # the block that named a language last
+        self.mark: list[str] = [""]  # shared by all inside the item; its first block takes the mark
+        self.language = -1, ""  # the last block that named a language
         self.list = List()
-        self.reversed = 0  # lists around that count down
+        self.reversed = 0  # the number of lists around that count down
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = Scripts()
         self.in_fragment = False
         self.formulas = Formulas()
         self.term = False
-        self.permalinks: list[tuple[int, int]] = []  # where one begins; characters in links before
-        self.link_at, self.target = -1, ""  # where the open link begins, and what it links to
+        self.permalinks: list[tuple[int, int]] = []  # where each begins, and the characters in links before it
+        self.link_at, self.target = -1, ""  # where the open link begins, and its target
         self.in_picture = False
-        self.image = ""  # what the first image of the block says
+        self.image = ""  # the alternative text of the block's first image
         self.pictured: tuple[int, int, str] = (
             -1,
             0,
             "",
-        )  # pieces and characters before the last such block, what it says
+        )  # the pieces and characters before the last image block, and its text
 
     def run(self, root: Any) -> None:
-        """Reads the elements below ``root``."""
+        """Read the elements below ``root``."""
         parts, inline, path = self.parts, self.inline, self.path
         node = root
         while True:
-            tag = node.tag or "-comment"  # None: a processing instruction
+            tag = node.tag or "-comment"  # None is a processing instruction
             child = None
             frame: _Frame | None = _INLINE
             if tag == "-text":
@@ -147,7 +148,7 @@ class _Walk:
                 node, frame = path.pop()
                 if frame is _INLINE:
                     continue
-                if frame[1] is None and frame[0] >= 0 and not parts and not inline:  # most elements, in short
+                if frame[1] is None and frame[0] >= 0 and not parts and not inline:  # most elements, without a call
                     self.last[frame[0]] = len(self.parent)
                     self.element = self.parent[frame[0]]
                 else:
@@ -155,7 +156,7 @@ class _Walk:
             node = after
 
     def _enter_inline(self, node: Any, tag: str) -> _Frame | None:
-        """Begin an element inside a line; None: its children are not read."""
+        """Begin an element inside a line. Return None if its children are not read."""
         parts, inline = self.parts, self.inline
         frame: _Frame | None = _INLINE
         attributes = node.attributes
@@ -166,7 +167,7 @@ class _Walk:
             frame = None
         elif tag == "a":
             if parts and not self.in_link and parts[-1] == "":
-                parts[-1] = " "  # two links side by side, which nothing but style sets apart
+                parts[-1] = " "  # two adjacent links that only a style separates
             self.in_link += 1
             self.links += 1
             frame = _LINK
@@ -188,7 +189,7 @@ class _Walk:
             self._blank()
             frame = _DRAWN
         elif attributes and not self.hidden and is_hidden(tag, attributes) and not shows_formula(attributes):
-            # What is hidden inside a line is a block of its own: the rest of the line is seen.
+            # Hidden text inside a line is a block of its own, because the rest of the line is visible.
             self._flush()
             self.hidden = True
             frame = _HIDDEN
@@ -200,12 +201,12 @@ class _Walk:
         return frame
 
     def _around(self) -> tuple[Any, ...]:
-        """Return what holds for all that is inside of an element, and ends with it."""
+        """Return the state that holds for everything inside an element and ends with it."""
         own = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.term)
         return *own, self.list, self.reversed
 
     def _leave(self, frame: _Frame) -> None:
-        """What is to be done when the children of an element are read."""
+        """End an element after its children."""
         own, around = frame
         if own >= 0:
             if self.parts or self.inline:
@@ -233,7 +234,7 @@ class _Walk:
             self.hidden = False
 
     def _begins_block(self, node: Any, tag: str) -> bool:
-        """Return whether an element begins a block: by its name, unless a style puts it into a line, or by its role."""
+        """Return whether an element begins a block, by its name or its role, unless a style puts it into a line."""
         if is_block(tag):
             return tag in _ROLELESS or not (attributes := node.attributes) or not is_in_line(attributes)
         if self.in_link or tag in _INLINE_KINDS:
@@ -241,7 +242,7 @@ class _Walk:
         return bool(attributes := node.attributes) and role_level(attributes) > 0
 
     def _enter_block(self, node: Any, tag: str) -> _Frame | None:
-        """Adds an element: what is to be done after its children; None: they have been read."""
+        """Add an element. Return the frame for its end, or None if its children have been read."""
         attributes = node.attributes
         if not attributes:
             hides, found = False, _hashed.get((tag, ""))
@@ -303,7 +304,7 @@ class _Walk:
         return own, around
 
     def _put_formula(self, text: str, display: bool) -> None:
-        """Add a formula to the line; one that is set apart is a block."""
+        """Add a formula to the line. A displayed formula becomes a block."""
         if not text:
             return
         if display and self.kind != HEADING and not self.in_link:
@@ -317,13 +318,13 @@ class _Walk:
         self.parts.append(text)
 
     def _blank(self) -> None:
-        """Keep the words of a drawing apart."""
+        """Separate the words of a drawing."""
         if self.parts:
             self.parts.append(" ")
             self.scripts.follow("", self.parts)
 
     def _leave_permalink(self) -> None:
-        """Take the mark of a link to the place that it stands at out of the text."""
+        """Remove the mark of a link to its own place from the text."""
         at, link_chars = self.permalinks.pop()
         if at >= 0 and (text := "".join(self.parts[at:])) and is_permalink_mark(text):
             del self.parts[at:]
@@ -350,7 +351,7 @@ class _Walk:
         return _hash(tag, names) if found is None else found
 
     def _flush(self) -> None:
-        """What was read since the last border becomes a block, or several where empty lines are inside."""
+        """Write the text since the last boundary as a block, or as several if it contains empty lines."""
         links, link_chars, inline = self.links, self.link_chars, self.inline[:]
         text = "".join(self.parts)
         self.parts.clear()
@@ -385,7 +386,7 @@ class _Walk:
             )
 
     def _forget_image(self, caption: str) -> None:
-        """Take back what an image says if its caption says it, too."""
+        """Remove the text of an image if its caption contains it."""
         at, length, said = self.pictured
         is_last = at >= 0 and len(self.pieces) - at == (2 if at else 1)
         if is_last and said in caption:
@@ -416,7 +417,7 @@ class _Walk:
                 written = text
             if self.term and kind == PARAGRAPH:
                 kind = TERM
-        if self.quotes:  # a quoted heading, too: it heads nothing after its quote
+        if self.quotes:  # a quoted heading, too, as it heads no text after its quote
             bars = "> " * min(self.quotes, 6)
             written = bars + written.replace("\n", "\n" + bars)
             kind, level = QUOTE, min(self.quotes, _DEPTH)
@@ -447,7 +448,7 @@ class _Walk:
         self._put(written, CODE, 0, len(text), min(linked, len(text)), min(links, _DEPTH), ())
 
     def _language(self) -> str:
-        """Return the language that the open element, or one of the three around it, says its code is in."""
+        """Return the language that the open element, or one of the three around it, names for its code."""
         element = self.element
         for _ in range(4):
             if element >= 0 and element == self.language[0]:
@@ -493,10 +494,11 @@ def _hash(tag: str, names: str) -> tuple[int, ...]:
     return found
 
 
-#: Hashes of elements, kept from page to page: sites name theirs alike. At most as many, of 500 characters each.
+#: Hashes of elements, cached across pages because a site repeats its names. It holds at most 20,000, of 500 characters
+#: each.
 _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
-#: Elements in a line that are more than a part of it.
+#: Elements in a line that the walk treats specially.
 _INLINE_KINDS = frozenset(("a", "br", "img", "math", "text", *SCRIPTS))
 #: Elements whose role changes nothing.
 _ROLELESS = frozenset((*_SPECIAL, "tr", "td", "th", "thead"))

@@ -1,7 +1,7 @@
-"""The blocks of Markdown in plain Python, in characters: what `csrc/parsing/markdown.h` finds, slow and obvious.
+"""The blocks of Markdown in plain Python, in characters, as `csrc/parsing/markdown.h` finds them.
 
-CommonMark 0.31 with GFM's tables and front matter. A container (quote, list item) hands the lines inside it, without
-its marks, to the same rules again.
+They follow CommonMark 0.31 with GFM's tables and front matter. A container (quote, list item) passes the lines inside
+it, without its marks, to the same rules again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .markdown_lines import Line, Place, is_code, width_of
 Row = tuple[int, int, int, int]
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
-#: What JavaScript's trim() and CommonMark's labels and cells know as white space.
+#: The white space that JavaScript's trim() and CommonMark's labels and cells remove.
 _TRIM = " \t\n\v\f\r\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 _FENCE = re.compile(r"`{3,}(?!.*`)|~{3,}", re.DOTALL)
 _BREAK = re.compile(r"([*_-])[ \t]*(?:\1[ \t]*){2,}")
@@ -34,7 +34,7 @@ _NAMES = (
     "title tr track ul"
 )
 _TABLE_NAMES = {"caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
-#: How an HTML block begins, what the line holds that ends it ("": it is blank), whether it ends a paragraph.
+#: The beginning of each kind of HTML block, the end ("": a blank line), and whether it interrupts a paragraph.
 _HTML = [
     (r"<(?ai:(script|pre|style|textarea))(?=\s|>|\Z)", r"</(?ai:script|pre|style|textarea)>", True),
     (r"<!--", r"-->", True),
@@ -45,7 +45,7 @@ _HTML = [
     (rf"(?:<[a-zA-Z][a-zA-Z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[a-zA-Z][a-zA-Z0-9-]*\s*>)\s*\Z", "", False),
 ]
 _HEADING_TAG = re.compile(r"<[hH]([1-6])(?=[ \t>]|\Z)")
-# What dialects add: mathematics, footnotes, definitions, JavaScript of MDX, keys of front matter.
+# Additions of dialects: mathematics, footnotes, definitions, JavaScript of MDX, keys of front matter.
 _FORMULAS = (
     "CD Vmatrix align alignat aligned alignedat array bmatrix cases displaymath dcases empheq "
     "eqnarray equation flalign gather gathered math matrix multline multlined numcases "
@@ -64,14 +64,14 @@ _HTML_RULES = [(re.compile(begins), re.compile(ends), also) for begins, ends, al
 
 
 def blocks(text: str) -> list[Row]:
-    """(kind, level, start, end) of each block of a document, in characters."""
+    """Return the (kind, level, start, end) of each block of a document, in characters."""
     return _Document(text).rows
 
 
 def front_matter(text: str) -> tuple[int, int]:
-    """Return the span of the front matter that begins a document, to the end of the line that closes it; or (0, 0).
+    """Return the span of the front matter that begins a document, up to the end of its closing line, or (0, 0).
 
-    Blank lines may be before it if it begins with a key.
+    Blank lines may precede it if it begins with a key.
     """
     every = list(_LINE.finditer(text, text.startswith("\ufeff")))
     blank = next((i for i, line in enumerate(every) if line[1].strip(" \t")), 0)
@@ -110,7 +110,7 @@ class _Document:
         return lines
 
     def _blocks(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Finds the blocks of lines [i, end) that belong to a place; returns the first line that does not."""
+        """Find the blocks of lines [i, end) that belong to a place. Return the first line that does not."""
         while True:
             while i < end and lines[i].blank:
                 i += 1
@@ -119,7 +119,7 @@ class _Document:
             i = self._block(lines, i, end, place)
 
     def _block(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Finds the block that begins with line i; returns the line after it."""
+        """Find the block that begins with line i. Return the line after it."""
         line, rest = lines[i], self._rest(lines[i])
         if heads := self._table_heads(lines, i, end, place):
             return self._table(lines, i, end, place, heads)
@@ -151,14 +151,14 @@ class _Document:
         return self.text[line.text : line.end]
 
     def _leaf(self, lines: list[Line], i: int, after: int, kind: int, level: int = 0) -> int:
-        """Adds a block of lines [i, after), without blank lines and white space at its end; returns ``after``."""
+        """Add a block of lines [i, after) without blank lines and white space at its end. Return ``after``."""
         last = max(j for j in range(i, after) if lines[j].start < lines[j].end)
         start = lines[i].start
         self.rows.append((kind, level, start, start + len(self.text[start : lines[last].end].rstrip(" \t"))))
         return after
 
     def _text_leaf(self, lines: list[Line], i: int, after: int, place: Place) -> int:
-        """The same of text, whose kind is told by what is around it."""
+        """Add a block of text, whose kind depends on the containers around it. Return ``after``."""
         if place.item_rows == len(self.rows):
             return self._leaf(lines, i, after, ITEM, place.lists)
         if place.quotes:
@@ -166,7 +166,7 @@ class _Document:
         return self._leaf(lines, i, after, PARAGRAPH)
 
     def _heading_leaf(self, lines: list[Line], i: int, after: int, place: Place, kind: int, level: int) -> int:
-        """Add a heading or a term; one in a quote or a list item heads nothing after it: it is text there."""
+        """Add a heading or a term. In a quote or a list item it becomes text, because it heads no text after that."""
         if place.quotes or place.lists:
             return self._text_leaf(lines, i, after, place)
         return self._leaf(lines, i, after, kind, level)
@@ -180,7 +180,7 @@ class _Document:
         while lines[after - 1].blank:
             after -= 1
         self._leaf(lines, i, after, CODE)
-        if lines[i].start == lines[i].text:  # the indentation is a part of it
+        if lines[i].start == lines[i].text:  # the indentation is part of it
             kind, level, start, stop = self.rows.pop()
             while start and self.text[start - 1] in " \t":
                 start -= 1
@@ -223,7 +223,7 @@ class _Document:
         return self._text_leaf(lines, i, after, place)
 
     def _html_with_headings(self, lines: list[Line], i: int, after: int) -> int:
-        """Add what lines [i, after) of HTML hold: headings with their end tags, and what is between them."""
+        """Add the blocks in lines [i, after) of HTML: headings with their end tags, and the text between them."""
         at, start = i, lines[i].start
         while at < after:
             begin = _HEADING_TAG.search(self._rest(lines[at]))
@@ -247,7 +247,7 @@ class _Document:
         return after
 
     def _heading_end(self, lines: list[Line], at: int, after: int, begin: re.Match[str]) -> int | None:
-        """Behind the end tag of the heading whose start tag line ``at`` has, None: it has none."""
+        """Return the position after the end tag of the heading that begins in line ``at``, or None if there is none."""
         closes = re.compile(rf"</[hH]{begin[1]}>")
         inside = lines[at].text + begin.end()
         for line in lines[at:after]:
@@ -260,7 +260,7 @@ class _Document:
             self.rows.append((kind, level, start, start + len(piece)))
 
     def _formula_end(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """The line after the formula that begins with line i; 0: none that ends before a blank line."""
+        """Return the line after the formula that begins with line i, or 0 if none ends before a blank line."""
         mark = _FORMULA.match(self._rest(lines[i]))
         if mark is None:
             return 0
@@ -278,7 +278,7 @@ class _Document:
         return 0
 
     def _module_end(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """The line after the JavaScript that begins with line i, 0: none does."""
+        """Return the line after the JavaScript that begins with line i, or 0 if there is none."""
         if place.quotes or place.lists or not _MODULE.match(self._rest(lines[i]).strip(" \t")):
             return 0
         return next((j for j in range(i, end) if lines[j].blank), end)
@@ -310,7 +310,7 @@ class _Document:
             after = self._note(lines, after, end, place, 1, column + min(width, 4))
 
     def _note(self, lines: list[Line], i: int, end: int, place: Place, mark: int, indent: int) -> int:
-        """Passes a footnote or a definition: what is behind its mark, and all that is indented by so many columns."""
+        """Read a footnote or a definition and the following lines with at least ``indent`` columns of indentation."""
         line = lines[i]
         at = line.text + mark
         inner = lines[:]
@@ -333,7 +333,7 @@ class _Document:
         return self._text_leaf(lines, i, after, place)
 
     def _table_heads(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Return the rows of heads of the table that begins with line i, one or two; 0: none begins."""
+        """Return the number of head rows of the table that begins with line i, one or two, or 0 if none begins."""
         if self._is_table(lines, i, end, place):
             return 1
         if i + 1 >= end or lines[i].blank or lines[i + 1].blank or is_code(lines[i], place):
@@ -344,7 +344,7 @@ class _Document:
         return 2 if self._is_table(lines, i + 1, end, place) and len(_cells(rows[0])) == len(_cells(rows[1])) else 0
 
     def _is_table(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
-        """Whether line i is a table's header: the next one has a cell of dashes for each of its cells."""
+        """Return whether line i is a table's header. Then the next line has a cell of dashes for each of its cells."""
         if i + 1 >= end or lines[i + 1].indent < place.indent or is_code(lines[i + 1], place):
             return False
         dashes, header = self._rest(lines[i + 1]), self._rest(lines[i]).strip(_TRIM)
@@ -368,7 +368,7 @@ class _Document:
         return self._leaf(lines, i, after, TABLE)
 
     def _definition(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """The line after a link reference definition that begins with line i; 0 where there is none."""
+        """Return the line after a link reference definition that begins with line i, or 0 if there is none."""
         text = _Growing(self.text, lines, i, lambda j: self._goes_on(lines, j, end, place))
         at = text.label()
         at = at and text.destination(text.skip(at))
@@ -383,7 +383,7 @@ class _Document:
         return lines_read if plain else 0
 
     def _goes_on(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
-        """Whether line i goes on with a link reference definition."""
+        """Return whether line i continues a link reference definition."""
         if i >= end or lines[i].blank:
             return False
         if is_code(lines[i], place) or lines[i].indent < 0:
@@ -393,7 +393,10 @@ class _Document:
     # ---- containers ----
 
     def _ends_text(self, lines: list[Line], i: int, end: int, place: Place, what: str) -> bool:
-        """Whether line i begins a block that ends a paragraph, definition, quote, table or list item before it."""
+        """Return whether line i begins a block that ends the block before it.
+
+        ``what`` names that block: paragraph, definition, quote, table or item.
+        """
         line, rest = lines[i], self._rest(lines[i])
         if what in ("paragraph", "definition") and self._table_heads(lines, i, end, place):
             return True
@@ -411,7 +414,7 @@ class _Document:
         if what == "item":
             return False
         if mark := self._list_mark(line, place):
-            # A list does not end a paragraph unless it begins with 1 and text.
+            # A list interrupts a paragraph only if it begins with 1 and text.
             number = mark[1] if mark.re is _NUMBER else "1"
             begins = int(number) == 1 and bool(rest[mark.end() :].strip(" \t"))
             if what != "paragraph" or line.indent < place.indent or begins:
@@ -434,11 +437,11 @@ class _Document:
         return self._blocks(inner, i, after, inside)
 
     def _unquoted(self, line: Line) -> Line:
-        """A line without a quote's mark, and the space behind it."""
+        """Return a line without the mark of a quote and the space after it."""
         at, column = line.text + 1, line.indent + 1
         follower = self.text[at : line.end][:1]
         spaced = follower in (" ", "\t") and follower != ""
-        partial = follower == "\t" and (line.column + column) % 4 != 3  # a part of the tab is left
+        partial = follower == "\t" and (line.column + column) % 4 != 3  # part of the tab remains
         if spaced and not partial:
             at, column = at + 1, column + 1
         first = next((k for k in range(at, line.end) if self.text[k] not in " \t"), line.end)
@@ -446,7 +449,7 @@ class _Document:
         return Line(line.start, first, line.end, indent, line.indent + 1 + spaced)
 
     def _list_mark(self, line: Line, place: Place) -> re.Match[str] | None:
-        """The mark of a list item that begins a list."""
+        """Return the mark of a list item that begins a list."""
         outside = place.list_indent >= 0 and line.indent - place.list_indent >= 4 and line.indent < place.indent
         if place.is_full or is_code(line, place) or outside:
             return None
@@ -489,7 +492,7 @@ class _Document:
 
 
 class _Growing:
-    """What may be a link reference definition: lines without their indentation, the next one read when it is needed."""
+    """A possible link reference definition: lines without indentation, of which the next is read only when needed."""
 
     def __init__(self, text: str, lines: list[Line], first: int, goes_on: Callable[[int], bool]) -> None:
         self._source, self._lines, self._goes_on = text, lines, goes_on
@@ -504,23 +507,23 @@ class _Growing:
         self.read += 1
 
     def _passed(self, at: int) -> None:
-        """Reads on behind a line break, if the next line goes on with the definition."""
+        """Read the next line after a line break, if it continues the definition."""
         if self.string[at : at + 1] == "\n" and at + 1 == len(self.string) and self._goes_on(self.read):
             self._add()
 
     def skip(self, at: int) -> int:
-        """Behind white space."""
+        """Return the position after white space."""
         while self.string[at : at + 1] in (" ", "\t", "\n") and at < len(self.string):
             self._passed(at)
             at += 1
         return at
 
     def rest_is_blank(self, at: int) -> bool:
-        """Whether nothing else is in the line."""
+        """Return whether the rest of the line is blank."""
         return not self.string[at:].partition("\n")[0].strip(" \t")
 
     def label(self) -> int:
-        """Where the text behind ``[label]:`` begins; 0 where there is none."""
+        """Return the beginning of the text after ``[label]:``, or 0 if there is no label."""
         at = 1
         while at < len(self.string) and self.string[at] not in "[]":
             if self.string[at] == "\\":
@@ -531,7 +534,7 @@ class _Growing:
         return at + 2 if found else 0
 
     def destination(self, at: int) -> int:
-        """Where a link's destination ends; 0 where there is none."""
+        """Return the end of a link's destination, or 0 if there is none."""
         if self.string[at : at + 1] == "<":
             found = re.compile(r"<(?:\\.|[^\n<>\\]|\\\Z)*>", re.DOTALL).match(self.string, at)
             return found.end() if found else 0
@@ -551,7 +554,7 @@ class _Growing:
         return at if at > begin and open_ == 0 else 0
 
     def title(self, at: int) -> int:
-        """Where a title in quotes or brackets ends that begins at ``at``; 0 where there is none."""
+        """Return the end of a title in quotes or brackets that begins at ``at``, or 0 if there is none."""
         closing = {'"': '"', "'": "'", "(": ")"}.get(self.string[at : at + 1])
         if closing is None:
             return 0
@@ -569,7 +572,7 @@ class _Growing:
 
 
 def _cells(row: str) -> list[str]:
-    """Return what a row of a table has between its bars."""
+    """Return the cells of a table row, which bars separate."""
     columns = re.split(r"(?<!\\)\|", row.strip(_TRIM))
     if columns[0] == "":
         columns.pop(0)

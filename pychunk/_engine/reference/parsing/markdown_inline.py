@@ -1,4 +1,4 @@
-"""The text of Markdown's inline markup, character by character: what `csrc/parsing/markdown_inline.h` finds."""
+"""The text of Markdown's inline markup, character by character, as in `csrc/parsing/markdown_inline.h`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def link_labels(document: str) -> frozenset[str]:
 
 
 def inline_text(source: str, is_html: bool, labels: frozenset[str]) -> str:
-    """Return the text of a line of Markdown, or of HTML alone; white space stays as it is."""
+    """Return the text of a line of Markdown, or of HTML alone. White space is kept."""
     return _InlineText(source, is_html, labels).text()
 
 
@@ -54,9 +54,10 @@ class _InlineText:
     def __init__(self, source: str, is_html: bool, labels: frozenset[str]) -> None:
         self.source, self.is_html, self.labels = source, is_html, labels
         self.at, self.tries = 0, TRIES
-        self.shown: list[str] = []  # "" for a mark that is none of the text
+        self.shown: list[str] = []  # "" in place of a mark that is not part of the text
         self.alternative = ""
-        self.brackets: list[tuple[int, int, bool, list[bool]]] = []  # in the text, in the source, image, nested
+        # position in the text, position in the source, image, nested
+        self.brackets: list[tuple[int, int, bool, list[bool]]] = []
         self.openers: dict[str, list[list[int]]] = {"*": [], "_": [], "~": []}
         self.opened: set[str] = set()
 
@@ -154,7 +155,7 @@ class _InlineText:
         self.at = end
 
     def _tag(self) -> tuple[int, str, bool, bool]:
-        """(where the tag ends that begins here, or -1; its name; whether it closes; whether it holds = or /)"""
+        """Return (end of the tag that begins here or -1, its name, whether it closes, whether it contains = or /)."""
         found = _TAG_NAME.match(self.source, self.at)
         if not found:
             return -1, "", False, False
@@ -299,7 +300,7 @@ class _InlineText:
 
 
 def _character(name: str) -> str:
-    """The character of an entity's name, "" where it has none."""
+    """Return the character of an entity's name, or "" if there is none."""
     if not name.startswith("#"):
         return html.unescape(f"&{name};") if name in _ENTITIES.split() else ""
     found = re.fullmatch(r"#(?:[xX]([0-9a-fA-F]{1,7})|([0-9]{1,7}))", name)

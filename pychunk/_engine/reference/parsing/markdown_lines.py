@@ -1,25 +1,25 @@
-"""Lines of Markdown as their containers see them, and where blocks are looked for."""
+"""Lines of Markdown as seen by their containers, and the places in which blocks are searched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-#: Quotes and list items inside one another; what is deeper is text. (kDeepest of csrc/parsing/markdown.h)
+#: The most nested quotes and list items. Deeper ones are text. (kDeepest of csrc/parsing/markdown.h)
 DEEPEST = 32
 
 
 @dataclass
 class Line:
-    """A line as the container sees it that is looked at.
+    """A line as seen by its container.
 
     Attributes:
-        start: first character that is no space or tab, marks of containers included.
-        text: first such character behind these marks; ``end`` where there is none.
-        end: where the line ends, without its break.
-        indent: columns before ``text``, from the container's left edge, tabs to multiples of 4; -1 for a line that goes
-            on with a paragraph of a quote without the quote's mark.
-        column: columns left of that edge, by which tabs are told.
+        start: The first character other than spaces and tabs, including the marks of containers.
+        text: The first such character after these marks, or ``end`` if there is none.
+        end: The end of the line without its line break.
+        indent: The columns before ``text`` from the container's left edge, with tabs to multiples of 4. It is -1 for a
+            line that continues a paragraph of a quote without the quote's mark.
+        column: The columns to the left of that edge, which determine the width of tabs.
     """
 
     start: int
@@ -34,14 +34,14 @@ class Line:
 
 
 class Place(NamedTuple):
-    """The place where blocks are looked for.
+    """The place in which blocks are searched.
 
     Attributes:
-        indent: columns that a line must be indented by to belong there.
-        list_indent: the same of the list around it; -1 outside lists.
-        quotes, lists: how many are around it.
-        item_rows: how many blocks there were when the innermost list item began; -1 where a quote is inside it.
-        is_note: whether a footnote or a definition is around it, which hold none of them.
+        indent: The columns by which a line must be indented to belong to it.
+        list_indent: The same for the list around it, or -1 outside of lists.
+        quotes, lists: The number of quotes and of lists around it.
+        item_rows: The number of blocks before the innermost list item, or -1 if a quote is inside that item.
+        is_note: Whether it is in a footnote or a definition, which cannot contain another one.
     """
 
     indent: int = 0
@@ -61,7 +61,7 @@ def is_code(line: Line, place: Place) -> bool:
 
 
 def width_of(space: str, column: int) -> int:
-    """Columns of spaces and tabs that begin at a column."""
+    """Return the width in columns of spaces and tabs that begin at a column."""
     at = column
     for character in space:
         at += 4 - at % 4 if character == "\t" else 1

@@ -1,4 +1,4 @@
-"""Numbers of a page's blocks that a model of noise sees: the twin of csrc/parsing/noise_features.h."""
+"""The numerical features of a page's blocks for the model of noise, as in csrc/parsing/noise_features.h."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...data.blocks import Blocks
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: Elements above those next to a block whose names are seen, and levels of the tree that are looked at above it.
+#: The number of elements above a block whose names the model sees, and the levels above it that have features.
 _PATH, _LEVELS = 12, 5
 
-#: Sorts of characters that are counted: digits, capitals, commas ...; what is not ASCII is the last.
+#: The classes of characters that are counted: digits, capitals, commas and so on. The last class is all but ASCII.
 _SORTS = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>", "()[]\"'")
 _SORT_OF = np.zeros(129, np.uint8)
 for _number, _members in enumerate(_SORTS):
@@ -27,7 +27,7 @@ _SORT_OF[128] = len(_SORTS) + 1
 def noise_columns(
     text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return what :func:`pychunk._engine.native.noise_columns` returns."""
+    """Return the result of :func:`pychunk._engine.native.noise_columns`."""
     content = text.tobytes().decode()
     count = len(blocks.kind)
     bodies = [content[start:end] for start, end in zip(blocks.start.tolist(), blocks.end.tolist(), strict=True)]
@@ -80,7 +80,7 @@ def noise_columns(
         np.full(count, float(len(first_heading) > 0)),
     ]
 
-    # The tree: what is inside each element, as sums over its blocks.
+    # The tree: the content of each element, as sums over its blocks.
     elements = len(facts["parent"])
     rows = np.arange(elements)
     first = np.searchsorted(facts["element"], rows)
@@ -113,7 +113,7 @@ def noise_columns(
             facts["depth"][at].astype(np.float64) / 8,
         ]
 
-    # Blocks whose elements are named alike: posts, cards, entries of a menu.
+    # Blocks whose elements have equal names, such as posts, cards and menu entries.
     names = facts["names"].astype(np.uint64)
     name = np.add.reduceat(np.append(names, 0), facts["name_offsets"][:-1]) if elements else names
     name = np.where(np.diff(facts["name_offsets"]) > 0, name, 0)
@@ -134,7 +134,7 @@ def noise_columns(
         _ratio(summed[:, 3], summed[:, 2]) * 6,
     ]
 
-    # The element with most text that reads like prose, as if each paragraph voted for those around it; and the title.
+    # The element with the most text that reads like prose, as if each paragraph voted for its ancestors, and the title.
     prose = np.maximum(chars - linked, 0) * (chars - linked >= 80) * (chars >= 2 * linked)
     votes = np.bincount(above[0], prose, minlength=elements) + np.bincount(above[1], prose, minlength=elements) / 2
     main = int(np.argmax(votes)) if count else 0
@@ -170,7 +170,7 @@ def noise_columns(
 
 
 def _log(values: F64) -> F64:
-    """Return the logarithm of 1 + values to the base 2, interpolated between powers of two, so that it is exact."""
+    """Return log2(1 + values), interpolated between powers of two, so that it is exact."""
     part, power = np.frexp(values + 1.0)
     return np.asarray(power - 2 + 2 * part, np.float64)
 
@@ -180,7 +180,7 @@ def _ratio(part: F64, whole: F64) -> F64:
 
 
 def _characters(content: str, start: I64, end: I64) -> F64:
-    """float64[b, 9]: how many characters of each sort each block has."""
+    """Return float64[b, 9], the number of characters of each class in each block."""
     width = len(_SORTS) + 2
     sorts = _SORT_OF[np.minimum(np.frombuffer(content.encode("utf-32-le", "replace"), np.uint32), 128)]
     found = np.flatnonzero(sorts)
@@ -191,7 +191,7 @@ def _characters(content: str, start: I64, end: I64) -> F64:
 
 
 def _above(parents: npt.NDArray[np.int32], under: I64) -> I64:
-    """Rows of the twelve elements above others, -1 above the root."""
+    """Return the rows of the twelve elements above other elements, -1 above the root."""
     parent = np.append(parents, -1).astype(np.int64)
     rows = np.empty((_PATH, len(under)), np.int64)
     at = under

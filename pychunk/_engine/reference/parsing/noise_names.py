@@ -1,4 +1,4 @@
-"""Reasons that names of elements give: the twin of csrc/parsing/noise_names.h."""
+"""The reasons for removal from the names of elements, as in csrc/parsing/noise_names.h."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ I64 = npt.NDArray[np.int64]
 
 
 def put_reasons(page: Mapping[str, npt.NDArray[Any]], *, known: npt.NDArray[np.uint32], reasons: I64, why: I64) -> I64:
-    """Return what :func:`pychunk._engine.native.put_reasons` returns."""
+    """Return the result of :func:`pychunk._engine.native.put_reasons`."""
     why = why.copy()
     words, element = page["names"], page["element"]
     at = np.minimum(np.searchsorted(known, words), len(known) - 1)

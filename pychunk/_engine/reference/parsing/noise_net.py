@@ -1,6 +1,6 @@
-"""The network that tells noise from content in pages: the twin of csrc/parsing/noise_net.h, in float64.
+"""The network that tells noise from content in pages, as in csrc/parsing/noise_net.h, in float64.
 
-All numbers are multiples of powers of two that a product in float64 adds exactly, in any order.
+All numbers are multiples of powers of two, which a product in float64 adds exactly in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ U32 = npt.NDArray[np.uint32]
 
 #: Weights are multiples of 1 / _STEPS, those of words of 1 / _WORD_STEPS.
 _STEPS, _WORD_STEPS = 1024, 64
-#: What flows between layers: multiples of 1 / 256, at most 64.
+#: Values between layers are multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
 
 
@@ -29,7 +29,7 @@ def noise_sums(
     windows: Sequence[int],
     nets: Sequence[Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]],
 ) -> I64:
-    """Return what :func:`pychunk._engine.native.noise_sums` returns."""
+    """Return the result of :func:`pychunk._engine.native.noise_sums`."""
     count = len(page["weight"])
     near_words, path_words, wording, about = [(known, vectors / _WORD_STEPS) for known, vectors in vocabulary]
     at = np.minimum(np.searchsorted(near_words[0], page["names"]), len(near_words[0]) - 1)
@@ -62,7 +62,7 @@ def _layer(values: F64, weights: tuple[F64, F64]) -> F64:
 
 
 def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
-    """The mean vector of the words of elements ``rows`` (int64[levels, b], -1: none) of each block."""
+    """Return the mean vector of the words of each block's elements ``rows`` (int64[levels, b], -1 for none)."""
     running = _running(vectors)
     sums = np.concatenate([running[offsets[1:]] - running[offsets[:-1]], np.zeros((1, vectors.shape[1]))])
     many = np.append(np.diff(offsets), 0)
@@ -74,7 +74,7 @@ def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
 
 
 def _means(known: U32, table: F64, values: U32, owner: I64, count: int) -> F64:
-    """The mean vector of the known words of each block, 0 without any."""
+    """Return the mean vector of the known words of each block, or 0 if there are none."""
     at = np.minimum(np.searchsorted(known, values), len(known) - 1)
     found = known[at] == values
     at, owner = at[found], owner[found]
@@ -90,7 +90,7 @@ def _running(values: F64) -> F64:
 
 
 class _Near:
-    """Return which blocks of a page see each other."""
+    """The blocks of a page that influence each other."""
 
     def __init__(self, page: Mapping[str, Any], neighbours: Sequence[int], windows: Sequence[int]) -> None:
         count = self.count = len(page["weight"])
@@ -109,7 +109,7 @@ class _Near:
         self.weight = (page["weight"] + 1)[:, None]
 
     def seen(self, shared: F64) -> list[F64]:
-        """What each block sees of the others' summaries, float64[b, c] each."""
+        """Return the means of other blocks' vectors that each block receives, float64[b, c] each."""
         padded = np.concatenate([shared, np.zeros((1, shared.shape[1]))])
         parts = [padded[rows] for rows in self.beside]
         running = _running(shared)

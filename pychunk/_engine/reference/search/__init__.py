@@ -1,1 +1,1 @@
-"""The oracle's search: postings, BM25, codes, scans."""
+"""The reference's search functions: postings, BM25, codes, scans."""

@@ -1,4 +1,4 @@
-"""What a term adds to the scores of BM25."""
+"""The addition of a term's BM25 scores."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ F32 = npt.NDArray[np.float32]
 def add_bm25(
     rows: npt.NDArray[np.integer[Any]], counts: npt.NDArray[np.integer[Any]], weight: float, base: F32, out: F32
 ) -> None:
-    """``out[r] += weight * c / (c + base[r])`` for each row r, all of them different, and its count c, in float32."""
+    """Add ``weight * c / (c + base[r])`` to ``out[r]`` in float32, for each row r and its count c.
+
+    Rows must be distinct.
+    """
     times = counts.astype(np.float32)
     out[rows] += np.float32(weight) * times / (times + base[rows])

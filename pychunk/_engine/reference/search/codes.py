@@ -10,7 +10,10 @@ U8 = npt.NDArray[np.uint8]
 
 
 def codes(vectors: F32, centroids: F32) -> U8:
-    """The nearest centroid of each piece, uint8[n, pieces]; of equals the first. Centroids [pieces, 16, width]."""
+    """Return the nearest centroid of each piece, uint8[n, pieces], the first of equals.
+
+    Centroids are [pieces, 16, width].
+    """
     pieces, _, width = centroids.shape
     own = np.zeros((len(vectors), pieces * width), np.float32)
     kept = min(own.shape[1], vectors.shape[1])
@@ -26,7 +29,10 @@ def codes(vectors: F32, centroids: F32) -> U8:
 
 
 def packed(found: U8) -> U8:
-    """uint8[groups of 32, pieces up to a multiple of four, 16]: rows 16 to 31 of a group in the upper halves."""
+    """Return uint8[groups of 32, pieces, 16], with pieces rounded up to a multiple of four.
+
+    Rows 16 to 31 of a group are in the upper halves of the bytes.
+    """
     rows, pieces = found.shape
     every = np.zeros((-(-rows // 32) * 32, -(-pieces // 4) * 4), np.uint8)
     every[:rows, :pieces] = found
@@ -35,7 +41,10 @@ def packed(found: U8) -> U8:
 
 
 def tables(query: F32, centroids: F32) -> U8:
-    """What centroids score, uint8[pieces, 16]: from each piece's least on, in units of which 255 are the widest."""
+    """Return the scores of centroids, uint8[pieces, 16].
+
+    They start at each piece's lowest score, and 255 is the widest range.
+    """
     pieces, _, width = centroids.shape
     own = np.zeros(pieces * width, np.float32)
     own[: min(len(own), len(query))] = query[: len(own)]
@@ -50,7 +59,10 @@ def tables(query: F32, centroids: F32) -> U8:
 
 
 def best(found: U8, centroids: F32, query: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> list[int]:
-    """The rows that score highest by their codes, best first; of equals the first."""
+    """Return the rows with the highest scores by their codes, best first.
+
+    Equal rows are in the order of their numbers.
+    """
     own = tables(query, centroids)
     scores = own[np.arange(len(own)), found].sum(axis=1, dtype=np.int64)
     rows = np.arange(len(found)) if allowed is None else np.flatnonzero(allowed)

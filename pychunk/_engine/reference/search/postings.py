@@ -1,4 +1,4 @@
-"""Terms of rows, counted and inverted."""
+"""The terms of rows, counted and inverted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ I64 = npt.NDArray[np.int64]
 
 
 def inverted(rows: Iterable[list[str]]) -> tuple[list[str], I64, I32, I32, I32]:
-    """(terms by code points, offsets int64[t + 1], rows int32[p], counts int32[p], lengths int32[n]) of rows of terms.
+    """Return the postings of rows of terms.
 
-    Term t is in ``rows[offsets[t]:offsets[t + 1]]``, ``counts`` times.
+    They are (terms by code points, offsets int64[t + 1], rows int32[p], counts int32[p], lengths int32[n]). Term t
+    occurs in ``rows[offsets[t]:offsets[t + 1]]``, ``counts`` times.
     """
     found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     lengths = []
     for row, terms in enumerate(rows):
-        lengths.append(sum(not term.startswith("~") for term in terms))  # n-grams beside words begin so
+        lengths.append(sum(not term.startswith("~") for term in terms))  # n-grams in addition to words begin with ~
         for term, count in Counter(terms).items():
             found[term].append((row, count))
     terms_ = sorted(found)

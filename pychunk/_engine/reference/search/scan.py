@@ -1,4 +1,4 @@
-"""Exact search over the stored vectors of an index: every row is scored, and a chunk counts as the best of its own."""
+"""Exact search over the stored vectors of an index. Every row is scored, and a chunk has the score of its best row."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ I64 = npt.NDArray[np.int64]
 
 
 def products(rows: npt.NDArray[Any], query: F32) -> F32:
-    """:func:`pychunk._engine.reference.vectors.dot` of each row with a query: float32[n].
+    """Return the product of each row with a query, float32[n], as :func:`pychunk._engine.reference.vectors.dot` does.
 
-    Rows are float16 or float32 [n, dim], or int8 [n, dim + 4], whole numbers and their scale, the bytes of a float32,
-    which the product is multiplied by.
+    Rows are float16 or float32 [n, dim], or int8 [n, dim + 4]. The latter hold integers and their scale, the bytes of a
+    float32, by which the product is multiplied.
     """
     if rows.dtype == np.int8:
         scales = np.ascontiguousarray(rows[:, -4:]).view(np.float32)[:, 0]
@@ -34,7 +34,10 @@ def products(rows: npt.NDArray[Any], query: F32) -> F32:
 
 
 def chunk_scores(rows: npt.NDArray[Any], offsets: I64, query: F32) -> tuple[F32, I64]:
-    """(score of each chunk's best row, that row, the first of equals); 0 and -1 of chunks without rows."""
+    """Return (score of each chunk's best row, that row).
+
+    Of equal rows it is the first. Chunks without rows have 0 and -1.
+    """
     scores = products(rows, query)
     best = [a + int(scores[a:b].argmax()) if b > a else -1 for a, b in pairwise(offsets)]
     return np.array([scores[row] if row >= 0 else 0 for row in best], np.float32), np.array(best, np.int64)
@@ -49,10 +52,12 @@ def top(
     beside: F32 | None = None,
     weight: float = 1.0,
 ) -> tuple[F32, I64, I64]:
-    """(scores, chunks, best rows) of the ``count`` best chunks that have rows; of equals the first chunk first.
+    """Return (scores, chunks, best rows) of the ``count`` best chunks that have rows.
 
-    With ``beside`` float32[chunks] by the sums of scores and ``weight`` times those, and of all chunks that have rows
-    or more than 0 there.
+    Of equal chunks the first comes first.
+
+    With ``beside``, float32[chunks], ``weight`` times these scores is added, and chunks with more than 0 there also
+    count.
     """
     scores, best = chunk_scores(rows, offsets, query)
     there = best >= 0

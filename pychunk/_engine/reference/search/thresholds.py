@@ -1,4 +1,4 @@
-"""Thresholds over scores: where a method cuts."""
+"""Thresholds over scores, by which methods cut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNIT = 2.0**-32
 
 
 def fixed_point(score: np.float32 | float) -> int:
-    """Rounded to 2**-32, as an integer, half to even."""
+    """Return the score rounded to a multiple of 2**-32, half to even, as an integer in that unit."""
     return round(Fraction(float(score)) * 2**32)
 
 
@@ -28,7 +28,7 @@ def deviation(scores: F32) -> float:
 
 
 def labels(scores: F32, k: float) -> list[bool]:
-    """Whether each score is at or above mean + k deviations (PIC, eq. 2-4)."""
+    """Return whether each score is at or above mean + k deviations (PIC, eq. 2-4)."""
     if k == 0.0:
         fixed = [fixed_point(score) for score in scores]
         return [value * len(fixed) >= sum(fixed) for value in fixed]
@@ -37,7 +37,7 @@ def labels(scores: F32, k: float) -> list[bool]:
 
 
 def cuts(scores: F32, kind: str, parameter: float) -> list[bool]:
-    """Whether the text is cut at each border, from the cosines across them."""
+    """Return whether the text is cut at each boundary, from the cosines across boundaries."""
     if len(scores) == 0:
         return []
     wide = np.array([fixed_point(score) * UNIT for score in scores])

@@ -1,1 +1,1 @@
-"""The oracle's text: characters, words, sentences, wraps, separators."""
+"""The reference's text functions: characters, words, sentences, wraps, separators."""

@@ -1,4 +1,4 @@
-"""What readers take for one character, and words of scripts that put no spaces between them."""
+"""Grapheme clusters, which readers see as one character, and words of scripts that do not separate them by spaces."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ def _extending() -> frozenset[str]:
 
 
 def extends(c: str) -> bool:
-    """Whether a character never begins a cluster: a mark, a joiner, a skin tone."""
+    """Return whether a character never begins a cluster, such as a mark, a joiner or a skin tone."""
     return c in _extending()
 
 
 def cluster_border(text: str, begin: int, at: int) -> int:
-    """The last border between clusters in text (begin, at], where ``begin`` is one; ``at`` where there is none."""
+    """Return the last boundary between clusters in (begin, at], or ``at`` if there is none.
+
+    ``begin`` must be a boundary.
+    """
     return next((i for i in range(at, begin, -1) if i >= len(text) or is_border(text, begin, i)), at)
 
 
@@ -84,12 +87,16 @@ def _hangul(c: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Runs without white space; in some, the words of scripts that put no spaces between them."""
+    """Return the number of words: runs without white space, which are divided further in scripts without spaces."""
     return sum(map(words_of_run, text.split()))
 
 
 def words_of_run(run: str) -> int:
-    """One an ideograph, one a cluster of Thai and the like, one for what is between those; at least 1."""
+    """Return the number of words of a run, at least 1.
+
+    An ideograph is one word, and so is a cluster of Thai and similar scripts. Each stretch of other letters and digits
+    is one word.
+    """
     words, inside = 0, False
     for c in run:
         if _is_ideograph(c) or _is_unspaced(c):

@@ -1,4 +1,4 @@
-"""Whether a document was wrapped by hand, and which of its line breaks part blocks all the same."""
+"""The detection of hard-wrapped documents, and of the line breaks in them that still separate blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _blank(line: str) -> bool:
 
 
 def _inside(line: str) -> str:
-    """Without indentation, marks of quoted e-mail and white space at the end."""
+    """Return a line without indentation, marks of quoted e-mail and white space at its end."""
     return line.lstrip(" \t>").rstrip(" \t\r")
 
 
@@ -35,33 +35,33 @@ def _begins_block(line: str) -> bool:
 
 
 def hyphenated(line: str, following: str) -> bool:
-    """Return whether a line ends in a letter and a hyphen, and the next one goes on in a small letter."""
+    """Return whether a line ends in a letter and a hyphen, and the next line begins with a small letter."""
     before, after = line.rstrip(" \t\r"), _inside(following)
     return len(before) > 1 and before[-1] in "-\u2010" and is_letter(before[-2]) and after != "" and is_lower(after[0])
 
 
 @dataclass
 class _Lines:
-    """The counts of lines that another line of their block follows."""
+    """Counts of lines that are followed by another line of their block."""
 
     number: int = 0
     full: int = 0  # the next line's first word would not have fitted
-    filled: int = 0  # as much, where a fifth of the width may be free
-    spare: int = 0  # columns in which a line could have ended that is not full
-    capitals: int = 0  # the next line begins with one
+    filled: int = 0  # the next line's first word would not have fitted into four fifths of the width
+    spare: int = 0  # the columns at which lines that are not full could have ended
+    capitals: int = 0  # the next line begins with a capital
     marked: int = 0  # the next line begins with a digit or a mark, as records and rows do
-    parted: int = 0  # it begins so or with a capital, and the line ends in a mark or a digit
-    repeated: int = 0  # both begin with the same word
+    parted: int = 0  # the next line begins with one of these or a capital, and the line ends in a mark or a digit
+    repeated: int = 0  # both lines begin with the same word
 
 
 def _closes(line: str) -> bool:
-    """Return whether a line ends in a mark or a digit of ASCII, other than a hyphen."""
+    """Return whether a line ends in an ASCII mark or digit other than a hyphen."""
     c = line.rstrip(" \t\r")[-1]
     return c.isascii() and not c.isalpha() and c != "-"
 
 
 def wrap_width(text: str) -> int:
-    """The width to which lines are filled, in characters; 0 for text that is not wrapped."""
+    """Return the width to which lines are filled, in characters, or 0 for text that is not wrapped."""
     lines = text.split("\n")
     if len(lines) < 4 or len(text) > WIDEST * len(lines):
         return 0
@@ -97,20 +97,21 @@ def wrap_width(text: str) -> int:
 def _is_wrapped(seen: _Lines, width: int) -> bool:
     if 2 * max(seen.marked, seen.parted, seen.repeated) > seen.number:
         return False
-    # All but one line in seven are full, and there are enough of them to tell: three of 72 columns, four of 28.
+    # All but one line in seven are full, and there are enough of them to be sure: three of 72 columns, four of 28.
     if 7 * (seen.number - seen.full) <= seen.number and 4 * seen.spare >= 9 * width:
-        # Verse and lists have a capital at each line; so have names, but the lines of lists seldom fill a wide page.
+        # In verse and lists each line has a capital. So do some lines with names, but lists seldom fill a wide page.
         if 8 * (seen.capitals + seen.marked) <= 7 * seen.number:
             return True
         if 4 * seen.parted <= seen.number and (width >= 50 or 2 * seen.spare >= 9 * width):
             return True
-    # Edited text is filled loosely: a fifth of the width may be free. Verse is, too, but most lines have a capital.
+    # Edited text is filled loosely, so a fifth of the width may be free. Verse is, too, but most of its lines have a
+    # capital.
     loose = width >= LOOSEST and 4 * seen.filled >= 3 * seen.number and 5 * seen.capitals <= 3 * seen.number
     return loose and 3 * seen.parted <= seen.number
 
 
 def separates(text: str, at: int, width: int) -> bool:
-    """Return whether the line break at ``at`` parts two blocks of wrapped text; a width of 0 is not known."""
+    """Return whether the line break at ``at`` separates two blocks of wrapped text. A width of 0 means unknown."""
     before = text[:at].rsplit("\n", 1)[-1]
     after = text[at + 1 :].split("\n", 1)[0]
     if _blank(before) or _blank(after) or _begins_block(after):

@@ -1,4 +1,4 @@
-"""Recursive splitting in plain Python; every offset is in characters of a str."""
+"""Recursive splitting in plain Python, with offsets in characters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def split_recursive(
     unit: str = "characters",
     token_starts: Sequence[int] = (),
 ) -> list[tuple[int, int]]:
-    """Spans of the pieces of one document, as `_core.split_recursive` gives them in bytes.
+    """Return the spans of the pieces of one document. `_core.split_recursive` returns the same in bytes.
 
-    ``separators`` are literal strings, strongest first. ``unit`` is characters, words or tokens; a span holds the
+    ``separators`` are literal strings, the strongest first. ``unit`` is characters, words or tokens. A span has the
     tokens that start in it.
     """
 
@@ -54,7 +54,10 @@ def _split(
     borders: Callable[[str, int, int], list[int]],
     measure: Measure,
 ) -> list[tuple[int, int]]:
-    """Untrimmed pieces of one section: cut at the first rung that occurs, descend into what is too long."""
+    """Return the untrimmed pieces of one section.
+
+    It is cut at the first separator that occurs, and long parts at the next.
+    """
     found: list[int] = []
     while ladder and not found:
         rung, ladder = ladder[0], ladder[1:]
@@ -65,7 +68,7 @@ def _split(
     pieces: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
     for split in pairwise(edges):
-        if measure(*split) < size:  # LangChain descends into a split of exactly `size`, too
+        if measure(*split) < size:  # LangChain also divides a split of exactly `size`
             short.append(split)
             continue
         pieces += _merge(short, size, overlap, measure)
@@ -78,7 +81,7 @@ def _split(
 
 
 def _merge(splits: list[tuple[int, int]], size: int, overlap: int, measure: Measure) -> list[tuple[int, int]]:
-    """Greedy runs of splits up to `size`; the tail of a run, up to `overlap`, begins the next one."""
+    """Merge splits into greedy runs up to ``size``. The tail of a run, up to ``overlap``, begins the next run."""
     pieces: list[tuple[int, int]] = []
     run: list[tuple[int, int]] = []
 

@@ -1,4 +1,4 @@
-"""The sentence splitter in plain Python, in characters: where sentences begin, and what lies before them."""
+"""The sentence splitter in plain Python: the starts of sentences in characters, and the breaks before them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ PARAGRAPH, BLANK_LINE, PAGE = 1, 2, 4
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
-_QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle behind a quotation, unless it begins a word
+_QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle after a quotation, unless it begins a word
 _CLAUSE_ENDS = "，。！？：；、,!?:;“「『"
 _ENDS_OF_DIALOGUE = "–—"
-#: Words of one letter with its marks in the south of India, where initials have marks, too: come, go, give, you.
+#: Words of one letter with its marks in the scripts of southern India, where initials also have marks: come, go, give,
+#: you.
 _SYLLABLE_WORDS = ("வா", "போ", "தா", "நீ", "రా", "పో", "ಬಾ", "ಹೋ", "വാ", "പോ")
 _KINDS = ("title", "may close", "number", "open", "degree", "street")
 
@@ -42,12 +43,12 @@ def _words() -> dict[str, set[str]]:
 
 
 def _size(text: str) -> int:
-    """Bytes: the limits of the rules are in bytes."""
+    """Return the number of bytes, in which the limits of the rules are given."""
     return len(text.encode())
 
 
 def _small(c: str) -> str:
-    """A word's first letter in lower case, as far as abbreviations have it: Latin, Greek, Cyrillic."""
+    """Return a word's first letter in lower case, if it is Latin, Greek or Cyrillic, as abbreviations are listed."""
     letter = c.isascii() or "\xc0" <= c <= "\xde" or "\u0100" <= c <= "\u017f" or "\u0391" <= c <= "\u03a9"
     return c.lower() if (letter or "\u0400" <= c <= "\u042f") and c not in "\u0130\u0178" else c
 
@@ -60,17 +61,17 @@ def _abbreviation(word: str) -> str | None:
 
 
 def _is_caseless(c: str) -> bool:
-    """Return whether a character is a letter of an alphabet without case; Chinese and Japanese signs are none."""
+    """Return whether a character is a letter of an alphabet without case. Chinese and Japanese characters are not."""
     return is_letter(c) and not is_upper(c) and not is_lower(c) and ord(c) < 0x2000
 
 
 def _is_syllable(word: str) -> bool:
-    """Return whether a string is a letter of such an alphabet with its marks."""
+    """Return whether a string is one letter of an alphabet without case, with its marks."""
     return word != "" and _is_caseless(word[0]) and not is_any_digit(word[0]) and all(map(is_sign, word[1:]))
 
 
 def _vietnamese(text: str) -> bool:
-    """Return whether the text's beginning holds letters that hardly another language writes."""
+    """Return whether the text's beginning contains letters that hardly any other language than Vietnamese has."""
     head = text.encode()[:4096]
     return re.search(rb"\xe1(?:\xba[\xa0-\xbf]|\xbb)|\xc6[\xa0\xa1\xaf\xb0]", head, re.DOTALL) is not None
 
@@ -86,13 +87,13 @@ def _german(text: str) -> bool:
 
 
 def flags_of_gap(gap: str) -> int:
-    """Flags of the sentence behind this white space; none without a line break."""
+    """Return the flags of the sentence after this white space. Without a line break there are none."""
     breaks, page = sum(c in LINE_BREAKS for c in gap.replace("\r\n", "\n")), "\f" in gap
     return PARAGRAPH * (breaks > 0) | BLANK_LINE * (breaks > 1 or page) | PAGE * page
 
 
 class Splitter:
-    """Splits one document; ``starts`` and ``flags`` are the result."""
+    """The splitter of one document. ``starts`` and ``flags`` are the result."""
 
     def __init__(self, text: str, wrap: str | bool) -> None:
         self.text, self.starts, self.flags = text, [0], [PARAGRAPH]
@@ -113,7 +114,7 @@ class Splitter:
                 self.stop(i)
 
     def is_stop(self, i: int) -> bool:
-        """Return whether a character is a stop; a semicolon is the question mark of Greek."""
+        """Return whether a character is a stop. A semicolon after a Greek letter is a question mark."""
         return self.text[i] in STOPS or (self.text[i] == ";" and i > 0 and is_greek(self.text[i - 1]))
 
     def skip_space(self, i: int) -> int:
@@ -144,7 +145,7 @@ class Splitter:
         self.border(following, flags_of_gap(space))
 
     def is_wrap(self, i: int) -> bool:
-        """Return whether a single line feed is a space: in wrapped text, or behind a hyphen that parts a word."""
+        """Return whether a single line feed is a space: in wrapped text, or after a hyphen that divides a word."""
         text = self.text
         if self.wrapped:
             return not separates(text, i, self.width)
@@ -187,14 +188,14 @@ class Splitter:
             self.border(following, 0)
 
     def past_shads(self, i: int, stops: int) -> int:
-        """Past the second of two shads that a space parts: none begins a sentence."""
+        """Return the position after the second of two shads that a space separates. Neither begins a sentence."""
         text = self.text
         while text[i] in SHADS and text[stops : stops + 1] == " " and text[stops + 1 : stops + 2] in list(SHADS):
             stops += 2
         return stops
 
     def is_strong(self, i: int, stops: int) -> bool:
-        """Return whether a stop ends a sentence without a space behind it."""
+        """Return whether a stop ends a sentence without a space after it."""
         text = self.text
         if text[i] == "…":
             return self.is_chinese_pause(i, stops)
@@ -203,7 +204,10 @@ class Splitter:
         return text[i] in STRONG_STOPS and not (text[i] == "\u06d4" and self.is_initial(i, stops))
 
     def is_chinese_pause(self, i: int, stops: int) -> bool:
-        """Return whether the six dots of Chinese end a sentence: not in a quotation, nor where somebody stutters."""
+        """Return whether the six dots of Chinese end a sentence.
+
+        They do not in a quotation, or between equal characters.
+        """
         text = self.text
         if text[i:stops] != "……" or i - 1 <= self.start:
             return False
@@ -212,7 +216,10 @@ class Splitter:
         return "\u4e00" <= before <= "\u9fff" and "\u4e00" <= after <= "\u9fff" and before != after and not quoted
 
     def is_quoted(self, end: int) -> bool:
-        """Return whether a quotation that ends here is inside a sentence that goes on: と, or a clause of saying."""
+        """Return whether a quotation that ends here is inside a sentence that continues.
+
+        Such a sentence goes on with と or with a clause that says who speaks.
+        """
         text = self.text
         if _QUOTED.match(text, end):
             return True
@@ -231,12 +238,12 @@ class Splitter:
         return any(clause.endswith(word) for word in _words()["said"])
 
     def opens(self, i: int) -> bool:
-        """Whether the quotation mark behind a stop that needs no space begins what follows."""
+        """Return whether the quotation mark after a stop that needs no space begins the following text."""
         quote = self.text[i]
         return quote == "“" or (quote == '"' and self.text.count('"', self.paragraph_start, i) % 2 == 0)
 
     def past_marks(self, end: int) -> int:
-        """Past references, an emoticon and a closing quote between spaces."""
+        """Return the position after references, an emoticon and a closing quotation mark between spaces."""
         text = self.text
         found = _REFERENCES.match(text, end)
         end = found.end() if found else end
@@ -253,7 +260,7 @@ class Splitter:
         return end
 
     def ends(self, i: int, stops: int, end: int, following: int) -> bool:
-        """Whether stops [i, stops), closers [stops, end) and white space end the sentence."""
+        """Return whether stops [i, stops), closers [stops, end) and white space end the sentence."""
         text = self.text
         inside, skipping = following, False
         while True:
@@ -308,7 +315,8 @@ class Splitter:
         text, stop = self.text, self.text[i]
         alone = stops - i == 1 and i - 1 > self.start and text[i - 1] == " "
         if alone and not is_lower(text[self.start]):
-            return False  # the name of a key: "Press ? for help"; who writes all small may set spaces before marks
+            # the name of a key, as in "Press ? for help"; texts without capitals may have spaces before marks
+            return False
         if stop in "?;\u037e":
             return text[self.start] not in _ENDS_OF_DIALOGUE
         if stop not in ".!":
@@ -341,7 +349,10 @@ class Splitter:
         return begin
 
     def is_initial(self, i: int, stops: int) -> bool:
-        """Return whether a word without case before the stop is an initial, the name of a letter, or a short title."""
+        """Return whether the word before the stop is an initial, the name of a letter or a short title.
+
+        The word must be of letters without case.
+        """
         text, begin = self.text, self.word_before(i)
         word = text[begin:i]
         if not word or not _is_caseless(word[0]) or is_any_digit(word[0]):
@@ -365,7 +376,7 @@ class Splitter:
         return chained or not self.is_counted(begin) or "\u0900" <= word < "\u0e00"
 
     def is_counted(self, begin: int) -> bool:
-        """Return whether a number and a space stand before."""
+        """Return whether a number and a space precede."""
         text = self.text
         return begin - 2 >= self.start and text[begin - 1] == " " and is_any_digit(text[begin - 2])
 
@@ -374,7 +385,7 @@ class Splitter:
         return _is_syllable(word) or word in _words()["letter"] or word in _words()["doubtful letter"]
 
     def cluster_at(self, begin: int) -> str:
-        """The word there if it is a letter with its marks or the name of a letter, else nothing."""
+        """Return the word at ``begin`` if it is a letter with its marks or the name of a letter, else ""."""
         word = self.word_at(begin)
         letter = _is_syllable(word) or word in _words()["letter"] or word in _words()["doubtful letter"]
         return word if letter else ""
@@ -384,14 +395,14 @@ class Splitter:
         return len(word) == 1 and is_upper(word) and self.text[inside + 1 : inside + 2] == "."
 
     def is_spaced_part(self, begin: int) -> bool:
-        """Return whether a small letter with its full stop stands before: "z. B.", "i. d. R."."""
+        """Return whether a small letter with a full stop precedes, as in "z. B." and "i. d. R."."""
         text = self.text
         if begin - 3 < self.start or text[begin - 2 : begin] != ". " or not is_lower(text[begin - 3]):
             return False
         return begin - 3 == self.start or text[begin - 4].isspace() or text[begin - 4] in OPENERS
 
     def is_label(self, inside: int) -> bool:
-        """Return whether a bracket without a space in it follows, of at most eight characters: "(EU)", "[b]"."""
+        """Return whether a bracket of at most eight characters without a space follows, such as "(EU)" or "[b]"."""
         if self.text[inside - 1] not in "([":
             return False
         found = re.match(r"[^\s()\[\]]{1,8}[)\]]", self.text[inside : inside + 9])
@@ -423,7 +434,7 @@ class Splitter:
         looked_up = word[word.rfind(".-") + 2 :] if ".-" in word else word
         kind = None if single or (acronym and word not in titles) else _abbreviation(looked_up)
         dot = text[inside + len(following) : inside + len(following) + 1] == "."
-        pronoun = begin > start and following in _words()["pronoun"] and not dot  # not an initial: "U.S. I. Lee"
+        pronoun = begin > start and following in _words()["pronoun"] and not dot  # not an initial, as in "U.S. I. Lee"
         dotted = bool(re.fullmatch(r"([^.0-9]{1,2}\.)+[^.0-9]{0,2}", word))
         if kind == "degree":
             return opens or not (begin - 2 > start and text[begin - 2 : begin] == ". ")
@@ -463,7 +474,7 @@ class Splitter:
         if re.fullmatch(r"[0-9]|[0-9][0-9.]*[0-9]", word):
             return self.number_ends(begin, inside, word, opens)
         if is_digit(c) and begin > start and re.fullmatch("(?i:(?![aeiouy])[a-z])?(?:(?![aeiouy])[a-z])+", word):
-            return False  # no word is without a vowel, and many abbreviations are: "Rdnr. 5"
+            return False  # no word lacks a vowel, and many abbreviations do, as in "Rdnr. 5"
         if begin == start and all(map(is_any_digit, word)):
             return False
         if begin == start and _size(word) <= 5 and (_is_roman(word) or not word.strip("ivx") or len(word) == 1):
@@ -510,6 +521,6 @@ class Splitter:
 
 
 def sentence_starts(text: str, wrap: str | bool) -> tuple[list[int], list[int]]:
-    """(first characters, flags) of the sentences of one document; see csrc/text/sentence_splitter.h."""
+    """Return (first characters, flags) of the sentences of one document; see csrc/text/sentence_splitter.h."""
     made = Splitter(text, wrap)
     return made.starts, made.flags

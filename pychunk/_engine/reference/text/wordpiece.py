@@ -1,7 +1,7 @@
-"""BERT's normaliser, pre-tokeniser and WordPiece, one character after the other.
+"""BERT's normalizer, pre-tokenizer and WordPiece, one character at a time.
 
-What each character is comes from the core's tables, which say what Hugging Face takes it for: Python's `unicodedata` is
-of another Unicode version, with every version of Python.
+The class of each character comes from the core's tables, which follow Hugging Face. Python's `unicodedata` has another
+Unicode version in every version of Python.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ OTHER, WHITE, CHINESE, MARK, PUNCTUATION = 1, 2, 4, 8, 16
 
 @cache
 def _flags() -> bytes:
-    """Of every code point."""
+    """Return the flags of every code point."""
     return _by_code_point("flags")
 
 
 @cache
 def _classes() -> bytes:
-    """Rank of the combining class of every code point, 0 of those that no mark moves past."""
+    """Return the rank of the combining class of every code point, or 0 if no mark moves past it."""
     return _by_code_point("classes")
 
 
@@ -35,7 +35,7 @@ def _by_code_point(name: str) -> bytes:
 
 
 def _rows(cells: list[int]) -> dict[str, str]:
-    """Rows of a code point, a count, and that many code points."""
+    """Return the rows of a table: each is a code point, a count, and that many code points."""
     found, at = {}, 0
     while at < len(cells):
         end = at + 2 + cells[at + 1]
@@ -59,7 +59,7 @@ def _decompositions() -> dict[str, str]:
 
 
 def _decomposed(text: str) -> str:
-    """Canonical decomposition."""
+    """Return the canonical decomposition."""
     found: list[str] = []
     for c in text:
         index = ord(c) - 0xAC00
@@ -91,7 +91,7 @@ def normalize(text: str, options: Mapping[str, Any]) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split at white space; each punctuation character is a word."""
+    """Split at white space. Each punctuation character is a word."""
     found, flags = [""], _flags()
     for c in text:
         if flags[ord(c)] & WHITE:
@@ -104,7 +104,10 @@ def words(text: str) -> list[str]:
 
 
 def pieces(word: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
-    """Greedy longest match first; the unknown token where there is none, or for more than 100 characters."""
+    """Return the longest matches from left to right.
+
+    A word without a match, or of more than 100 characters, is the unknown token.
+    """
     unknown = ids[options.get("unknown", "[UNK]")]
     if len(word) > options.get("max_word_characters", 100):
         return [unknown]
@@ -121,12 +124,12 @@ def pieces(word: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> lis
 
 
 def encode(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
-    """Token ids, without special tokens."""
+    """Return the token ids without special tokens."""
     return [piece for word in words(normalize(text, options)) for piece in pieces(word, ids, options)]
 
 
 def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
-    """Tokens as budgets count them: an unknown word has one for every four characters."""
+    """Return the number of tokens as budgets count them. An unknown word has one for every four characters."""
     unknown, total = ids[options.get("unknown", "[UNK]")], 0
     for word in words(normalize(text, options)):
         found = pieces(word, ids, options)
@@ -135,5 +138,5 @@ def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
 
 
 def tokens_of_unknown(characters: int) -> int:
-    """What an unknown word counts in budgets."""
+    """Return the number of tokens that budgets count for an unknown word."""
     return -(-characters // 4)
