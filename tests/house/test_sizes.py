@@ -24,6 +24,7 @@ LONGER = {
     "pychunk/cli/ingest.py:command": _COMMANDS,
     "pychunk/cli/search.py:search": _COMMANDS,
     "pychunk/index/index.py:Index": "its search has three overloads of 22 options each",
+    "pychunk/index/writer.py:IndexWriter": "rows, parts, ids and files change together or not at all",
     "pychunk/_engine/reference/parsing/noise_columns.py:noise_columns": "one column after another",
 }
 _KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

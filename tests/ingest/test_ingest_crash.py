@@ -261,7 +261,7 @@ def test_processes_that_cannot_begin_are_one_error(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script, path], capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("OSError: the processes that clean pages end as soon as they begin")
+    assert last.startswith("OSError: the processes that clean pages end as soon as they start")
     assert 'if __name__ == "__main__":' in last
 
 

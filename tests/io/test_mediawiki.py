@@ -142,7 +142,7 @@ def test_templates_that_are_left_out_inside_sentences_are_counted(tmp_path: Path
     assert '"dropped": 3' in (tmp_path / "out" / "_manifest.json").read_text()
     assert ingest(path, tmp_path / "out").dropped == 3
     result = invoke(["ingest", path, "-o", str(tmp_path / "again")])
-    assert "3 templates left out inside sentences" in " ".join(result.stderr.split())
+    assert "3 templates removed inside sentences" in " ".join(result.stderr.split())
 
 
 def test_ages_are_those_of_the_pages_day(tmp_path: Path) -> None:

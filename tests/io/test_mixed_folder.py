@@ -65,7 +65,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
         CYRILLIC.replace("є", "е").replace("і", "и").encode("koi8-r"),
         "invalid UTF-8 at byte 0; it may be koi8",
     ),
-    "noise.txt": (random.Random(1).randbytes(400), "no text at all"),
+    "noise.txt": (random.Random(1).randbytes(400), "not text at all"),
     "cut.txt.gz": (gzip.compress(PROSE.encode() * 99)[:-20], "cannot be read further"),
 }
 UNREAD: dict[str, tuple[bytes, str]] = {
