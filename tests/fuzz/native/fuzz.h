@@ -19,9 +19,9 @@
 #include "document/sentence_table.h"
 #include "methods/methods.h"
 #include "segment/pipeline.h"
-#include "text/text.h"
+#include "text/sentence_splitter.h"
 #include "text/unicode.h"
-#include "tokens/measure.h"
+#include "tokens/length.h"
 #include "tokens/wordpiece.h"
 
 namespace fuzz {

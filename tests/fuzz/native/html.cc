@@ -10,7 +10,7 @@
 #include "parsing/html/html_work.h"
 #include "parsing/noise_features.h"
 #include "parsing/noise_names.h"
-#include "tokens/measure.h"
+#include "tokens/length.h"
 
 namespace {
 
