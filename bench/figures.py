@@ -1,12 +1,13 @@
-"""Runs documented commands and fails where a page says another figure than its command prints.
+"""A check that documented commands print the figures that the pages state.
 
-    python bench/figures.py            those that the commit's hash chooses, of at most three minutes
-    python bench/figures.py --all      every one
-    python bench/figures.py --list     which there are, and which are chosen
-    python bench/figures.py --mend     every one, and the pages are given what is printed
+    python bench/figures.py            runs those that the commit's hash chooses, of at most three minutes
+    python bench/figures.py --all      runs every one
+    python bench/figures.py --list     lists all, and marks those that are chosen
+    python bench/figures.py --mend     runs every one, and writes the printed figures to the pages
 
-Status 1 where a figure differs. Nothing is tolerated: searches and cuts are the same bits on every processor, and pages
-round what is printed. Data is looked for in the folder that PYCHUNK_DATA names; lines without theirs are skipped.
+The status is 1 if a figure differs. There is no tolerance: searches and cuts are the same bits on every processor, and
+the pages round what is printed. The script looks for data in the folder that PYCHUNK_DATA names, and skips lines whose
+data is missing.
 """
 
 from __future__ import annotations
@@ -25,22 +26,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Seconds that the chosen lines may take, by what they took on two cores; a busy machine takes three times as long.
+#: The seconds that the chosen lines may take, as measured on two cores. A busy machine takes three times as long.
 BUDGET = 60.0
-#: A field of a template, and what stands in its place on a page.
+#: A field of a template, and the text that a page has in its place.
 FIELD = re.compile(r"\{([^{}]*?):([^{}:]*)\}")
 FIGURE = r"[-+]?\d*\.?\d+"
 SQUAD = "pychunk eval squad/dev-v2.0.json -m recursive:size=110"
 
 
 class Line(NamedTuple):
-    """A documented command, and where pages have what it prints.
+    """A documented command, and the places of its figures on the pages.
 
     Attributes:
-        command: of ``pychunk eval``. data: what it reads, in the folder of data. seconds: on two cores.
-        places: (page, its text with a field ``{row|measure:format}`` for each figure; ``row|measure|low`` and ``high``
-            are ends of intervals, ``row|measure|difference`` what a row has more than the first). White space is any.
-        file: in bench/results; its rows must be what the command prints.
+        command: The arguments of ``pychunk eval``.
+        data: The files that the command reads, in the folder of data.
+        seconds: The time on two cores.
+        places: Pairs of a page and its text, with a field ``{row|measure:format}`` for each figure. ``row|measure|low``
+            and ``high`` are ends of intervals. ``row|measure|difference`` is the difference from the first row. Any
+            white space matches any other.
+        file: A file in bench/results; its rows must be what the command prints.
     """
 
     command: str
@@ -54,7 +58,7 @@ LINES: list[Line] = []
 
 
 class Problem(NamedTuple):
-    """A figure that is not what its command prints."""
+    """A figure that differs from what its command prints."""
 
     page: str
     printed: str
@@ -65,7 +69,7 @@ class Problem(NamedTuple):
 
 
 def chosen(lines: Sequence[Line], commit: str, budget: float = BUDGET) -> list[Line]:
-    """Return the lines that a commit's hash puts first, as many as fit; the same for the same commit."""
+    """Return as many lines as fit, in the order that a commit's hash gives; the same commit gives the same lines."""
     found, left = [], budget
     for line in sorted(lines, key=lambda each: hashlib.sha256(f"{commit} {each.command}".encode()).digest()):
         if line.seconds <= left:
@@ -75,8 +79,8 @@ def chosen(lines: Sequence[Line], commit: str, budget: float = BUDGET) -> list[L
 
 
 def run(line: Line) -> dict[str, Any]:
-    """Return what the command finds; ValueError with its words where it fails."""
-    with tempfile.TemporaryDirectory() as folder:  # not the checkout, whose pychunk/ may not be compiled
+    """Return what the command finds. Raise ValueError with the command's message if it fails."""
+    with tempfile.TemporaryDirectory() as folder:  # not in the checkout, whose pychunk/ may not be compiled
         out = Path(folder) / "found.json"
         words = [sys.executable, "-m", *shlex.split(line.command), "--json", str(out)]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
@@ -86,7 +90,7 @@ def run(line: Line) -> dict[str, Any]:
 
 
 def value(results: Mapping[str, Any], name: str) -> float:
-    """The figure of a field: of a row, which its name without the method's may be, a measure or a cost."""
+    """Return the figure of a field: a measure or cost of a row, which may be named without its method."""
     row_name, measure, *part = name.split("|")
     rows = [row for row in results["rows"] if row_name in (row["name"], row["name"].partition(", ")[2])]
     if len(rows) != 1:
@@ -103,7 +107,7 @@ def value(results: Mapping[str, Any], name: str) -> float:
 
 
 def problems(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> list[Problem]:
-    """The figures of pages, and of the file, that are not those of the results."""
+    """Return the figures of the pages, and of the file, that differ from the results."""
     found = []
     for page, template in line.places:
         text = " ".join((root / page).read_text(encoding="utf-8").split())
@@ -117,13 +121,13 @@ def problems(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> list[
 
 
 def pattern(template: str) -> str:
-    """Return what a template looks like with any figures, each in a group, and any white space."""
+    """Return a pattern that matches a template with any figures, each in a group, and any white space."""
     pieces = FIELD.split(" ".join(template.split()))
     return f"({FIGURE})".join(r"\s+".join(map(re.escape, piece.split(" "))) for piece in pieces[::3])
 
 
 def mend(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> None:
-    """Gives the pages what the command printed; the file in bench/results has a command of its own."""
+    """Write what the command printed to the pages. The file in bench/results has a command of its own."""
     for page, template in line.places:
         text = (root / page).read_text(encoding="utf-8")
         stands = re.search(pattern(template), text)
@@ -137,7 +141,7 @@ def mend(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> None:
 
 
 def _shown(figure: float, form: str) -> str:
-    """Return a figure as the page writes it; ``s`` before the format: without the zero before the point."""
+    """Return a figure as the page writes it. An ``s`` before the format drops the zero before the point."""
     if form.startswith("s"):
         return re.sub(r"^([-+]?)0\.", r"\1.", f"{figure:{form[1:]}}")
     return f"{figure:{form}}"
@@ -155,13 +159,13 @@ def _of_file(line: Line, results: Mapping[str, Any], root: Path) -> Iterable[Pro
 
 
 def missing(line: Line) -> str:
-    """Why a line cannot run here; empty where it can."""
+    """Return why a line cannot run here, or an empty string if it can."""
     folder = Path(os.environ.get("PYCHUNK_DATA") or ROOT.parent / "shared" / "data")
     return "" if (folder / line.data).exists() else f"no {line.data} in the folder PYCHUNK_DATA names"
 
 
 def commit() -> str:
-    """The checkout's commit; of an export of it, which has no history, nothing."""
+    """Return the checkout's commit, or an empty string for an export, which has no history."""
     done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
@@ -212,7 +216,7 @@ LINES += [
             ("docs/retrieval.md", '| BM25 (`"sparse"`) | {sparse|strict hits@1:.3f} / {sparse|strict hits@5:.3f} |'),
             (
                 "docs/retrieval.md",
-                "| one vector a chunk, its text encoded again (the usual recipe) | "
+                "| one vector for each chunk, the chunk's text encoded again (the usual recipe) | "
                 "{recipe|strict hits@1:.3f} / {recipe|strict hits@5:.3f} |",
             ),
             (
@@ -270,11 +274,6 @@ LINES += [
                 "{hybrid, rerank=features|strict hits@1|difference mean:s+.3f} "
                 "({hybrid, rerank=features|strict hits@1|difference low:s.3f} to "
                 "{hybrid, rerank=features|strict hits@1|difference high:s.3f})",
-            ),
-            (
-                "CHANGELOG.md",
-                "on SQuAD v2 dev strict Hits@1 {hybrid, rerank=features|strict hits@1:s.3f} in place of "
-                "{hybrid|strict hits@1:s.3f}, with no model to download",
             ),
         ],
     ),

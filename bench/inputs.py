@@ -1,4 +1,4 @@
-"""Where the benches find the data that they run on."""
+"""The location of the data that the benchmarks run on."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import os
 from pathlib import Path
 
-#: Beside a checkout; $PYCHUNK_DATA names another.
+#: The data folder is next to a checkout; $PYCHUNK_DATA names another.
 BESIDE = "../shared/data"
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """``--data FOLDER``, which must be there."""
+    """Add ``--data FOLDER``, a folder that must exist."""
     parser.add_argument(
         "--data",
         type=_folder,

@@ -1,8 +1,8 @@
-"""What every file of figures says about itself: title, command, commit, versions, encoder, machine, day.
+"""The facts that every file of figures states: title, command, commit, versions, encoder, machine, day.
 
     record.save(path, "Linear time", {"rows": rows}, packages=["faiss-cpu"])
 
-``python bench/results.py`` makes docs/results of the files in bench/results.
+``python bench/results.py`` makes docs/results from the files in bench/results.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ def save(
     command: str = "",
     encoder: str = "",
 ) -> None:
-    """Writes figures as JSON, after what says how they came to be.
+    """Write figures as JSON, after the facts about how they were made.
 
     Args:
-        path: the file; folders on the way are made.
-        title: what was measured, in a few words.
-        figures: lists of rows (dictionaries of the same keys), and single facts; plain JSON types.
-        about: what a reader of the figures has to know, in a sentence or two.
-        packages: whose versions matter besides NumPy's and PyArrow's; those that are not installed are left out.
-        command: what readers run for the same figures; default: what started this process.
-        encoder: whose vectors the figures rest on, by fingerprint (:func:`shipped`); default: none's.
+        path: The file; missing folders are made.
+        title: The subject of the measurement, in a few words.
+        figures: Lists of rows (dictionaries with the same keys), and single facts; plain JSON types.
+        about: A sentence or two that a reader of the figures needs.
+        packages: Packages whose versions matter besides NumPy's and PyArrow's; those that are not installed are
+            skipped.
+        command: The command that gives the same figures; default: the one that started this process.
+        encoder: The fingerprint of the encoder that made the vectors (:func:`shipped`); default: none.
     """
     facts = {
         "title": title,
@@ -65,12 +66,12 @@ def save(
 
 
 def shipped() -> str:
-    """The fingerprint of the static table, by which pychunk cuts where nothing else is named."""
+    """Return the fingerprint of the static table, which pychunk uses to cut by default."""
     return static_encoder.load().fingerprint
 
 
 def started_by() -> str:
-    """What started this process, from the checkout's folder; of other folders the name alone."""
+    """Return the command that started this process, relative to the checkout; for other folders only the name."""
     return shlex.join(["python", *map(_plain, sys.orig_argv[1:])])
 
 
@@ -82,7 +83,7 @@ def _plain(word: str) -> str:
 
 
 def commit() -> str | None:
-    """The checkout's commit, and whether files differ from it; None where git knows none."""
+    """Return the checkout's commit, and whether files differ from it, or None if git knows none."""
     try:
         found = _git("rev-parse", "--short=12", "HEAD").strip()
         changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results", ":!docs")
@@ -96,7 +97,7 @@ def _git(*arguments: str) -> str:
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Of Python, pychunk and the packages that are installed."""
+    """Return the versions of Python, pychunk and the installed packages."""
     found = {"python": platform.python_version(), "pychunk": pychunk.__version__}
     for name in (*ALWAYS, *packages):
         try:
@@ -107,7 +108,7 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
 
 
 def machine() -> str:
-    """CPU, how many of them this process may use, instruction set, and GPUs."""
+    """Return the CPU, the number of cores this process may use, the instruction set, and the GPUs."""
     backend = pychunk.backend()
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parts = [_cpu(), f"{usable} CPUs", f"{backend['threads']} threads", str(backend["isa"]), platform.system()]

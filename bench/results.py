@@ -1,9 +1,9 @@
-"""Writes docs/results.md and docs/results from the files in bench/results, a page a folder of bench.
+"""A generator of docs/results.md and docs/results from the files in bench/results, one page for each folder of bench.
 
 Every table has its command, commit, versions and machine.
 
-python bench/results.py
-python bench/results.py --check      status 1 where a page is not what the files say
+    python bench/results.py
+    python bench/results.py --check      status 1 if a page differs from the files
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "bench" / "results"
 DOCS = ROOT / "docs"
-#: Folders of commands that name none.
+#: The folders of commands that name none.
 FOLDERS = {
     "pychunk eval": "retrieval",
     "pytest -m slow tests/ingest": "ingestion",
@@ -29,7 +29,7 @@ FOLDERS = {
 ABOUT = ("title", "about", "command", "commit", "versions", "encoder", "machine", "day")
 MISSING = "not recorded"
 VERSION = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
-#: Keys that only hold others together: no column's name needs them.
+#: Keys that only group others, and are dropped from columns' names.
 SILENT = {"modes", "measures"}
 
 HEAD = """# Results
@@ -42,7 +42,7 @@ command names no data, it reads the folder in `PYCHUNK_DATA`.
 
 
 def pages(files: Iterable[Path]) -> dict[str, str]:
-    """The pages that the files make, by their paths in docs: the list of all figures, then a page a folder."""
+    """Return the pages made from the files, by their paths in docs: the list of all figures, then a page a folder."""
     folders: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
     for file in sorted(files):
         facts = json.loads(file.read_text(encoding="utf-8"))
@@ -62,18 +62,18 @@ def pages(files: Iterable[Path]) -> dict[str, str]:
 
 
 def folder_of(command: str) -> str:
-    """The folder of bench that a command runs, or belongs to."""
+    """Return the folder of bench that a command runs, or belongs to."""
     named = re.match(r"python bench/(\w+)/", command)
     return named[1] if named else next(folder for begin, folder in FOLDERS.items() if command.startswith(begin))
 
 
 def anchor(title: str) -> str:
-    """As GitHub links a heading."""
+    """Return the anchor that GitHub gives a heading."""
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
 def section(file: Path, facts: Mapping[str, Any]) -> str:
-    """One file: how it came to be, then its figures."""
+    """Return the text of one file: how it was made, then its figures."""
     versions = ", ".join(f"{name} {version}" for name, version in (facts.get("versions") or {}).items())
     measured = (facts.get("versions") or {}).get("pychunk", VERSION)
     lines = [
@@ -112,7 +112,7 @@ def is_interval(value: Any) -> bool:
 
 
 def flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Dictionaries in dictionaries as one: their keys are joined; intervals stay whole."""
+    """Return nested dictionaries as one, with joined keys; intervals stay whole."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, dict) and not is_interval(value):
@@ -123,7 +123,7 @@ def flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Rows of a Markdown table; a column for every key that a row has, text to the left, the rest to the right."""
+    """Yield rows of a Markdown table, with a column for every key; text is aligned left, the rest right."""
     cells = [flat(row) for row in rows]
     names = list(dict.fromkeys(name for row in cells for name in row))
     text = {name for name in names if any(isinstance(row.get(name), str) for row in cells)}
@@ -134,7 +134,7 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def written(value: Any) -> str:
-    """A value as readers write it."""
+    """Return a value as text for readers."""
     if is_interval(value):
         return f"{written(value['mean'])} ({written(value['low'])} to {written(value['high'])})"
     if value is None:
@@ -146,7 +146,7 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         tiny = value and abs(value) < 1e-3
         digits = ".1e" if tiny else ".3f" if abs(value) < 10 else ".1f" if abs(value) < 1000 else ",.0f"
-        return str(value) if len(str(value)) <= 6 else f"{value:{digits}}"  # as it was written, if so short
+        return str(value) if len(str(value)) <= 6 else f"{value:{digits}}"  # a short number stays as it was written
     if isinstance(value, list):
         return ", ".join(map(written, value))
     return str(value).replace("|", "\\|").replace("<", "&lt;")

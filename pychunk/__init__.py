@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .index.index import Index
     from .index.search.hits import Hit
     from .levels.hierarchy import Hierarchy
+    from .reader import read
 
 #: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
@@ -42,11 +43,13 @@ try:
     from ._engine.native import version as __version__
     from ._util import forks as _forks  # noqa: F401  # it registers what a fork waits for
     from ._util.lazy_imports import on_demand as _on_demand
-    from .api import segment, sentences
+    from .api import segment, segment_levels, split_sentences
     from .chunks.batch import Chunk, ChunkBatch
     from .inputs import RowError, TextBatch
     from .methods.base import Method
+    from .placement import Placement
     from .segmenter import Segmenter
+    from .vectors import Vectors
 except (KeyboardInterrupt, ImportError, MemoryError) as error:
     # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
     if not _is_command:
@@ -64,17 +67,21 @@ __all__ = [
     "Hit",
     "Index",
     "Method",
+    "Placement",
     "Ragged",
     "RowError",
     "Segmenter",
     "TextBatch",
+    "Vectors",
     "__version__",
     "answer",
     "augment",
     "backend",
     "embed",
+    "read",
     "segment",
-    "sentences",
+    "segment_levels",
+    "split_sentences",
 ]
 
 _MODULES = ("cuda", "evaluation", "index", "ingest", "integrations", "io", "llm")
@@ -90,6 +97,7 @@ if not TYPE_CHECKING:  # For a type checker, a module with __getattr__ has every
             "answer": ".answers",
             "augment": ".augmentation",
             "embed": ".embedding",
+            "read": ".reader",
         },
     )
 

@@ -22,7 +22,7 @@ class Chunks:
             0.002, and 512 cost 0.000 and 0.025.
         piece: The size for the methods that cut by length, ``fixed`` and ``recursive``, in their unit.
         topic: The size for ``topic`` if it is named.
-        scrap: The number of characters below which a chunk says too little to be found or read by itself.
+        short: The number of characters below which a chunk says too little to be found or read by itself.
         method_for_blocks: The method for documents with blocks.
         method_for_vectors: The method for another encoder than the one that ``method`` was trained on.
     """
@@ -36,7 +36,7 @@ class Chunks:
     max_by_topic: int = 1024
     piece: int = 200
     topic: int = 250
-    scrap: int = 50
+    short: int = 50
     method_for_blocks: str = "structure"
     method_for_vectors: str = "pic"
 

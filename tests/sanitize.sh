@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the extension, GPU kernels on their emulator included, with the address and undefined-behaviour sanitizers,
-# and runs the tests against it.
+# Builds the extension, including GPU kernels on their emulator, with the address and undefined-behaviour sanitizers,
+# and runs the tests with it.
 #   bash tests/sanitize.sh [python] [build folder]
 # The python must have the packages of the extra `test`, scikit-build-core, pybind11, cmake and ninja.
 set -euo pipefail
@@ -17,7 +17,7 @@ cp -r "$root/pychunk" "$folder/site/"
 rm -f "$folder"/site/pychunk/_c*.so
 cp "$folder"/build/_c*.so "$folder/site/pychunk/"
 cd "$folder"
-# Python itself keeps memory until it ends, and so do the pool's threads: leaks are not what is looked for here.
+# Python itself keeps memory until it ends, and so do the pool's threads, so that leaks are not checked.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" \
   PYTHONPATH="$folder/site" "$python" -m pytest -q -n 2 --dist loadfile -p no:cacheprovider -c "$root/pyproject.toml" --rootdir "$root" \
   "$root/tests/segment/test_segment.py" "$root/tests/csrc/test_sentence_splitter.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \

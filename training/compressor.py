@@ -7,7 +7,7 @@ vectors of another encoder:
 
     python -m training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
 
-Use the result with ``segment(..., levels=[...], vector_encoder="bge-small", pooling="my-compressor")``.
+Use the result with ``segment_levels(..., vectors=Vectors("sentence", "bge-small"), pooling=Path("my-compressor"))``.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def finish(options: argparse.Namespace, learned: Lessons, stopped_on: Lessons) -
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train the compression encoder on articles, and write it with its facts."""
     import_torch().set_num_threads(options.threads)
     if options.out is None:
         own = vector_encoder(options.encoder).name

@@ -1,6 +1,7 @@
 """Spans to learn a compression encoder from: sentences of articles without their leads, and target vectors.
 
 A document's target is the vector of its lead, which is withheld, of an extractive summary of the rest, or of a summary
+from pychunk import Placement, Vectors
 from a file. A section's target is the vector of its name, title and heading, neither of which is in its text.
 """
 
@@ -18,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pychunk import Placement, Vectors
 from pychunk._engine.data.blocks import BLOCK_KINDS, HEADING, Blocks
 from pychunk._util.durable_files import whole_file
-from pychunk.api import segment
+from pychunk.api import segment, segment_levels
 from pychunk.embedding import embed
 from pychunk.encoders.registry import vector_encoder
 from pychunk.training import breadth, section_questions
@@ -95,12 +97,12 @@ def read_articles(file: Path, part: str, limit: int = 0) -> Articles:
 
 
 def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str]) -> Articles:
-    """Return articles as WikiExtractor writes them without their leads, with a mark in place of each heading.
+    r"""Return articles as WikiExtractor writes them without their leads, with a mark in place of each heading.
 
     Example:
-        >>> made = without_leads(["1"], ["Ada"], ["Ada wrote.\\nLife.\\n" + "She was born in London. " * 25])
+        >>> made = without_leads(["1"], ["Ada"], ["Ada wrote.\nLife.\n" + "She was born in London. " * 25])
         >>> made.leads[0].strip(), made.texts[0][:10], made.names
-        ('Ada wrote.', '§\\n\\nShe was', [(0, 3, 'Ada: Life')])
+        ('Ada wrote.', '§\n\nShe was', [(0, 3, 'Ada: Life')])
     """
     made = section_questions.section_questions(titles, texts)
     names: dict[int, list[section_questions.Question]] = {}
@@ -125,13 +127,12 @@ def without_leads(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str
 
 def hierarchy(articles: Articles, encoder: str, threads: int = 1) -> Any:
     """Return the articles as sentences, sections and documents, with vectors."""
-    return segment(
+    return segment_levels(
         articles.texts,
-        levels=["sentence", "paragraph", "section", "document"],
-        vectors="sentence",
-        vector_encoder=encoder,
-        blocks=Blocks.of(articles.blocks),
-        threads=threads,
+        ["sentence", "paragraph", "section", "document"],
+        vectors=Vectors("sentence", encoder),
+        columns={"blocks": Blocks.of(articles.blocks)},
+        placement=Placement(threads=threads),
     )
 
 
@@ -209,7 +210,7 @@ def _arrays(
     ):
         first = found.first(level)
         made[f"{level} first"], made[f"{level} last"] = first[nodes], first[nodes + 1]
-        made[f"{level} targets"] = embed(wanted, encoder=encoder, task=task, threads=threads)
+        made[f"{level} targets"] = embed(wanted, encoder=encoder, task=task, placement=Placement(threads=threads))
     return made
 
 
@@ -246,5 +247,7 @@ def _given(file: str, ids: Sequence[str]) -> dict[str, str]:
 
 def summaries(texts: Sequence[str], threads: int = 1) -> list[str]:
     """Return an extractive summary of each text, up to five of its sentences."""
-    found: Any = segment(list(texts), "pic", summary="extractive", summaries_out=True, threads=threads)
+    found: Any = segment(
+        list(texts), "pic", summary="extractive", summaries_out=True, placement=Placement(threads=threads)
+    )
     return [text or "" for text in found.summaries["text"].to_pylist()]

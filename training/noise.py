@@ -115,6 +115,7 @@ def measured(models: Sequence[NoiseModel], pages: Sequence[Page]) -> list[float]
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train the noise model, choose its calibration, and write it with its card and the networks of the folds."""
     plan = plan_from(Plan, options)
     global _pages
     _pages = read_pages(options.pages, options.threads, options.limit)

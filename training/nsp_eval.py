@@ -22,6 +22,7 @@ class Scores:
     calibration_error: float
 
     def rounded(self) -> dict[str, float]:
+        """Return the measures by name, rounded to four decimal places."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
 

@@ -38,6 +38,7 @@ class Sentences:
         return np.diff(self.tokens.offsets)
 
     def of(self, sentence: int) -> I32:
+        """Return the ids of one sentence."""
         return self.tokens.ids[self.tokens.offsets[sentence] : self.tokens.offsets[sentence + 1]]
 
 
@@ -53,6 +54,7 @@ class Pairs:
         return len(self.kind)
 
     def take(self, rows: npt.NDArray[np.bool_] | I64) -> Pairs:
+        """Return some of the pairs."""
         return Pairs(self.first[rows], self.second[rows], self.kind[rows])
 
 

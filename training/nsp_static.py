@@ -69,6 +69,7 @@ def network(dim: int, hidden: int, seed: int) -> Any:
 
 
 def logits(model: Any, u: Any, v: Any) -> Any:
+    """Return the network's logit for each pair of vectors."""
     inside = model["first"](u) + model["second"](v) + model["product"](u * v)
     return model["out"](inside.relu()).squeeze(1)
 
@@ -129,6 +130,7 @@ def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
+    """Distil the cross-encoder into the network, measure both on held-out articles, and write the network."""
     import_torch().set_num_threads(options.threads)
     material = nsp.gather(options)
     teacher = PairScorer(options.teacher)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pychunk import Placement
 from pychunk.encoders import static_encoder, topic_model
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
@@ -110,7 +111,9 @@ def _leave_out(weights: dict[str, Any], without: Sequence[str]) -> None:
 
 def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) -> list[topic_eval.F32]:
     """Return the engine's score of each gap of each text."""
-    found = Segmenter("topic", encoder=encoder, model=model, threads=threads).cuts(list(texts)).score
+    found = (
+        Segmenter("topic", encoder=encoder, model=model, placement=Placement(threads=threads)).cuts(list(texts)).score
+    )
     assert found is not None
     return [found.part(row) for row in range(found.documents)]
 
@@ -132,7 +135,7 @@ def measured(texts: Sequence[str], view: View, encoder: Any, model: Path, thread
     """Return AUC, and F1, Pk and WindowDiff without a limit of length, of a model on articles that have sections."""
     own = [each for each in (seen(text, view) for text in texts) if each[1]]
     shown = [text for text, _ in own]
-    segmenter = Segmenter("topic", encoder=encoder, model=model, threads=threads, max_tokens=None)
+    segmenter = Segmenter("topic", encoder=encoder, model=model, placement=Placement(threads=threads), max_tokens=None)
     cuts = segmenter.cuts(shown)
     articles = topic_eval.articles_of(own)
     assert cuts.score is not None
@@ -147,6 +150,7 @@ def _rounded(value: intervals.Interval) -> dict[str, float]:
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train and calibrate the topic model, and write it with its card."""
     plan = plan_from(topic_fit.Plan, options)
     import_torch().set_num_threads(options.threads)
     corpus = Corpus(options, plan)

@@ -36,12 +36,12 @@ HIDDEN, PARAGRAPHS, WHOLE = View(False, False), View(False, True), View(True, Tr
 
 
 def seen(text: str, view: View) -> tuple[str, list[int]]:
-    """Return a WikiExtractor text in a view, and its section starts in characters, without 0.
+    r"""Return a WikiExtractor text in a view, and its section starts in characters, without 0.
 
     A section whose heading is hidden begins with its first paragraph.
 
     Example:
-        >>> seen("Ada was a mathematician.\\nLife.\\nShe was born in London.", HIDDEN)
+        >>> seen("Ada was a mathematician.\nLife.\nShe was born in London.", HIDDEN)
         ('Ada was a mathematician. She was born in London.', [25])
     """
     joint = "\n" if view.breaks else " "
@@ -81,6 +81,7 @@ class Material:
 
     @property
     def articles(self) -> int:
+        """The number of articles."""
         return len(self.offsets) - 1
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.api import sentences
+from pychunk.api import split_sentences
 from pychunk.evaluation.measures import boundaries, intervals
 
 F32 = npt.NDArray[np.float32]
@@ -78,7 +78,7 @@ def thresholds(affinities: Sequence[F32], tokens: int) -> list[tuple[int, float]
 
 def articles_of(shown: Sequence[tuple[str, list[int]]]) -> list[Article]:
     """Return articles from texts and their section starts in characters, with pychunk's sentences."""
-    spans = sentences([text for text, _ in shown])
+    spans = split_sentences([text for text, _ in shown])
     return [
         Article(boundaries.in_units(starts, [a for a, _ in own]), len(own))
         for (_, starts), own in zip(shown, spans, strict=True)

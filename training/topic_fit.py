@@ -117,6 +117,7 @@ class Lessons:
         self._mean, self._deviation = scale
 
     def batch(self, chosen: Sequence[tuple[View, int]]) -> Batch:
+        """Return the chosen articles, given as (view, row), as one batch."""
         torch = import_torch()
         parts: dict[str, list[Any]] = {name: [] for name in ("vectors", "inputs", "words", "begins", "there")}
         for view, row in chosen:

@@ -1,7 +1,7 @@
-"""What another encoder's vectors find that MiniLM's do not: the same chunks and questions, paired.
+"""A paired comparison of another encoder with MiniLM, on the same chunks and questions.
 
-Chunks are those that the documentation recommends (``recursive``, at most 110 words, an English stemmer). Questions are
-encoded after the model's own prompt for them, if it has one.
+The chunks are those that the documentation recommends (``recursive``, at most 110 words, an English stemmer). If the
+model has a prompt of its own for questions, the prompt precedes each question.
 
     pychunk model get minilm
     python bench/encoders/encoder_pairs.py --encoder DIR -o bench/results/encoder_pairs.json
@@ -32,7 +32,7 @@ MEASURES = {"answers": ("strict hits@1", "strict hits@5"), "references": ("recal
 
 
 def measured(data: datasets.Dataset, name: str) -> tuple[dict[str, Any], float, str]:
-    """Values by mode, seconds of a thread to cut and to encode, and the model's fingerprint."""
+    """Return the values by mode, one thread's seconds for cutting and encoding, and the model's fingerprint."""
     begun = time.process_time()
     encoder = systems.Encoder(name)
     chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)

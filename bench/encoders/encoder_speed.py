@@ -1,7 +1,8 @@
-"""Sentence vectors from MiniLM: pychunk beside sentence-transformers and plain ONNX Runtime, on the same sentences.
+"""A comparison of pychunk's MiniLM with sentence-transformers and plain ONNX Runtime, on the same sentences.
 
-Each row encodes the same real sentences on the same number of threads, interleaved, in one process; medians. The floor
-is the rate of float32 matrix products on the model's own shapes, measured in the same run.
+Each row encodes the same real sentences on the same number of threads. The rows take turns in one process, and the
+table shows medians. The floor is the rate of float32 matrix products of the model's own shapes, measured in the same
+run.
 
     pychunk model get minilm
     pip install ".[bench]" && python bench/encoders/encoder_speed.py --data ../shared/data
@@ -36,17 +37,17 @@ from bench import record
 
 ABOUT = "Sentence vectors of MiniLM, medians, in turns; product rate: bare float32 products on the model's shapes."
 HIDDEN, WIDE, LAYERS = 384, 1536, 6
-#: [rows of the weight, columns] of the products in one layer.
+#: The [rows of the weight, columns] of the products in one layer.
 SHAPES = [(HIDDEN, 3 * HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, WIDE), (WIDE, HIDDEN)]
 
 
 def load_sentences(data: Path, count: int) -> list[str]:
-    """Sentences of articles, in reading order."""
+    """Return sentences of articles, in reading order."""
     file = pq.ParquetFile(data / "wiki" / "articles.parquet")
     found: list[str] = []
     for batch in file.iter_batches(batch_size=50, columns=["text"]):
         texts = batch.column("text").to_pylist()
-        for text, spans in zip(texts, pychunk.sentences(texts), strict=True):
+        for text, spans in zip(texts, pychunk.split_sentences(texts), strict=True):
             found += [text[a:b].strip() for a, b in spans]
         if len(found) >= count:
             return found[:count]
@@ -54,7 +55,7 @@ def load_sentences(data: Path, count: int) -> list[str]:
 
 
 def matrix_rate(threads: int) -> float:
-    """Median GFLOP/s of float32 products [2048, k] x [k, n] over the model's shapes, one stream a thread."""
+    """Return the median GFLOP/s of float32 products [2048, k] x [k, n] of the model's shapes, one stream a thread."""
     import onnxruntime as ort
     from onnx import TensorProto, helper, numpy_helper
 
@@ -94,14 +95,14 @@ def matrix_rate(threads: int) -> float:
 
 
 def model_flops(lengths: np.ndarray) -> float:
-    """Multiplications and additions of rows of these lengths: the products, and attention's two."""
+    """Return the multiplications and additions for rows of these lengths: all products and attention's two."""
     products = 2 * sum(k * n for k, n in SHAPES) * lengths.sum()
     attention = 4 * HIDDEN * (lengths.astype(np.float64) ** 2).sum()
     return float(LAYERS * (products + attention))
 
 
 def plain_onnx(encoder: TransformerEncoder, sentences: list[str], threads: int) -> Callable[[], np.ndarray]:
-    """What a script does: tokenizers pads batches of 32 in reading order, one session on all threads."""
+    """Return a simple script's encoder: tokenizers pads batches of 32 in reading order, one session on all threads."""
     import onnxruntime as ort
     from tokenizers import Tokenizer
 
@@ -128,7 +129,7 @@ def plain_onnx(encoder: TransformerEncoder, sentences: list[str], threads: int) 
 
 
 def sentence_transformers(sentences: list[str], threads: int, size: int) -> Callable[[], np.ndarray] | None:
-    """Torch, float32; it sorts by length itself."""
+    """Return sentence-transformers' float32 encoder in torch, which sorts by length itself, if it is installed."""
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -203,7 +204,7 @@ def main() -> None:
     if options.save:
         figures = {"sentences": len(sentences), "real tokens": float(lengths.sum() / computed), "GFLOP/s": rate}
         packages = ("onnxruntime", "openvino", "torch", "sentence-transformers")
-        title = "Transformer encoders beside their peers"
+        title = "Transformer encoders compared with their peers"
         figures |= {"rows": found}
         record.save(options.save, title, figures, about=ABOUT, packages=packages, encoder=encoder.fingerprint)
 

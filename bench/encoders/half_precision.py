@@ -1,9 +1,9 @@
-"""How often half precision moves a cut: MiniLM's sentence vectors in float32 and by cheaper arithmetic, cut alike.
+"""A count of how often half precision moves a cut, compared with MiniLM's sentence vectors in float32.
 
-Every scheme encodes the same sentences of randomly chosen articles; each document is then cut from its float32 vectors
-and from the scheme's by the same call, and the chunks are compared. Schemes named fp16 and bf16 run in torch on the
-device as they are; the others are computed in float32 with every value that a GPU would hold in float16 rounded to it,
-which differs from a GPU's tensor cores, whose sums are float32 too, in the order of additions alone.
+Every scheme encodes the same sentences of randomly chosen articles. The same call then cuts each document from its
+float32 vectors and from the scheme's, and the chunks are compared. Schemes named fp16 and bf16 run in torch on the
+device. The others are computed in float32, and every value that a GPU would hold in float16 is rounded to float16. A
+GPU's tensor cores sum in float32 too, so that only the order of additions differs.
 
     pychunk model get minilm
     pip install ".[torch]" && python bench/encoders/half_precision.py --data ../shared/data --documents 60
@@ -47,9 +47,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "pic mean": {"method": "pic", "summary": "mean"},
     "semantic": {"method": "semantic"},
 }
-#: (margin within which sentences are encoded again, then that within which whole documents are; 0: none).
+#: The margin within which sentences are encoded again, then the margin within which whole documents are; 0 for none.
 AGAIN = ((1e-3, 0.0), (2e-3, 0.0), (5e-3, 0.0), (1e-3, 1e-5), (1e-3, 3e-5))
-#: A score as near to its threshold as this may be cut otherwise by another device, as the documentation says.
+#: Another device may cut differently at a score that is this near to its threshold, as the documentation says.
 NEAR = 1e-3
 
 LEGEND = """
@@ -61,7 +61,7 @@ sentences that were encoded again)."""
 
 
 def half(x: torch.Tensor) -> torch.Tensor:
-    """Rounded to float16, held in float32."""
+    """Return the values rounded to float16, held in float32."""
     return x.half().float()
 
 
@@ -71,18 +71,18 @@ def as_it_is(x: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Rounding:
-    """What is rounded to float16: states between layers, inputs of products, their weights, queries to values."""
+    """A choice of what is rounded to float16: states between layers, inputs and weights of products, attention."""
 
     states: bool = False
     inputs: bool = True
     weights: bool = True
     attention: bool = True
-    #: Inputs and weights as sums of two float16 each; of the four products the three larger ones.
+    #: Inputs and weights are sums of two float16 each; the three larger of the four products are computed.
     three_products: bool = False
 
 
 class Emulated(BertTorch):
-    """A BERT whose values are rounded as a :class:`Rounding` says."""
+    """A BERT whose values are rounded as :class:`Rounding` says."""
 
     def __init__(self, path: Path, rounding: Rounding) -> None:
         super().__init__(path, "cpu", "fp32")
@@ -92,7 +92,7 @@ class Emulated(BertTorch):
             if rounding.weights:
                 for each in (self._words, self._places):
                     each.copy_(half(each))
-            if rounding.states:  # biases and norms are held like the states that they are added to
+            if rounding.states:  # biases and norms have the precision of the states that they are added to
                 for pair in (self._norm, *(pair for layer in self._layers for pair in layer)):
                     pair.bias.copy_(half(pair.bias))
                     if pair.weight.ndim == 1:
@@ -129,7 +129,7 @@ class Emulated(BertTorch):
 
 
 def schemes(path: Path, device: str) -> dict[str, Callable[[], BertTorch]]:
-    """Makers of models by name; the first is what the others are compared with."""
+    """Return the makers of models by name; all others are compared with the first."""
     return {
         "fp32": lambda: BertTorch(path, device, "fp32"),
         "fp16": lambda: BertTorch(path, device, "fp16"),
@@ -143,11 +143,11 @@ def schemes(path: Path, device: str) -> dict[str, Callable[[], BertTorch]]:
 
 
 class Sentences:
-    """Sentences of documents, tokenised once."""
+    """The sentences of documents, tokenised once."""
 
     def __init__(self, path: Path, texts: list[str]) -> None:
         self.facts = model_dir.read(path, "vectors")
-        spans = pychunk.sentences(texts)
+        spans = pychunk.split_sentences(texts)
         self.counts = np.array([len(each) for each in spans])
         found = [text[a:b] for text, each in zip(texts, spans) for a, b in each]
         tokenizer = token_ids.load(path / self.facts.tokenizer)
@@ -157,7 +157,7 @@ class Sentences:
         return int(self.counts.sum())
 
     def encode(self, bert: BertTorch, chosen: npt.NDArray[np.int64] | None = None) -> F32:
-        """Unit vectors of all sentences, or of the chosen ones."""
+        """Return the unit vectors of all sentences, or of the chosen ones."""
         numbers = np.arange(len(self)) if chosen is None else chosen
         rows = native.pair_rows(self.ids, numbers, None, self.facts.template)
         lengths = rows.lengths()
@@ -176,20 +176,20 @@ class Sentences:
 
 
 def articles(data: Path, count: int, seed: int) -> list[str]:
-    """A random sample, in the order of the file."""
+    """Return a random sample of articles, in the order of the file."""
     column = pq.read_table(data / "wiki" / "articles.parquet", columns=["text"]).column("text")
     rows = np.sort(np.random.default_rng(seed).choice(len(column), count, replace=False))
     return [column[int(row)].as_py() for row in rows]
 
 
 def direction(vectors: F64) -> F64:
-    """The sum of rows at unit length."""
+    """Return the sum of the rows, scaled to unit length."""
     total = vectors.sum(axis=0)
     return np.asarray(total / np.linalg.norm(total), np.float64)
 
 
 def extractive(vectors: F64, margin: float = 0.0) -> tuple[list[int], set[int]]:
-    """Sentences of the extractive summary, and those that could be there were merits off by ``margin``."""
+    """Return the sentences of the extractive summary, and those that a change of merits by ``margin`` could add."""
     centrality = vectors @ direction(vectors)
     chosen: list[int] = []
     nearly: set[int] = set()
@@ -202,7 +202,7 @@ def extractive(vectors: F64, margin: float = 0.0) -> tuple[list[int], set[int]]:
 
 
 def scores(method: str, vectors: F32) -> tuple[F64, float]:
-    """(scores of one document's sentences, or of its borders; their threshold), in float64."""
+    """Return the scores of one document's sentences or boundaries, and their threshold, in float64."""
     wide = vectors.astype(np.float64)
     if method == "semantic":
         cosines = (wide[:-1] * wide[1:]).sum(axis=1)
@@ -212,14 +212,14 @@ def scores(method: str, vectors: F32) -> tuple[F64, float]:
 
 
 def nearest(method: str, vectors: F32) -> float:
-    """The least distance of a score from its threshold; a percentile's own score, which is its threshold, aside."""
+    """Return the least distance of a score from its threshold, except a percentile's own score, the threshold."""
     found, threshold = scores(method, vectors)
     off = np.abs(found - threshold)
     return float(off[off > 0].min(initial=1.0))
 
 
 def touched(method: str, vectors: F32, margin: float) -> list[int]:
-    """Sentences of one document whose vectors decide something that is within ``margin`` of being decided otherwise."""
+    """Return the sentences of one document whose vectors affect a decision that is within ``margin`` of changing."""
     found, threshold = scores(method, vectors)
     near = {int(i) for i in np.flatnonzero(np.abs(found - threshold) < margin)}
     if method == "semantic":
@@ -230,10 +230,10 @@ def touched(method: str, vectors: F32, margin: float) -> list[int]:
 
 
 def mixed(method: str, cheap: F32, exact: F32, margin: float, whole: float) -> tuple[F32, npt.NDArray[np.bool_]]:
-    """(one document's vectors, which of them are the exact ones).
+    """Return one document's vectors, and which of them are exact.
 
-    Exact are those of the sentences within ``margin`` of a decision; all, if a score is still within ``whole`` of the
-    threshold then, which the other sentences' vectors move a little.
+    The sentences within ``margin`` of a decision are exact. A small change in the other sentences' vectors moves the
+    threshold a little. If a score is then still within ``whole`` of the threshold, all sentences are exact.
     """
     again = np.zeros(len(cheap), bool)
     again[touched(method, cheap, margin)] = True
@@ -244,18 +244,18 @@ def mixed(method: str, cheap: F32, exact: F32, margin: float, whole: float) -> t
 
 
 def chunks(method: str, texts: list[str], vectors: F32) -> list[list[tuple[int, int]]]:
-    out = pychunk.segment(texts, sentence_vectors=vectors, **METHODS[method])
+    out = pychunk.segment(texts, columns={"sentence_vectors": vectors}, **METHODS[method])
     return [[(chunk.start, chunk.end) for chunk in rows] for rows in out.by_document()]
 
 
 def equal(found: list[Any], expected: list[Any]) -> float:
-    """Per cent of documents with the same chunks."""
+    """Return the percentage of documents with the same chunks."""
     return 100 * sum(a == b for a, b in zip(found, expected)) / len(expected)
 
 
 @dataclass
 class Sample:
-    """Documents, where their sentences begin, and their float32 vectors."""
+    """Documents, the starts of their sentences, and their float32 vectors."""
 
     texts: list[str]
     starts: list[npt.NDArray[np.int64]]
@@ -265,7 +265,7 @@ class Sample:
         return chunks(method, self.texts, np.concatenate(vectors))
 
     def distances(self, method: str, row: int, other: list[tuple[int, int]], own: list[tuple[int, int]]) -> list[float]:
-        """Of each cut that only one of two results has, how far the deciding float32 score is from its threshold."""
+        """Return, for each cut that one of two results lacks, its float32 score's distance from the threshold."""
         found, threshold = scores(method, self.exact[row])
         off = np.abs(found - threshold)
         out = []
@@ -276,7 +276,7 @@ class Sample:
 
 
 def report_nearness(sample: Sample) -> list[dict[str, Any]]:
-    """How small an error must be: the share of documents with a float32 score so near to its threshold."""
+    """Print how small an error must be: the share of documents with a float32 score that near to its threshold."""
     limits = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
     print(f"\n{'documents with a score within':32}" + "".join(f"{limit:>10.0e}" for limit in limits))
     rows = []
@@ -343,7 +343,7 @@ def main() -> None:
         start = time.perf_counter()
         encoded[name] = np.split(sentences.encode(known[name]()), borders)
         print(f"{name:18}{len(sentences) / (time.perf_counter() - start):10.0f} sentences/s", flush=True)
-    starts = [np.array([a for a, _ in spans], np.int64) for spans in pychunk.sentences(texts)]
+    starts = [np.array([a for a, _ in spans], np.int64) for spans in pychunk.split_sentences(texts)]
     sample = Sample(texts, starts, encoded.pop("fp32"))
     near = report_nearness(sample)
     print(LEGEND)

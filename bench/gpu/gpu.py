@@ -1,10 +1,10 @@
-"""Everything about the GPU in one command: correctness, then rates, then the whole pipeline beside its peers.
+"""All GPU measurements in one command: correctness, then rates, then the whole pipeline compared with its peers.
 
     python bench/gpu/gpu.py                  # checks, rates, pipeline; writes bench/results/gpu_*.json
-    python bench/gpu/gpu.py --check-only     # correctness alone; what compute-sanitizer is given
+    python bench/gpu/gpu.py --check-only     # only correctness; compute-sanitizer runs this
     python bench/gpu/gpu.py --sanitize       # the checks under compute-sanitizer's memcheck and racecheck
 
-It runs with what the machine has, and says what it left out and why.
+The script uses what the machine has, and prints what it skipped and why.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def measured(device: _device.Device, options: Any) -> Iterator[Rate | str]:
-    """Every figure, in order; a line of text for what is left out."""
+    """Yield every figure, in order, and a line of text for each that is skipped."""
     if _device.emulated():
         yield "rates: kernels are emulated on the CPU here"
         return
@@ -98,7 +98,7 @@ def measured(device: _device.Device, options: Any) -> Iterator[Rate | str]:
 
 
 def documents(megabytes: float) -> list[str]:
-    """Wikipedia articles where PYCHUNK_DATA has them, else generated English-like text."""
+    """Return Wikipedia articles if PYCHUNK_DATA has them, else generated text that resembles English."""
     folder = os.environ.get("PYCHUNK_DATA")
     wanted, found, size = int(megabytes * 1e6), [], 0
     for text in articles(Path(folder)) if folder else generated():
@@ -125,7 +125,7 @@ def generated() -> Iterator[str]:
 
 
 def shown(lines: Iterable[Rate | str]) -> Iterator[Rate]:
-    """Prints each line as it comes; passes the rates on."""
+    """Print each line when it arrives, and pass the rates on."""
     for line in lines:
         if isinstance(line, str):
             print(f"left out: {line}", flush=True)
@@ -136,7 +136,7 @@ def shown(lines: Iterable[Rate | str]) -> Iterator[Rate]:
 
 
 def sanitize() -> int:
-    """The checks under both tools; their exit status."""
+    """Run the checks under both tools, and return their exit status."""
     tool = shutil.which("compute-sanitizer")
     if tool is None:
         print("left out: compute-sanitizer is not on PATH")

@@ -1,4 +1,7 @@
-"""Text to chunks and vectors on a GPU, end to end, beside peers on the same GPU and text; and how cuts agree."""
+"""Text to chunks and vectors on a GPU, end to end, compared with peers on the same GPU and text.
+
+The last part measures how often the GPU and the CPU cut alike.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from bench.gpu.rates import Rate
 
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> float:
-    """Median wall seconds after one run that warms up."""
+    """Return the median wall time in seconds, after one run that warms up."""
     times = []
     for turn in range(repeats + 1):
         begun = time.perf_counter()
@@ -26,13 +29,13 @@ def timed(work: Callable[[], Any], repeats: int = 3) -> float:
 
 
 def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
-    """segment() with vectors of all sentences, by transformer and by the static encoder."""
+    """Measure segment() with vectors of all sentences, by the transformer and by the static encoder."""
     size = sum(len(text.encode()) for text in texts)
-    sentences = sum(map(len, pychunk.sentences(texts)))
+    sentences = sum(map(len, pychunk.split_sentences(texts)))
     for name, options in (
-        ("MiniLM, fp16", {"encoder": model, "device": "cuda", "vectors": "sentence"}),
-        ("MiniLM, fp16, cuts alone", {"encoder": model, "device": "cuda"}),
-        ("static, GPU", {"device": "cuda"}),
+        ("MiniLM, fp16", {"encoder": model, "placement": "cuda", "vectors": "sentence"}),
+        ("MiniLM, fp16, cuts alone", {"encoder": model, "placement": "cuda"}),
+        ("static, GPU", {"placement": "cuda"}),
         ("static, CPU", {}),
     ):
         segmenter = pychunk.Segmenter(**options)
@@ -46,8 +49,8 @@ def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
 
 
 def peer_rates(texts: list[str], model: str, torch: Any) -> Iterator[Rate | str]:
-    """The same sentences through others' encoders; a reason where one is not there."""
-    spans = pychunk.sentences(texts)
+    """Measure the same sentences with other packages' encoders; yield a reason if one is not installed."""
+    spans = pychunk.split_sentences(texts)
     sentences = [text[a:b].strip() for text, own in zip(texts, spans) for a, b in own]
     random.Random(0).shuffle(sentences)
     yield from torch_random_batches(sentences, model, torch)
@@ -56,7 +59,7 @@ def peer_rates(texts: list[str], model: str, torch: Any) -> Iterator[Rate | str]
 
 
 def torch_random_batches(sentences: list[str], model: str, torch: Any, batch: int = 512) -> Iterator[Rate]:
-    """The transformer in eager torch, fp16, padded batches of 512 sentences in random order, tokenised beforehand."""
+    """Run the transformer in eager torch, fp16, on padded batches of 512 random sentences, tokenised beforehand."""
     from pychunk.encoders import registry
     from pychunk.encoders.runtime.bert_torch import BertTorch
 
@@ -82,7 +85,7 @@ def torch_random_batches(sentences: list[str], model: str, torch: Any, batch: in
 
 
 def onnx_random_batches(sentences: list[str], model: str, batch: int = 512) -> Iterator[Rate | str]:
-    """Plain ONNX Runtime, arrays from the host, padded batches in random order."""
+    """Run plain ONNX Runtime with arrays from the host, on padded batches in random order."""
     try:
         import onnxruntime as ort
     except ImportError:
@@ -115,7 +118,7 @@ def onnx_random_batches(sentences: list[str], model: str, batch: int = 512) -> I
 
 
 def sentence_transformers(sentences: list[str]) -> Iterator[Rate | str]:
-    """sentence-transformers in fp16; it sorts by length itself. Its best of several batch sizes."""
+    """Run sentence-transformers in fp16, which sorts by length itself. The best of several batch sizes counts."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -137,11 +140,11 @@ def sentence_transformers(sentences: list[str]) -> Iterator[Rate | str]:
 
 
 def agreement(texts: list[str], model: str) -> Iterator[Rate]:
-    """Share of documents that fp16 on the GPU cuts as fp32 on the CPU does, with the static encoder and MiniLM."""
+    """Yield the share of documents that fp16 on the GPU and fp32 on the CPU cut alike, for both encoders."""
     for name, options in (("static", {}), ("MiniLM, fp16 against fp32", {"encoder": model})):
         for method in ("pic", "semantic"):
             here = pychunk.segment(texts, method, **options).by_document()
-            there = pychunk.segment(texts, method, device="cuda", **options).by_document()
+            there = pychunk.segment(texts, method, placement="cuda", **options).by_document()
             same = sum(
                 [(c.start, c.end) for c in a] == [(c.start, c.end) for c in b] for a, b in zip(here, there, strict=True)
             )

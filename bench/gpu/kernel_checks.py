@@ -1,4 +1,4 @@
-"""GPU kernels against NumPy twins with the same order of operations, bit for bit, on fresh random inputs."""
+"""A bit-for-bit comparison of GPU kernels and NumPy twins with the same order of operations, on fresh random inputs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pychunk._engine.reference.vectors import total
 
 F32 = npt.NDArray[np.float32]
 
-#: Around a warp, a block, a tile of 256 sentences, and 2048, from where the whole device shares a document.
+#: Sizes around a warp, a block, a tile of 256 sentences, and 2048, from which on the whole device shares a document.
 SIZES = (0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 256, 257, 511, 513, 2047, 2048, 2049, 5000)
 DIMS = (1, 31, 32, 33, 100, 128, 129, 256, 384, 768, 1024)
 
 
 def dots(rows: F32, other: F32) -> F32:
-    """Inner product of each row with a vector, or with its own of as many rows: the engine's tree of partial sums."""
+    """Return the inner product of each row with a vector, or its own row of a matrix, by the engine's tree of sums."""
     products = rows * other
     columns = -(-products.shape[1] // 32) * 32
     padded = np.zeros((len(rows), columns), np.float32)
@@ -42,7 +42,7 @@ def unit(vector: F32) -> F32:
 
 
 def extractive(rows: F32) -> F32:
-    """The engine's extractive summary of a document with sentences."""
+    """Return the engine's extractive summary of a document with sentences."""
     to_mean = dots(rows, unit(total(rows)))
     highest = np.full(len(rows), -2.0, np.float32)
     chosen: list[int] = []
@@ -112,7 +112,7 @@ def check_adjacent(device: Device, rng: np.random.Generator, dim: int) -> None:
 
 
 def checks(device: Device, seed: int, *, small: bool = False) -> Iterator[str]:
-    """Runs all checks, telling of each; ``small`` for the sanitizers and the emulator, which are slow."""
+    """Run all checks and print each; ``small`` is for the sanitizers and the emulator, which are slow."""
     rng = np.random.default_rng(seed)
     dims = DIMS[1:7] if small else DIMS
     sizes = tuple(size for size in SIZES if not small or size < 600)

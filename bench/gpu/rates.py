@@ -1,4 +1,4 @@
-"""How fast GPU kernels and encoders run, beside the memory's and the matrix units' own rates in the same run."""
+"""Rates of GPU kernels and encoders, compared with the memory's and the matrix units' own rates in the same run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GIGA = 1e9
 
 
 class Rate(NamedTuple):
-    """One line of the table: what, how much of it a second, and its share of the ceiling it is held against."""
+    """A line of the table: the name, the amount a second, and its share of the ceiling that it is compared with."""
 
     name: str
     value: float
@@ -25,7 +25,7 @@ class Rate(NamedTuple):
 
 
 class Clock:
-    """Times work on a device by its own events; medians of several runs after a warm-up."""
+    """A clock that times work on a device by the device's events, as the median of several runs after a warm-up."""
 
     def __init__(self, torch: Any, device: Device, repeats: int = 15) -> None:
         self.torch, self.device, self.repeats = torch, device, repeats
@@ -45,7 +45,7 @@ class Clock:
 
 
 def ceilings(clock: Clock) -> tuple[float, float, list[Rate]]:
-    """(bytes a second of a copy, read and written; operations a second of a float16 product), measured here."""
+    """Return the bytes a second that a copy reads and writes, and the operations a second of a float16 product."""
     torch = clock.torch
     source = torch.randint(0, 255, (1 << 30,), dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
@@ -61,7 +61,7 @@ def ceilings(clock: Clock) -> tuple[float, float, list[Rate]]:
 
 
 def kernel_rates(clock: Clock, copy: float, rows: int = 1_000_000, dim: int = 384) -> Iterator[Rate]:
-    """Each kernel's bytes of its floor a second, as a share of the copy's."""
+    """Yield the bytes of its floor that each kernel processes a second, as a share of the copy's rate."""
     torch, device = clock.torch, clock.device
     vectors = torch.nn.functional.normalize(torch.randn(rows, dim, device="cuda") + 0.3)
     given = _device.view(vectors, device)
@@ -123,7 +123,7 @@ def kernel_rates(clock: Clock, copy: float, rows: int = 1_000_000, dim: int = 38
 
 
 def loop_ratio(clock: Clock, vectors: Any, offsets: Any, documents: int = 2000) -> Iterator[Rate]:
-    """PIC with the mean as summary, document by document in eager torch: how many times as long as one launch."""
+    """Yield how many times as long as one launch PIC with the mean as summary takes in eager torch, by document."""
     torch, device = clock.torch, clock.device
     borders = offsets[: documents + 1]
     part = vectors[: int(borders[-1])]
@@ -144,7 +144,7 @@ def loop_ratio(clock: Clock, vectors: Any, offsets: Any, documents: int = 2000) 
 
 
 def encoder_rates(clock: Clock, product: float, model: str, rows: int = 2621, width: int = 25) -> Iterator[Rate]:
-    """Sentences of 25 tokens a second in one exact-length batch, by each way to run torch."""
+    """Yield the sentences of 25 tokens a second in one exact-length batch, for each way to run torch."""
     from pychunk.encoders import registry
     from pychunk.encoders.runtime.bert_torch import BertTorch
 

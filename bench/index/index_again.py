@@ -1,9 +1,10 @@
-"""`pychunk index` of a corpus again after 1 % of its documents changed, beside the first time.
+"""Repeated runs of `pychunk index` after 1 % of a corpus's documents changed, compared with the first run.
 
-The command itself is timed, interpreter and imports included, on two cores: the first time, then again, in turn, round
-after round; s and CPU s are medians, share is again's part of the first time. A changed document has one more sentence.
-Before a round's second run the index of its first is copied, and in a folder the changed files are written anew. At the
-end every hit of some queries must be that of an index which is built of the changed documents alone.
+The script times the command itself, including interpreter and imports, on two cores: the first run and the repeated
+run, in turn, for several rounds. The columns s and CPU s are medians, and share is the repeated run's part of the
+first. A changed document has one more sentence. Before the second run of a round the script copies the index of the
+first. In a folder it also writes the changed files. At the end every hit of some queries must equal that of an index
+that is built from the changed documents alone.
 
     python bench/index/index_again.py                    7,950 articles, 124 MB, five rounds
     python bench/index/index_again.py --articles 1000    fewer
@@ -36,14 +37,14 @@ ABOUT = (
     "The command from its start to its end, on two cores, first and again in turn: medians. share: again's part of the "
     "first time. The hits of 200 queries, hybrid, dense and sparse, are those of an index built from nothing."
 )
-EVERY = 100  # one document of so many changes
+EVERY = 100  # one document of this many changes
 K, QUERIES = 10, 200
-#: A file that changed less than two seconds before the command looked at it is read again.
+#: The command reads a file again if the file changed less than two seconds before the command looked at it.
 SETTLED = 2.5
 
 
 def run(*arguments: Any, environment: dict[str, str]) -> dict[str, float]:
-    """Seconds of the command, and of processors."""
+    """Return the seconds of the command, and of processors."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-m", "pychunk", "index", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -55,7 +56,7 @@ def run(*arguments: Any, environment: dict[str, str]) -> dict[str, float]:
 
 
 def articles(options: argparse.Namespace) -> tuple[pa.Table, pa.Table]:
-    """Articles as they are, and with one of a hundred changed."""
+    """Return the articles unchanged, and with one of a hundred changed."""
     table = pq.read_table(options.data / "wiki" / "articles.parquet", columns=["id", "title", "text"])
     table = table.slice(0, options.articles)
     texts = [
@@ -66,12 +67,12 @@ def articles(options: argparse.Namespace) -> tuple[pa.Table, pa.Table]:
 
 
 class Parquet:
-    """Two files, before and after."""
+    """Two Parquet files, before and after the change."""
 
     name = "Parquet"
 
     def __init__(self, folder: Path, before: pa.Table, after: pa.Table) -> None:
-        self._folder, self._options = folder, ["--ids", "id", "--keep", "title"]
+        self._folder, self._options = folder, ["--ids", "id", "--metadata-columns", "title"]
         pq.write_table(before, folder / "before.parquet")
         pq.write_table(after, folder / "after.parquet")
 
@@ -83,7 +84,7 @@ class Parquet:
 
 
 class Folder:
-    """A text file a document; those that differ are written again for each run."""
+    """A folder with one text file for each document. The files that differ are written again for each run."""
 
     name = "folder of files"
 
@@ -114,7 +115,7 @@ class Folder:
 def measured(
     options: argparse.Namespace, folder: Path, source: Parquet | Folder, environment: dict[str, str]
 ) -> dict[str, Any]:
-    """The medians of one kind of input."""
+    """Return the medians of one kind of input."""
     first, again = [], []
     index, copy = folder / "first.idx", folder / "again.idx"
     for _ in range(options.rounds):
@@ -135,7 +136,7 @@ def measured(
 
 
 def compare(one: Path, other: Path, asked: list[str]) -> None:
-    """That two indexes have the same hits."""
+    """Check that two indexes have the same hits."""
     with pychunk.Index.open(one) as changed, pychunk.Index.open(other) as fresh:
         assert len(changed) == len(fresh), f"{len(changed)} chunks, {len(fresh)} of an index from nothing"
         for mode in ("hybrid", "dense", "sparse"):
@@ -150,7 +151,7 @@ def compare(one: Path, other: Path, asked: list[str]) -> None:
 
 
 def questions(table: pa.Table) -> pa.Table:
-    """Sentences of the articles, among them those that came."""
+    """Return sentences of the articles, among them the added ones."""
     texts = [text for text in pychunk.segment(table["text"], "sentence").texts if 40 <= len(text) <= 300]
     chosen = np.random.default_rng(0).choice(len(texts), min(QUERIES, len(texts)), replace=False)
     return pa.table({"text": ["One more sentence came.", *(texts[i] for i in chosen)]})
@@ -167,7 +168,7 @@ def main() -> None:
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2:])
-    # As an installed package has it: compiled, and what is compiled kept.
+    # An installed package is compiled and keeps its compiled files; the benchmark does the same.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     rows = []
     with tempfile.TemporaryDirectory() as name:

@@ -1,9 +1,9 @@
-"""Approximate search beside the exact scan: what it takes to build, to hold, to ask, and what it finds.
+"""Approximate search compared with the exact scan: the cost to build, to hold and to query it, and its recall.
 
-Vectors are those of the static encoder for sentences of Wikipedia, as an index keeps them (bytes with a scale).
-Where more are asked for than there are, the articles come again with every third word drawn anew from all of them.
-Queries are sentences of articles that are not in the index. Each row is searched in turn with the scan; recall is of
-the scan's ten hits.
+The vectors are those of the static encoder for sentences of Wikipedia, as an index keeps them (bytes with a scale). If
+more vectors are asked for than there are, the articles repeat with every third word drawn at random from all of them.
+Queries are sentences of articles that are not in the index. The rows and the scan search in turn. Recall refers to the
+scan's ten hits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pychunk.index.dense.scan import VectorScan
 from pychunk.index.dense.vector_index import VectorIndex
 from pychunk.segmenter import Segmenter
 
-TITLE = "Approximate search beside the scan"
+TITLE = "Approximate search compared with the scan"
 ABOUT = (
     "Sentence vectors of Wikipedia as bytes, articles again with every third word drawn anew where there are too few; "
     "single queries in turn with the scan, and batches of 64; recall of the scan's ten hits. build s, CPU s: "
@@ -34,18 +34,18 @@ ABOUT = (
 )
 _WORD = re.compile(r"\w+")
 _K, _BATCH = 10, 250
-#: Above this, HNSW takes too long to build: some 450 s for 900,000 vectors on two cores; and above that, FAISS's cells:
-#: 17 s for 2,000,000; their time grows with the power of 3/2.
+#: Above this number HNSW takes too long to build: some 450 s for 900,000 vectors on two cores. Above the second number
+#: FAISS's cells do: 17 s for 2,000,000. Their time grows with the power of 3/2.
 _LINKED, _CELLED = 300_000, 2_000_000
 
 
 def changed(text: str, words: list[str], drawn: random.Random) -> str:
-    """The text with every third word, on average, another one."""
+    """Return the text with on average every third word replaced by another."""
     return _WORD.sub(lambda own: own[0] if drawn.random() > 1 / 3 else drawn.choice(words), text)
 
 
 def batches(file: Path) -> Iterator[list[str]]:
-    """Texts of articles, then of the same changed, without end; the first batch is for queries."""
+    """Yield the texts of articles, then of the same articles changed, without end; the first batch is for queries."""
     read = [batch["text"].to_pylist() for batch in pq.ParquetFile(file).iter_batches(_BATCH, columns=["text"])]
     yield from read
     words = [word for text in read[0] for word in _WORD.findall(text)]
@@ -56,8 +56,8 @@ def batches(file: Path) -> Iterator[list[str]]:
 
 
 def corpus(file: Path, count: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """(``count`` vectors as bytes, query vectors of articles that are not among them)."""
-    segmenter = Segmenter("sentence", vectors="chunk", atoms=False)
+    """Return ``count`` vectors as bytes, and query vectors of articles that are not among them."""
+    segmenter = Segmenter("sentence", vectors="chunk", keep_together=False)
     packed: np.ndarray | None = None
     asked: np.ndarray | None = None
     done = 0
@@ -77,7 +77,7 @@ def corpus(file: Path, count: int, queries: int) -> tuple[np.ndarray, np.ndarray
 
 
 def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
-    """The rows, printed as they come."""
+    """Return the rows, and print each when it is measured."""
     matrix, queries = corpus(file, options.approximate, options.queries)
     dim, few = queries.shape[1], queries[: options.timed]
     scan = VectorScan([matrix], dim)
@@ -131,7 +131,7 @@ def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
 
 
 def celled(matrix: np.ndarray, dim: int, row: Callable[..., None]) -> None:
-    """FAISS's cells of the same bytes, an eighth of which a search looks at."""
+    """Build FAISS's cells of the same bytes; a search looks at an eighth of them."""
     begun, cpu = time.perf_counter(), time.process_time()
     cells = int(np.sqrt(len(matrix)))
     plain = faiss.index_factory(dim, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)

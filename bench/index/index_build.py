@@ -1,10 +1,14 @@
-"""From text to a saved index, and searches of it, beside its peers in the same run.
+"""Text to a saved index, and searches in it, compared with peers in the same run.
 
-Each row runs in a process of its own. `build`: documents are cut, encoded, indexed and saved; peers get the same chunks
-(bm25s, tantivy) or the same sentence vectors (FAISS, usearch), made before their time begins, so that theirs is that of
-the index alone. MB/s are those of text, disk is what lies in the folder as a multiple of the text, memory the peak of
-what is anonymous while it is built (mapped files apart; pychunk's documents come from one). `search`: ten hits with
-their texts for sentences of articles that are in no index, milliseconds a query, one at a time and 64 at once.
+Each row runs in a process of its own.
+
+The `build` rows cut, encode, index and save documents. Peers get the same chunks (bm25s, tantivy) or the same sentence
+vectors (FAISS, usearch). These are made before the peers' time begins, so that it is the time of the index alone. MB/s
+refers to the text. Disk is the size of the folder as a multiple of the text. Memory is the peak of anonymous memory
+during the build. Mapped files do not count; pychunk's documents come from one.
+
+The `search` rows return ten hits with their texts, for sentences of articles that are in no index. They show
+milliseconds a query, one at a time and 64 at once.
 
     python bench/index/index_build.py                          8,000 articles, 124 MB
     python bench/index/index_build.py --articles 1000          fewer
@@ -46,7 +50,7 @@ Search = Callable[[argparse.Namespace, Path, list[str]], dict[str, float]]
 
 
 def batches(options: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    """(ids, texts) of the articles, with ``--times`` again and again with every seventh word another."""
+    """Yield ids and texts of the articles; with ``--times`` repeat them with every seventh word replaced."""
     file = pq.ParquetFile(options.data / "wiki" / "articles.parquet")
     for round_ in range(options.times):
         left = options.articles - HELD_OUT
@@ -60,7 +64,7 @@ def batches(options: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]
 
 
 def queries(options: argparse.Namespace) -> list[str]:
-    """Sentences of articles that no index holds."""
+    """Return sentences of articles that no index holds."""
     table = pq.read_table(options.data / "wiki" / "articles.parquet", columns=["text"])
     chunks = pychunk.segment(table.slice(options.articles - HELD_OUT, HELD_OUT), "sentence")
     own = [text for text in chunks.texts if 40 <= len(text) <= 300]
@@ -68,7 +72,7 @@ def queries(options: argparse.Namespace) -> list[str]:
 
 
 def cut(options: argparse.Namespace) -> Iterator[pa.Table]:
-    segmenter = pychunk.Segmenter(**SEGMENTER, threads=options.threads)
+    segmenter = pychunk.Segmenter(**SEGMENTER, placement=pychunk.Placement(threads=options.threads))
     for ids, texts in batches(options):
         yield segmenter(texts, ids=ids).table
 
@@ -78,12 +82,12 @@ def vectors(options: argparse.Namespace) -> np.ndarray:
     return np.concatenate(found).reshape(-1, 256)
 
 
-# Builds: (seconds from the first document to the last byte on the disk, bytes on the disk)
+# Builds return the seconds from the first document to the last byte on the disk, and the bytes on the disk.
 
 
 def pychunk_index(options: argparse.Namespace, folder: Path, **more: Any) -> tuple[float, int]:
     source = mapped(options, folder)  # reading Parquet and changing words is not the index's
-    segmenter = pychunk.Segmenter(**SEGMENTER, threads=options.threads)
+    segmenter = pychunk.Segmenter(**SEGMENTER, placement=pychunk.Placement(threads=options.threads))
     begun = time.perf_counter()
     with pychunk.Index.create(folder / "index", **more) as index:
         for number in range(source.num_record_batches):
@@ -94,7 +98,7 @@ def pychunk_index(options: argparse.Namespace, folder: Path, **more: Any) -> tup
 
 
 def mapped(options: argparse.Namespace, folder: Path) -> pa.RecordBatchFileReader:
-    """The articles as a service streams them: batches of a memory-mapped file, none of them held."""
+    """Return the articles as a service streams them: batches of a memory-mapped file, none of which is kept."""
     schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
     with pa.ipc.new_file(folder / "articles.arrow", schema) as writer:
         for ids, texts in batches(options):
@@ -160,11 +164,11 @@ def usearch_index(options: argparse.Namespace, folder: Path) -> tuple[float, int
     return time.perf_counter() - begun, size_of(folder)
 
 
-# Searches: milliseconds a query
+# Searches return milliseconds a query.
 
 
 def timed(asked: list[Any], one: Callable[[Any], Any], many: Callable[[list[Any]], Any]) -> dict[str, float]:
-    one(asked[0]), many(asked[:BATCH])  # what is mapped comes from the disk once
+    one(asked[0]), many(asked[:BATCH])  # mapped files are read from the disk once
     single = []
     for query in asked:
         begun = time.perf_counter()
@@ -253,13 +257,13 @@ def size_of(folder: Path) -> int:
 
 
 def anonymous() -> float:
-    """Megabytes of memory that no file stands behind."""
+    """Return the megabytes of memory that no file backs."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1024
 
 
 def child(options: argparse.Namespace) -> None:
-    """One build or search in this process; prints its figures."""
+    """Run one build or search in this process, and print its figures."""
     build, searches = ROWS[options.child]
     if options.search:
         print(json.dumps(searches[options.search](options, options.folder, queries(options))))
@@ -270,7 +274,7 @@ def child(options: argparse.Namespace) -> None:
         while not done.wait(0.02):
             peak[0] = max(peak[0], anonymous())
 
-    watcher = threading.Thread(target=watch, daemon=True)  # no build that fails waits for it
+    watcher = threading.Thread(target=watch, daemon=True)  # no failing build waits for it
     watcher.start()
     seconds, size = build(options, options.folder)
     done.set()

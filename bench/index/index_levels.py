@@ -1,9 +1,9 @@
-"""An index of the nodes of five levels: memory while it is built, plan and search, and fewer levels beside all.
+"""An index of the nodes of five levels: memory during the build, plan and search, and fewer levels against all.
 
-Run by `python bench/index/vector_search.py --levels`. Nodes are those of Wikipedia articles, each once; queries are
-sentences of articles that are not in the index, asked one at a time, the kinds of search in turn, none of them twice
-running for a query, as what BM25 found for the last query is kept. The approximate index holds the same nodes; its
-recall is the share of the exact one's ten best.
+Run it with `python bench/index/vector_search.py --levels`. The nodes are those of Wikipedia articles, each once.
+Queries are sentences of articles that are not in the index, asked one at a time. The kinds of search take turns, and
+none searches twice in a row for a query, because the index caches what BM25 found for the last query. The approximate
+index holds the same nodes. Its recall is the share of the exact one's ten best.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pychunk.index.index import Index
-from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
@@ -30,7 +30,7 @@ ABOUT = (
     "the kinds of search in turn; the time of the processor stands beside, as other work ran on the machine. Recall: "
     "share of the exact index's ten best."
 )
-#: What is searched: all levels, then every other pair of a finest and a coarsest.
+#: The ranges of levels that are searched: all levels, then every other pair of a finest and a coarsest.
 RANGES = [("sentence", "document")]
 RANGES += [pair for pair in combinations_with_replacement(LEVELS, 2) if pair not in RANGES]
 PLANS = ("learned", "rules")
@@ -38,12 +38,12 @@ K = 10
 
 
 def peak() -> float:
-    """Megabytes that this process held at most."""
+    """Return the peak memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """(memory at four points, sentences of the articles that follow) of an index of at least so many nodes."""
+    """Build an index of at least this many nodes; return memory at four points and sentences of the next articles."""
     segmenter = Segmenter(vectors="sentence")
     curve: list[dict[str, Any]] = []
     begun, nodes = time.perf_counter(), 0
@@ -51,10 +51,10 @@ def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], l
     for batch in pq.ParquetFile(file).iter_batches(batch_size=250, columns=["id", "text"]):
         ids = [str(each) for each in batch["id"].to_pylist()]
         if nodes >= count:
-            found = segment_levels(segmenter, batch["text"], ["sentence", "document"])
+            found = hierarchy_by(segmenter, batch["text"], ["sentence", "document"])
             texts = [text for text in found.texts_of("sentence") if 40 < len(text) < 200]
             return curve, [texts[i] for i in np.random.default_rng(0).permutation(len(texts))]
-        found = segment_levels(segmenter, batch["text"], LEVELS, ids=ids)
+        found = hierarchy_by(segmenter, batch["text"], LEVELS, ids=ids)
         nodes += int(index.add(found.chunks()))
         while len(curve) < 4 and nodes >= count * (len(curve) + 1) / 4:
             curve.append({"nodes": nodes, "peak MB": peak(), "s": time.perf_counter() - begun})
@@ -63,7 +63,7 @@ def build(index: Index, file: Path, count: int) -> tuple[list[dict[str, Any]], l
 
 
 def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
-    """Builds, asks, and prints."""
+    """Build, query and print."""
     with tempfile.TemporaryDirectory() as folder:
         made = {}
         for kind in ("flat", "pq"):
@@ -91,15 +91,17 @@ def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
 
 
 def name_of(low: str, high: str) -> str:
-    """Of a range of levels, as the tables say it."""
+    """Return the name of a range of levels in the tables."""
     return low if low == high else f"{low} to {high}"
 
 
 def asked(
     indexes: dict[str, Index], queries: list[str], threads: int
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
-    """(Median milliseconds of each kind of search, and those of the processor; these of each search of the exact index
-    and each query.)"""
+    """Return the median milliseconds of each kind of search, and those of the processor.
+
+    The latter are given for each search of the exact index and each query.
+    """
     kinds: dict[tuple[str, str], Callable[[str], Any]] = {}
     for kind, index in indexes.items():
 
@@ -117,7 +119,7 @@ def asked(
                 )
     taken: dict[tuple[str, str], dict[str, tuple[float, float]]] = {kind: {} for kind in kinds}
     for search in kinds.values():
-        for query in queries[:2]:  # the first makes what the others find made
+        for query in queries[:2]:  # the first search creates what the later ones reuse
             search(query)
     for turn in range(len(queries)):
         for place, (kind, search) in enumerate(kinds.items()):
@@ -138,7 +140,7 @@ def asked(
 
 
 def compared(work: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Of each fusion the slowest search of fewer levels, as a share of the search of all: the median of the queries."""
+    """Return, for each fusion, the slowest search of fewer levels as a share of the search of all, at the median."""
     found = []
     for fusion in ("levels", "score"):
         own = {name: each for name, each in work.items() if name.endswith(f", {fusion}")}
@@ -151,7 +153,7 @@ def compared(work: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
 
 
 def recall(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
-    """The share of the exact index's ten best that the approximate one finds, over all queries."""
+    """Return the share of the exact index's ten best that the approximate one finds, over all queries."""
     rows = []
     for pair in (RANGES[0], *[(level, level) for level in LEVELS]):
         for mode in ("dense", "hybrid"):

@@ -1,10 +1,10 @@
 """Wikipedia in pages of 3,000 characters, with contexts and document evidence.
 
-Run by `python bench/index/vector_search.py --pages`.
-Queries are sentences of articles that are not in the index, one at a time, all ways of searching in turn, so that what
-else the machine does falls on each alike; CPU ms, of all threads together, are what is left of it on a busy machine.
-Rates of augmentation are of the documents' text, on vectors that the chunks have. Leaflets: `pychunk index *.pdf` from
-nothing, in a process of its own.
+Run it with `python bench/index/vector_search.py --pages`. Queries are sentences of articles that are not in the index,
+one at a time. All ways of searching take turns, so that other work of the machine slows each alike. CPU ms are those of
+all threads together, the better measure on a busy machine. The rates of augmentation refer to the documents' text, with
+vectors that the chunks already have. The leaflets row runs `pychunk index *.pdf` without an existing index, in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pychunk import Placement
 from pychunk.augmentation import augment
 from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
@@ -43,13 +44,13 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 
 def cut(batch: pa.RecordBatch, segmenter: Segmenter) -> Any:
-    """Chunks, a page each, of articles."""
+    """Return chunks of articles, each of one page."""
     starts = [list(range(0, max(1, len(text)), CHARACTERS)) for text in batch["text"].to_pylist()]
-    return segmenter(batch, column="text", ids="id", keep=["title"], page_starts=starts)
+    return segmenter(batch, columns={"text": "text", "page_starts": starts}, ids="id", metadata_columns=["title"])
 
 
 def sentences(chunks: Any, count: int) -> list[str]:
-    """Texts of sentences of chunks, drawn with a seed."""
+    """Return texts of sentences of chunks, drawn with a seed."""
     found = [
         chunk["text"][each["start"] - chunk["start"] : each["end"] - chunk["start"]]
         for chunk in chunks.table.select(["text", "start", "sentences"]).slice(0, 400).to_pylist()
@@ -60,13 +61,13 @@ def sentences(chunks: Any, count: int) -> list[str]:
 
 
 def clocks() -> np.ndarray:
-    """Seconds that passed, and those of this process on all CPUs."""
+    """Return the elapsed seconds, and those of this process on all CPUs."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
-    """The figures; ``options`` has pages, timed and threads."""
-    segmenter = Segmenter("page", vectors="sentence", threads=options.threads)
+    """Return the figures; ``options`` has pages, timed and threads."""
+    segmenter = Segmenter("page", vectors="sentence", placement=Placement(threads=options.threads))
     taken, size, queries = {way: np.zeros(2) for way in WAYS}, 0, list[str]()
     batches: Iterator[pa.RecordBatch] = pq.ParquetFile(file).iter_batches(ARTICLES, columns=["id", "title", "text"])
     with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "index") as index:
@@ -91,7 +92,7 @@ def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
         if not queries:
             raise SystemExit(f"{file} has too few articles for {options.pages:,} pages and some to ask about")
         seconds = np.empty((len(queries), len(SEARCHES), 2))
-        for row, query in enumerate([queries[0], *queries]):  # the first twice: it opens what was saved
+        for row, query in enumerate([queries[0], *queries]):  # the first runs twice: it opens the saved files
             for column, how in enumerate(SEARCHES.values()):
                 before = clocks()
                 index.search(query, k=10, threads=options.threads, **how)
@@ -110,7 +111,7 @@ def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
 
 
 def leaflets(folder: Path, times: int = 3) -> dict[str, Any]:
-    """Seconds of an index of the PDF files from nothing, the median; CPU of all processes together."""
+    """Return the median seconds of a first index of the PDF files, and the CPU time of all processes together."""
     files = sorted(map(str, folder.glob("*.pdf")))
     command = [sys.executable, "-m", "pychunk", "index", *files]
     command += ["--method", "page", "--terms", "auto", "--augment", "head", "-o"]
@@ -127,7 +128,7 @@ def leaflets(folder: Path, times: int = 3) -> dict[str, Any]:
 
 
 def show(figures: dict[str, Any]) -> None:
-    """On the terminal."""
+    """Print the figures on the terminal."""
     for key, value in figures.items():
         print(f"{key}: {value}" if not isinstance(value, list) else key)
         for row in value if isinstance(value, list) else ():

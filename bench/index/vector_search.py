@@ -1,20 +1,23 @@
-"""The index on real sentence vectors: its scan beside FAISS, flat and HNSW, and memory while adding.
+"""The index on real sentence vectors: its scan compared with FAISS, flat and HNSW, and its memory while adding.
 
-Vectors are those of the static encoder for sentences of Wikipedia articles, in chunks of 100 words; queries are
-sentences of articles that are not in the index. `index` rows search through pychunk.Index (distinct chunks, with their
-text), `vectors` rows the vectors alone, each one a chunk. Latency: median of single queries, FAISS's flat index (in
-`index` rows pychunk's own) and the row's in turn, on as many threads as --threads says; `ms in 64`: a query's share of
-a batch of 64. Recall: share of ten exact hits that are found, over all queries.
+The vectors are those of the static encoder for sentences of Wikipedia articles, in chunks of 100 words. Queries are
+sentences of articles that are not in the index. The `index` rows search with pychunk.Index (distinct chunks, with their
+text). The `vectors` rows search the vectors alone, each of which is a chunk.
+
+Latency is the median of single queries. The row and FAISS's flat index (in `index` rows pychunk's own) take turns, on
+as many threads as --threads says. `ms in 64` is a query's share of a batch of 64. Recall is the share of ten exact hits
+that are found, over all queries.
 
     python bench/index/vector_search.py                                            200,000 vectors
     python bench/index/vector_search.py --vectors 900000 --threads 2 --accuracy    no HNSW, which takes minutes
     python bench/index/vector_search.py --links 24 --construction 200              another graph
     python bench/index/vector_search.py --million                                  peak memory of adding a million
-    python bench/index/vector_search.py --approximate 5000000 --threads 2          codes beside the scan
+    python bench/index/vector_search.py --approximate 5000000 --threads 2          codes and the scan
     python bench/index/vector_search.py --levels                                   a million nodes of five levels
     python bench/index/vector_search.py --pages --threads 2                        pages of 3,000 characters
 
-Building beside peers: bench/index/index_build.py; `pychunk index` again after 1 % changed: bench/index/index_again.py.
+See bench/index/index_build.py for the build compared with peers. See bench/index/index_again.py for `pychunk index`
+after 1 % changed.
 """
 
 from __future__ import annotations
@@ -52,25 +55,25 @@ COMPARED = (
 MILLION = "The same chunks added again and again under other ids, exact index on the static encoder's vectors."
 
 
-#: From queries to the rows found of each.
+#: A function from queries to the rows found for each.
 Search = Callable[[np.ndarray], list[set[int]]]
 
 
 def chunk_tables(file: Path, articles: int = 250) -> Iterator[pa.Table]:
-    """Chunks of 100 words with their sentences' vectors, some articles at a time."""
+    """Yield chunks of 100 words with their sentences' vectors, some articles at a time."""
     segmenter = Segmenter("fixed", size=100, unit="words", vectors="sentence")
     for batch in pq.ParquetFile(file).iter_batches(batch_size=articles, columns=["id", "text"]):
-        yield segmenter(batch, column="text", ids="id").table
+        yield segmenter(batch, columns={"text": "text"}, ids="id").table
 
 
 def sentence_vectors(table: pa.Table) -> np.ndarray:
-    """float32[sentences, dim] of a chunk table."""
+    """Return the float32[sentences, dim] of a chunk table."""
     found = [chunk.flatten().field("vector") for chunk in table["sentences"].chunks]
     return np.concatenate([np.asarray(each.flatten()).reshape(len(each), -1) for each in found])
 
 
 def corpus(file: Path, count: int, queries: int) -> tuple[list[pa.Table], np.ndarray, np.ndarray]:
-    """(chunk tables of ``count`` sentences in all, their vectors, query vectors from the articles that follow)."""
+    """Return chunk tables of ``count`` sentences in all, their vectors, and query vectors of the next articles."""
     tables: list[pa.Table] = []
     matrices: list[np.ndarray] = []
     missing = count
@@ -88,7 +91,7 @@ def corpus(file: Path, count: int, queries: int) -> tuple[list[pa.Table], np.nda
 
 
 def in_turn(queries: np.ndarray, *searches: Callable[[np.ndarray], Any]) -> list[float]:
-    """Median seconds of each search, one query at a time, each query by all of them in turn."""
+    """Return the median seconds of each search; all take turns at each query, one query at a time."""
     taken = np.empty((len(queries), len(searches)))
     for number, query in enumerate(queries):
         for which, search in enumerate(searches):
@@ -103,7 +106,7 @@ def recall(found: list[set[int]], exact: list[set[int]]) -> float:
 
 
 class Comparison:
-    """Rows of searches, each timed in turn with a flat one, and printed as soon as it is."""
+    """Rows of searches, each timed in turn with a flat one, and printed when it is done."""
 
     def __init__(self, queries: np.ndarray, timed: int, threads: int) -> None:
         self.queries, self.few, self.threads = queries, queries[:timed], threads
@@ -119,7 +122,7 @@ class Comparison:
         return found
 
     def in_batches(self, search: Search) -> float:
-        """Seconds of a query among 64, the median of five batches."""
+        """Return the seconds of a query among 64, as the median of five batches."""
         taken = []
         for begin in range(0, 5 * 64, 64):
             batch = self.queries[begin % max(1, len(self.queries) - 64) :][:64]
@@ -170,7 +173,7 @@ def compare(options: argparse.Namespace, file: Path) -> dict[str, Any]:
 
 
 def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequence[int]) -> None:
-    """FAISS's flat index, the scan of float16 and of int8, and HNSW, of the vectors alone."""
+    """Compare FAISS's flat index, the scans of float16 and int8, and HNSW, on the vectors alone."""
     width, threads = matrix.shape[1], comparison.threads
     faiss.omp_set_num_threads(os.cpu_count() or 1)
     begun = time.perf_counter()
@@ -209,7 +212,7 @@ def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequ
 
 
 def compare_indexes(comparison: Comparison, tables: list[pa.Table], accuracies: Sequence[int]) -> None:
-    """Flat and HNSW through pychunk.Index."""
+    """Compare flat and HNSW search in pychunk.Index."""
     threads = comparison.threads
     with tempfile.TemporaryDirectory() as folder:
         taken = {}
@@ -233,9 +236,9 @@ def compare_indexes(comparison: Comparison, tables: list[pa.Table], accuracies: 
 
 
 def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
-    """Add the same chunks again and again under other ids, and print the peak of memory at four points.
+    """Add the same chunks repeatedly with other ids, and print the peak of memory at four points.
 
-    What is held is the words of one part (57,344 chunks) and a byte a chunk; everything else is in files.
+    Memory holds the words of one part (57,344 chunks) and a byte a chunk; everything else is in files.
     """
     table = next(chunk_tables(file, 150))
     ids = table["id"].cast(pa.string())
@@ -316,7 +319,7 @@ def main() -> None:
     elif options.million:
         figures, title, about = million(options, file), "Memory while an index grows", MILLION
     else:
-        figures, title, about = compare(options, file), "HNSW beside exact search", COMPARED
+        figures, title, about = compare(options, file), "HNSW compared with exact search", COMPARED
     if options.save:
         record.save(options.save, title, figures, about=about, packages=["faiss-cpu"], encoder=record.shipped())
 

@@ -1,9 +1,11 @@
-"""pychunk ingest on the same text again and again: MB/s beside segment() in memory, peak memory, what each stage costs.
+"""Repeated runs of pychunk ingest on the same text: MB/s against segment() in memory, peak memory, cost of stages.
 
-The two are timed in turns, each run in a process of its own that ran before on the first articles, with all threads;
-the ratio is that of the medians. CPU seconds say what the pipeline costs beside segmentation, whatever else runs on
-the machine. Then a corpus of --gigabytes, the same articles repeated under other ids, is ingested at growing sizes:
-peak memory should not grow. Its source and output are temporary and removed.
+The two are timed in turns with all threads. Each run has a process of its own, which first runs on some articles to
+warm up. The ratio is that of the medians. CPU seconds show what the pipeline costs in addition to segmentation,
+whatever else the machine does.
+
+Then a corpus of --gigabytes, the same articles repeated with other ids, is ingested at growing sizes. Peak memory
+should not grow. Its source and output are temporary, and the script removes them.
 
     python bench/ingestion/corpus.py --data ../shared/data --gigabytes 2
     python bench/ingestion/corpus.py --data ../shared/data --gigabytes 0.5 --compression zstd
@@ -31,14 +33,14 @@ import pyarrow.parquet as pq
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: English Wikipedia's articles as plain text, roughly.
+#: The approximate size of English Wikipedia's articles as plain text.
 WIKIPEDIA_BYTES, WIKIPEDIA_ARTICLES = 15e9, 6.7e6
 WARM = 500
 ABOUT = "Parquet in, shards out, with reading, hashing and writing to the disk; articles repeated under other ids."
 
 
 def repeated(articles: Path, path: Path, gigabytes: float) -> int:
-    """Writes the articles again and again, each time under other ids; returns the bytes of text."""
+    """Write the articles repeatedly, each time with other ids, and return the bytes of text."""
     table = pq.read_table(articles, columns=["id", "text"])
     size = pc.sum(pc.binary_length(table["text"])).as_py()
     rounds = max(1, round(gigabytes * 1e9 / size))
@@ -51,23 +53,23 @@ def repeated(articles: Path, path: Path, gigabytes: float) -> int:
 
 
 def in_memory(path: Path) -> dict[str, float]:
-    """segment() on a table that is in memory."""
+    """Run segment() on a table that is in memory."""
     import pychunk
 
     table = pq.read_table(path, columns=["id", "text"])
-    pychunk.segment(table.slice(0, WARM), column="text", ids="id")
+    pychunk.segment(table.slice(0, WARM), columns={"text": "text"}, ids="id")
     begun, used = time.perf_counter(), time.process_time()
-    chunks = pychunk.segment(table, column="text", ids="id")
+    chunks = pychunk.segment(table, columns={"text": "text"}, ids="id")
     return {"seconds": time.perf_counter() - begun, "cpu": time.process_time() - used, "chunks": len(chunks)}
 
 
 def ingested(path: Path, out: Path, compression: str) -> dict[str, object]:
-    """The whole of ingest: read, segment, write, wait for the disk."""
+    """Run the whole of ingest: read, segment, write, wait for the disk."""
     from pychunk.ingest import ingest
 
-    ingest(path, out.with_name("warm"), column="text", limit=WARM, compression=compression)
+    ingest(path, out.with_name("warm"), columns={"text": "text"}, limit=WARM, compression=compression)
     begun, used = time.perf_counter(), time.process_time()
-    report = ingest(path, out, column="text", compression=compression)
+    report = ingest(path, out, columns={"text": "text"}, compression=compression)
     return {
         "seconds": time.perf_counter() - begun,
         "cpu": time.process_time() - used,
@@ -86,7 +88,7 @@ def child(kind: str, path: Path, out: Path, compression: str) -> None:
 
 
 def run(kind: str, path: Path, out: Path, compression: str) -> dict[str, Any]:
-    """One run in a process of its own; what it wrote is removed."""
+    """Run once in a process of its own, and remove what it wrote."""
     command = [sys.executable, __file__, "--child", kind, "--source", str(path), "--out", str(out)]
     printed = subprocess.run([*command, "--compression", compression], check=True, capture_output=True, text=True)
     for folder in out, out.with_name("warm"):
@@ -95,7 +97,7 @@ def run(kind: str, path: Path, out: Path, compression: str) -> dict[str, Any]:
 
 
 def compare(path: Path, folder: Path, rounds: int, compression: str) -> dict[str, float]:
-    """In memory and ingested, in turns; prints medians."""
+    """Time the runs in memory and those of ingest in turns, and print medians."""
     memory, whole = [], []
     for _ in range(rounds):
         memory.append(run("memory", path, folder / "out", compression))
@@ -115,7 +117,7 @@ def compare(path: Path, folder: Path, rounds: int, compression: str) -> dict[str
 
 
 def grow(data: Path, folder: Path, gigabytes: float, compression: str) -> dict[str, Any]:
-    """A growing corpus: rate, peak memory, cost of each stage; then what Wikipedia would take."""
+    """Ingest a growing corpus; print rate, peak memory, the cost of each stage, and an estimate for Wikipedia."""
     found: dict[str, Any] = {}
     rows = []
     for share in (0.25, 0.5, 1.0):

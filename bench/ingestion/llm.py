@@ -1,8 +1,7 @@
-"""What steps that ask a model take, for 1,000 pages, against the server of the tests: calls, tokens, overhead.
+"""The cost of steps that query an LLM, for 1,000 pages, against the tests' server: calls, tokens, overhead.
 
-The server answers at once, by a script and not by a model: figures are calls, tokens and pychunk's own work, not
-quality.
-A page is 3,000 characters of an article, more where its last paragraph is.
+The server answers at once, by a script and not by a model. The figures are calls, tokens and pychunk's own work, not
+quality. A page is 3,000 characters of an article, or more up to the end of its last paragraph.
 
     python bench/ingestion/llm.py
     python bench/ingestion/llm.py --pages 100 --save bench/results/llm.json
@@ -48,7 +47,7 @@ ABOUT = (
 
 
 class Step(NamedTuple):
-    """A step: ``run`` takes a client, ``default`` does without one; ``of``: so many of what."""
+    """A step: ``run`` takes a client, ``default`` works without one, ``of`` names and counts its inputs."""
 
     name: str
     instead: str
@@ -58,7 +57,7 @@ class Step(NamedTuple):
 
 
 def pages(folder: Path, count: int) -> list[str]:
-    """Pages of articles, one after the other."""
+    """Return pages of articles, in order."""
     found: list[str] = []
     for batch in pq.ParquetFile(folder / "wiki" / "articles.parquet").iter_batches(100, columns=["text"]):
         for text in batch.column("text").to_pylist():
@@ -74,7 +73,7 @@ def pages(folder: Path, count: int) -> list[str]:
 
 
 class Hits:
-    """Hits of questions, as rerankers look at them."""
+    """The hits of questions, in the form that rerankers expect."""
 
     def __init__(self, texts: list[str]) -> None:
         self.questions = [" ".join(text.split()[:12]) for text in texts[:QUESTIONS]]
@@ -85,7 +84,7 @@ class Hits:
 
 
 class Hit(NamedTuple):
-    """One of them."""
+    """One hit of a question."""
 
     text: str
 
@@ -135,7 +134,7 @@ def steps(texts: list[str], folder: Path) -> list[Step]:
 
 @contextmanager
 def server(script: str = "good", delay: float = 0.0) -> Iterator[str]:
-    """The URL of a server in a process of its own."""
+    """Yield the URL of a server in a process of its own."""
     command = [sys.executable, str(SERVER), "--port", "0", "--script", script, "--delay", str(delay)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -149,14 +148,14 @@ def server(script: str = "good", delay: float = 0.0) -> Iterator[str]:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """(seconds, of this process's CPU)."""
+    """Return the elapsed seconds and those of this process's CPU."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def measured(step: Step, url: str, folder: Path) -> dict[str, Any]:
-    """A row: asked, asked again with all answers in the cache, and done without a model."""
+    """Return a row: the step with calls, again with all answers in the cache, and without a model."""
     options: dict[str, Any] = {"concurrency": CONCURRENCY, "cache": folder / f"{step.name}.sqlite"}
     with LLM(url, "test", **options, dry_run=True) as dry:
         step.run(dry)
@@ -183,7 +182,7 @@ def measured(step: Step, url: str, folder: Path) -> dict[str, Any]:
 
 
 def at_once(calls: int, delay: float) -> dict[str, Any]:
-    """Calls that take ``delay`` seconds each, 32 at a time."""
+    """Measure calls that take ``delay`` seconds each, 32 at a time."""
     with server("slow", delay) as url, LLM(url, "test", concurrency=CONCURRENCY, cache=False) as llm:
         llm.ask("once, so that all is loaded")
         seconds, cpu = timed(lambda: llm.ask_many([Request(f"question {at}") for at in range(calls)]))
@@ -192,7 +191,7 @@ def at_once(calls: int, delay: float) -> dict[str, Any]:
 
 
 def cached(answers: int, folder: Path) -> dict[str, Any]:
-    """Answers that are read from a cache of so many, and what memory grows by from a tenth of them to all."""
+    """Measure reads from a cache of this many answers, and the growth of memory from a tenth of them to all."""
     asks = (Request(f"question {at}", stage="cached") for at in range(answers))
     with LLM("http://127.0.0.1:9/v1", "test", cache=folder / "cached.sqlite") as llm:
         assert llm.cache is not None

@@ -1,10 +1,4 @@
-"""PDFs to text with blocks: words beside their text files, and time beside PDFium alone.
-
-    python bench/ingestion/pdf.py
-    python bench/ingestion/pdf.py --cpus 2 --rounds 5 --save bench/results/pdf.json
-
-Every PDF below the folder needs a text of the same name, whose pages end with lines ``===== Page 3 =====``.
-"""
+"""PDFs to text with blocks: words compared with their text files, and time compared with PDFium alone."""
 
 from __future__ import annotations
 
@@ -45,24 +39,28 @@ def f1(one: str, other: str) -> float:
 
 
 def pages_of(file: Path) -> list[str]:
-    """Our text of each page: a paragraph may go on over a page, so form feeds do not part them all."""
+    """Return our text of each page. A paragraph may cross pages, so that form feeds do not separate all of them."""
     pdf = read_pdf(file)
     starts = pdf.page_starts.tolist()
     return [pdf.text[begin:end] for begin, end in pairwise([*starts, len(pdf.text)])]
 
 
 def bare(file: Path) -> list[str]:
-    """PDFium's own text of each page."""
+    """Return PDFium's own text of each page."""
     document = pypdfium2.PdfDocument(file)
     return [document[number].get_textpage().get_text_range() for number in range(len(document))]
 
 
 def loaded(folder: Path) -> float:
-    """Seconds to read a folder and cut its documents by their blocks."""
+    """Return the seconds to read a folder and cut its documents by their blocks."""
     begun = time.perf_counter()
     for batch in open_source(folder, kind="pdf"):
         pychunk.segment(
-            batch.table, "structure", column="text", ids="id", blocks="blocks", removed="removed", keep=("title",)
+            batch.table,
+            "structure",
+            columns={"text": "text", "blocks": "blocks", "removed": "removed"},
+            ids="id",
+            metadata_columns=("title",),
         )
     return time.perf_counter() - begun
 

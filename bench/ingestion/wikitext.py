@@ -1,8 +1,8 @@
-"""Wikitext to plain text beside mwparserfromhell: prose words lost, remnants of markup, speed, in one run.
+"""Wikitext to plain text compared with mwparserfromhell: prose words lost, remnants of markup, and speed.
 
-Seconds are those of the CPU, of one core, so that others on the machine do not count. The peer's text is strip_code()
-after templates, references, tables, galleries, files and categories were removed; its parser is timed alone as well. A
-prose line is a line of eight words or more; a word is lost where the peer's prose has it more often than our text.
+The seconds are those of one CPU core, so that other work on the machine does not count. The peer's text is strip_code()
+after removal of templates, references, tables, galleries, files and categories. Its parser is also timed alone. A prose
+line has eight words or more. A word is lost if the peer's prose has it more often than our text.
 
     python bench/ingestion/wikitext.py ../shared/data/wiki/enwiki-sample-pages-articles.xml.bz2
     python bench/ingestion/wikitext.py dump.xml.bz2 --pages 500 --worst 20
@@ -29,12 +29,12 @@ from bench import record
 
 REMNANT = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);|'''")
 _WORD = re.compile(r"\w+")
-# What the peer does not recognise where quotes inside are not balanced; its marks stay in its text.
+# The peer does not recognise tags if quotes inside are not balanced; their marks stay in its text.
 _PEER_LEFT = re.compile(r"<ref\b[^<>]*>.*?</ref>|\[\[(?:File|Image):.*?\]\]", re.DOTALL | re.IGNORECASE)
 
 
 def peer_text(wikitext: str) -> str:
-    """Plain text as mwparserfromhell makes it."""
+    """Return the plain text that mwparserfromhell makes."""
     import mwparserfromhell
 
     code = mwparserfromhell.parse(wikitext)
@@ -47,7 +47,7 @@ def peer_text(wikitext: str) -> str:
     for node in removed:
         try:
             code.remove(node)
-        except ValueError:  # went with what held it
+        except ValueError:  # already removed with the node that held it
             continue
     return _PEER_LEFT.sub("", str(code.strip_code()))
 
@@ -66,14 +66,14 @@ def words(text: str) -> Counter[str]:
 
 
 def lost_words(peer: str, ours: str) -> tuple[Counter[str], int]:
-    """(words of the peer's prose that ours lacks, words of the peer's prose)."""
+    """Return the words of the peer's prose that our text lacks, and all words of the peer's prose."""
     prose = [line for line in peer.split("\n") if len(line.split()) >= 8 and line.lstrip()[:1] not in "|!{"]
     theirs = words("\n".join(prose))
     return theirs - words(ours), theirs.total()
 
 
 def wikitexts(path: str) -> list[tuple[str, str]]:
-    """(title, wikitext) of a dump's articles."""
+    """Return the title and wikitext of a dump's articles."""
     with open(path, "rb") as file:
         found = mediawiki.pages(streams.blocks(file, path, refuse), path, refuse, PageFilter())
         pairs = []

@@ -1,11 +1,13 @@
-"""Compression encoders learned otherwise, beside the one that is shipped: with a contrastive term, with more queries
-and with one, and a set transformer in its place.
+"""Other ways to train the compression encoder, compared with the shipped one.
 
-All learn from the same articles for as many passes and are stopped on the same others; measured are, on test articles,
-the cosine of articles without their leads to the lead, and how often title and heading find the section first, by
-cosine alone. The set transformer (Lee et al., 2019) has two blocks of self-attention over a node's first 256 sentences,
-in 128 dimensions with 4 heads, and pools them by one learned query; its output moves the mean by tokens. Times are CPU
-microseconds a sentence for the vectors of sections and documents. It needs torch, of the extra `train`.
+The ways are a contrastive term, more queries, a single query, and a set transformer as the encoder. All learn from the
+same articles with as many passes, and the same other articles decide when to stop. On test articles the script measures
+the cosine of articles without their leads to the lead. It also measures how often title and heading find the section
+first, by cosine alone.
+
+The set transformer (Lee et al., 2019) has two blocks of self-attention over a node's first 256 sentences, in 128
+dimensions with 4 heads. One learned query pools them, and the output is added to the mean by tokens. Times are CPU
+microseconds a sentence for the vectors of sections and documents. The script needs torch, from the extra `train`.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ PLANS = {
     "one query": Plan(heads=1),
 }
 SHIPPED, SET = "as shipped", "set transformer"
-#: Of the set transformer: width, heads, blocks, the most sentences that it sees, and its learning rate.
+#: The set transformer's width, heads, blocks, the most sentences that it sees, and its learning rate.
 WIDTH, HEADS, BLOCKS, MOST, RATE = 128, 4, 2, 256, 1e-3
-#: Spans at a time where nothing is learned.
+#: The number of spans processed at a time outside training.
 BLOCK = 128
 
 
@@ -64,7 +66,7 @@ def arguments() -> argparse.Namespace:
 
 
 def by_engine(weights: dict[str, F32], own: Lessons) -> F32:
-    """float32[spans, d] by the engine."""
+    """Return float32[spans, d] from the engine."""
     last = int(own.last[: own.documents].max())
     offsets = np.append(0, own.last[: own.documents])
     parts = [weights[name] for name in PARTS]
@@ -78,7 +80,7 @@ def by_engine(weights: dict[str, F32], own: Lessons) -> F32:
 
 
 def set_transformer(dim: int) -> Any:
-    """Two blocks of self-attention, one learned query that pools, and the map back, which begins as nothing."""
+    """Build two blocks of self-attention, one learned query that pools, and the map back, which starts at zero."""
     import torch
 
     class SetTransformer(torch.nn.Module):
@@ -104,7 +106,7 @@ def set_transformer(dim: int) -> Any:
 
 
 def sets_of(own: Lessons, rows: I64) -> tuple[Any, Any, Any]:
-    """What the set transformer is told of some spans: sentences with length and place, which are absent, the mean."""
+    """Return the set transformer's inputs for some spans: sentences with length and place, a mask, and the mean."""
     import torch
 
     counts = np.minimum(own.last[rows] - own.first[rows], MOST)
@@ -123,7 +125,7 @@ def sets_of(own: Lessons, rows: I64) -> tuple[Any, Any, Any]:
 
 
 def by_set_transformer(model: Any, own: Lessons, rows: I64) -> F32:
-    """float32[rows, d]; spans of like size at a time."""
+    """Return float32[rows, d], computed for spans of similar size at a time."""
     import torch
 
     found = np.empty((len(rows), own.targets.shape[1]), np.float32)
@@ -136,7 +138,7 @@ def by_set_transformer(model: Any, own: Lessons, rows: I64) -> F32:
 
 
 def fit_set_transformer(learned: Lessons, stopped_on: Lessons, plan: Plan) -> Any:
-    """The same loss, batches and passes as of compressor_fit; the best pass on the articles that stop it."""
+    """Train with the loss, batches and passes of compressor_fit, and keep the best pass on the validation articles."""
     import torch
 
     model = set_transformer(learned.vectors.shape[1])
@@ -171,7 +173,7 @@ def fit_set_transformer(learned: Lessons, stopped_on: Lessons, plan: Plan) -> An
 
 
 def scores_of(made: F32, test: Lessons) -> dict[str, F64]:
-    """Cosines of documents to their leads; 1 where a section is found first by its name."""
+    """Return the cosines of documents to their leads, and 1 for each section that its name finds first."""
     own, names = made[test.documents :], test.targets[test.documents :]
     firsts = []
     for begin in range(0, len(own), BLOCK):
@@ -189,7 +191,7 @@ def timed(make: Callable[[], F32]) -> tuple[F32, float]:
 
 
 def main() -> None:
-    """Prints the table; saves it."""
+    """Print the table and save it."""
     options = arguments()
     import torch
 

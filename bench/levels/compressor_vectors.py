@@ -1,10 +1,13 @@
-"""Vectors of sections and of articles without their leads, made in several ways, of articles that nothing was learned
-from: how near to the withheld lead, how well questions find them, how long they take.
+"""Several ways to make vectors of sections, and of articles without their leads, on articles that no model saw.
 
-Questions are those of pychunk.training.breadth: title and heading ask for a section among all sections, the lead's
-first sentence without the title's words for the rest of the article among all articles; by cosine alone. Times are CPU
-time, all articles and sections together: from the sentences' vectors, which are there, or, where a text is made and
-encoded, from the text. With a transformer late chunking has a row, and --keep saves what took long to encode.
+The script measures how near the vectors are to the withheld lead, how well questions find them, and how long they take.
+Questions are those of pychunk.training.breadth. Title and heading ask for a section among all sections. The lead's
+first sentence without the title's words asks for the rest of the article among all articles. The ranking is by cosine
+alone.
+
+Times are CPU time, all articles and sections together. They start at the sentences' vectors, which exist already, or at
+the text if a way makes and encodes a text. With a transformer late chunking has a row, and --keep saves the vectors
+that took long to encode.
 """
 
 from __future__ import annotations
@@ -41,11 +44,11 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 LEVELS = ("section", "document")
-#: Words of a text that is cut off.
+#: The words that a shortened text has.
 TRUNCATED = 128
-#: Hits that a question may be answered by.
+#: The number of hits among which a question may find its answer.
 HITS = (1, 5, 10)
-#: Questions at a time.
+#: The questions processed at a time.
 BLOCK = 256
 COMPRESSOR, MEAN, SUMMARY = "compressor", "mean by tokens", "extractive summary, encoded"
 
@@ -66,10 +69,10 @@ def arguments() -> argparse.Namespace:
 
 
 def encoded_ways(found: Any, encoder: str, threads: int) -> dict[str, Callable[[], list[F32]]]:
-    """By name what encodes texts for the vectors of sections and of documents."""
+    """Return by name the encoders of texts for the vectors of sections and of documents."""
 
     def embedded(texts: list[str]) -> F32:
-        return pychunk.embed(texts, encoder=encoder, threads=threads)
+        return pychunk.embed(texts, encoder=encoder, placement=pychunk.Placement(threads=threads))
 
     ways = {SUMMARY: lambda: [embedded(compressor_spans.summaries(found.texts_of(level))) for level in LEVELS]}
     if encoder == "static":
@@ -90,7 +93,7 @@ def encoded_ways(found: Any, encoder: str, threads: int) -> dict[str, Callable[[
 
 
 def ways_of(found: Any, pooling: Path | None) -> dict[str, Callable[[], list[F32]]]:
-    """By name what makes the vectors of sections and of documents from those of the sentences."""
+    """Return by name the functions that make the vectors of sections and documents from those of the sentences."""
     vectors, tokens, offsets = found.vectors("sentence"), found.tokens, found.doc_offsets
     start, end = found.spans_in_bytes("sentence")
     firsts = [found.first(level) for level in LEVELS]
@@ -112,7 +115,7 @@ def ways_of(found: Any, pooling: Path | None) -> dict[str, Callable[[], list[F32
 
 
 def timed(make: Callable[[], list[F32]], repeats: int) -> dict[str, Any]:
-    """What is made, by level, and the least seconds that it took."""
+    """Return the results by level, and the least seconds that they took."""
     spent = []
     for _ in range(repeats):
         begin = time.process_time()
@@ -122,7 +125,7 @@ def timed(make: Callable[[], list[F32]], repeats: int) -> dict[str, Any]:
 
 
 def hierarchy(articles: Articles, encoder: str, threads: int, keep: Path | None) -> Any:
-    """The articles as levels with vectors, from the file that holds them if there is one."""
+    """Return the articles as levels with vectors, from the file that holds them if there is one."""
     if keep is None:
         return compressor_spans.hierarchy(articles, encoder, threads)
     said = "\0".join([vector_encoder(encoder).fingerprint, *articles.texts])
@@ -134,7 +137,7 @@ def hierarchy(articles: Articles, encoder: str, threads: int, keep: Path | None)
 
 
 def document_questions(articles: Articles, data: Path) -> list[tuple[int, str]]:
-    """(article, question) where the lead's first sentence says enough."""
+    """Return pairs of article and question, if the lead's first sentence is long enough."""
     rows = pq.read_table(data / "wiki" / "articles.parquet", columns=["title", "text"]).to_pylist()
     own = [row for row in rows if breadth.part_of(row["title"]) == "test"]
     made = breadth.of_articles([row["title"] for row in own], [row["text"] or "" for row in own])
@@ -143,7 +146,7 @@ def document_questions(articles: Articles, data: Path) -> list[tuple[int, str]]:
 
 
 def ranks(questions: F32, nodes: F32, wanted: I64) -> I64:
-    """int64[questions]: how many nodes have a higher cosine than the one that is asked for."""
+    """Return int64[questions]: the number of nodes with a higher cosine than the one that is asked for."""
     found = []
     for begin in range(0, len(questions), BLOCK):
         scores = questions[begin : begin + BLOCK] @ nodes.T
@@ -155,7 +158,7 @@ def ranks(questions: F32, nodes: F32, wanted: I64) -> I64:
 def row_of(
     name: str, scores: dict[str, F64], best: dict[str, F64], seconds: float, of_summary: float
 ) -> dict[str, Any]:
-    """Means with intervals, and the paired differences of the compressor and this way."""
+    """Return means with intervals, and the paired differences of the compressor and this way."""
     row: dict[str, Any] = {"vectors": name}
     row |= {key: _rounded(intervals.interval(values)) for key, values in scores.items()}
     for key in ("cosine to the lead", "section found first", "document found first"):
@@ -168,7 +171,7 @@ def _rounded(value: intervals.Interval) -> dict[str, float]:
 
 
 def main() -> None:
-    """Prints the table; saves it."""
+    """Print the table and save it."""
     options = arguments()
     file = options.data / "wiki" / "articles.parquet"
     articles = compressor_spans.read_articles(file, "test", options.limit)
@@ -179,7 +182,9 @@ def main() -> None:
         return compressor_spans.kept(keep, [fingerprint, what, *texts], make)
 
     def embedded(texts: list[str], task: str = "passage") -> F32:
-        made: F32 = pychunk.embed(texts, encoder=options.encoder, task=task, threads=threads)
+        made: F32 = pychunk.embed(
+            texts, encoder=options.encoder, task=task, placement=pychunk.Placement(threads=threads)
+        )
         return made
 
     found = hierarchy(articles, options.encoder, threads, keep)

@@ -1,8 +1,8 @@
-"""Late chunking (Guenther et al., 2024): a transformer reads up to 512 tokens of a document at once, and the states of
-its tokens are summed by sentence, so that the vector of a span knows what stands around it.
+"""Late chunking (Guenther et al., 2024), which gives the vector of a span its context.
 
-Windows hold whole sentences of one document, one behind the other; a sentence that is longer than a window goes on in
-the next. The spans are exact: sentences are tokenised as they are for their own vectors.
+A transformer reads up to 512 tokens of a document at once, and the states of its tokens are summed by sentence. Windows
+hold whole sentences of one document in order. A sentence that is longer than a window continues in the next. The spans
+are exact, because sentences are tokenised in the same way as for their own vectors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pychunk._engine.data.tokens import Tokens
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
-#: Tokens of a window, with the two that stand around it.
+#: The tokens of a window, including the two special tokens at its ends.
 WINDOW = 512
 
 
 def windows_of(offsets: I64, doc_offsets: I64, size: int) -> tuple[I64, I64]:
-    """First tokens of windows of at most ``size`` tokens and of the pieces of sentences in them, each with the end.
+    """Return the starts of windows of at most ``size`` tokens, and of the pieces of sentences in them, with the end.
 
     Example:
         >>> windows, pieces = windows_of(np.array([0, 3, 5, 12]), np.array([0, 2, 3]), 4)
@@ -40,7 +40,7 @@ def windows_of(offsets: I64, doc_offsets: I64, size: int) -> tuple[I64, I64]:
         for sentence in range(first, last):
             at, end = int(offsets[sentence]), int(offsets[sentence + 1])
             while at < end:
-                if begin < 0 or end - begin > size:  # what is longer than a window begins one, and fills it
+                if begin < 0 or end - begin > size:  # a longer sentence begins a window and fills it
                     begin = at
                     windows.append(at)
                 pieces.append(at)
@@ -49,7 +49,7 @@ def windows_of(offsets: I64, doc_offsets: I64, size: int) -> tuple[I64, I64]:
 
 
 def sentence_sums(encoder: Any, found: Any, threads: int) -> F32:
-    """float32[n, dim]: the sums of the states of the tokens of each sentence of a hierarchy."""
+    """Return float32[n, dim]: the sums of the token states of each sentence of a hierarchy."""
     own = copy.copy(encoder)  # the same session
     own.template = replace(encoder.template, max_length=WINDOW)
     around = len(own.template.prefix) + len(own.template.suffix)

@@ -1,9 +1,9 @@
-"""What levels, their vectors and plans cost beside what a model would take: of the index, of a question, and in sum.
+"""The cost of levels, their vectors and plans compared with a model's: of the index, of a question, and in total.
 
-Tokens of a model are counted, not asked for: a summary reads its span and writes 128 tokens, as SmartChunk has it, for
-each section and document that is longer. A plan reads what :class:`pychunk.index.planners.llm_planner.LLMPlanner`
-sends and writes its JSON; an answer reads 500 words and the question. Money is by --llm-price. Seconds are of this
-machine's processor, without the model's.
+The script counts an LLM's tokens but does not call one. A summary reads its span and writes 128 tokens, as in
+SmartChunk, for each section and document that is longer. A plan reads what
+:class:`pychunk.index.planners.llm_planner.LLMPlanner` sends, and writes its JSON. An answer reads 500 words and the
+question. Prices are those of --llm-price. Seconds are those of this machine's processor, without the model's.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.inputs import add_data
 
-#: Money for a million tokens in and a million out that SmartChunk counts for its largest model (its table 6).
+#: The price of a million tokens in and a million out that SmartChunk assumes for its largest model (its table 6).
 PRICE = "2.5,10"
-#: Tokens of a summary; words handed over for an answer.
+#: The tokens of a summary, and the words passed on for an answer.
 SUMMARY, WORDS = 128, 500
-#: Questions that the break-even table is for.
+#: The numbers of questions in the table of total costs.
 ASKED = (0, 1_000, 10_000, 100_000, 1_000_000)
-#: Queries that are timed.
+#: The number of queries that are timed.
 TIMED = 400
 HITS = 20
 
 
 @dataclass(frozen=True)
 class Way:
-    """What an index and a question cost: tokens encoded, seconds by stage, and tokens of a model in and out."""
+    """The cost of an index and a question: tokens encoded, seconds by stage, and an LLM's tokens in and out."""
 
     name: str
     encoded: float
@@ -57,14 +57,14 @@ class Way:
 
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    """What it makes, and seconds of the processor, of all threads."""
+    """Return the result, and the processor seconds of all threads."""
     begin = time.process_time()
     found = make()
     return found, time.process_time() - begin
 
 
 def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any]]:
-    """The ways, and what they have in common."""
+    """Return the ways, and what they have in common."""
     ids = [str(row) for row in range(len(data.documents))]
     queries = [question.text for question in data.questions][:TIMED]
     tokens = count_tokens(data.documents)
@@ -73,18 +73,18 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
     answer = tokens / words * WORDS + per_query
 
     def made(levels: Sequence[str], pooling: str) -> Any:
-        return pychunk.segment(
+        return pychunk.segment_levels(
             data.documents,
-            levels=list(levels),
+            list(levels),
             vectors="chunk",
-            blocks=data.blocks,
+            columns={"blocks": data.blocks},
             ids=ids,
-            threads=threads,
+            placement=pychunk.Placement(threads=threads),
             pooling=pooling,
         )
 
     def searched(index: pychunk.Index, pairs: Sequence[tuple[str, str]]) -> float:
-        index.rank(queries[:2], 1, levels=pairs[0], threads=threads)  # opens what was saved
+        index.rank(queries[:2], 1, levels=pairs[0], threads=threads)  # the first call opens the saved files
         _, spent = timed(lambda: hierarchies.ranked(index, pairs, queries, HITS, "hybrid", threads=threads))
         return spent / len(queries)
 
@@ -96,7 +96,7 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
             ("means", LEVELS, "tokens"),
             ("compressor", LEVELS, "compressor"),
         ):
-            made(levels, pooling)  # warm
+            made(levels, pooling)  # warm up
             whole, cut = timed(partial(made, levels, pooling))
             with pychunk.Index.create(Path(folder) / name, vectors="chunk", stemmer="english") as index:
                 _, added = timed(lambda index=index, whole=whole: (index.add(whole.chunks()), index.save()))
@@ -143,7 +143,7 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
 
 
 def rows_of(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
-    """A row a way: of the corpus and of a question what is encoded, the seconds of each stage, a model's tokens."""
+    """Return a row for each way: what a corpus and a question encode, the seconds of each stage, an LLM's tokens."""
     account = Account(price=price)
     return [
         {
@@ -161,7 +161,7 @@ def rows_of(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, 
 
 
 def in_sum(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
-    """A row a way: money of the index and of so many questions together."""
+    """Return a row for each way: the price of the index and of this many questions together."""
     account = Account(price=price)
     return [
         {"way": way.name}
@@ -174,7 +174,7 @@ def in_sum(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, A
 
 
 def break_even(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, Any]]:
-    """Where one way begins to cost more than another one, in questions; of ways that never cross nothing."""
+    """Return, for each two ways that cross, the number of questions after which the other one is cheaper."""
     account = Account(price=price)
     rows = []
     for first, one in enumerate(found):
@@ -203,7 +203,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prints the tables; saves them."""
+    """Print the tables and save them."""
     options = arguments()
     into, out = map(float, options.llm_price.split(","))
     found, common = ways(breadth.load(options.data, "test", options.questions), options.threads)

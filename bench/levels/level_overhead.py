@@ -1,9 +1,10 @@
-"""What five levels with vectors add to the chunks with their sentences' vectors: CPU time of one thread, in turns.
+"""The CPU time of one thread that five levels with vectors add to the chunks with their sentences' vectors.
 
-`segment(vectors="sentence")` is the base. Levels stay in flat arrays and chunks become a table, so that levels may take
-less than what they stand beside. So the two parts that levels alone have are measured by themselves, too: where each
-level begins and which sentences its nodes hold (all levels together less sentences alone), and the vectors of the
-coarser levels, by means and by the compression encoder. MiniLM encodes a sample of the same articles.
+The base is `segment(vectors="sentence")`, and the ways take turns. Levels stay in flat arrays but chunks become a
+table, so that levels may take less time than the base. The script therefore also measures by themselves the two parts
+that only levels have. One finds the start of each level and the sentences of its nodes (all levels together minus
+sentences alone). The other makes the vectors of the coarser levels, by means and by the compression encoder. MiniLM
+encodes a sample of the same articles.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pychunk
 from pychunk._engine import engine as engines
 from pychunk.encoders.registry import vector_encoder
 from pychunk.levels.compressor import shipped_for
-from pychunk.levels.hierarchy_builder import level_vectors, segment_levels
+from pychunk.levels.hierarchy_builder import hierarchy_by, level_vectors
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -43,7 +44,7 @@ def arguments() -> argparse.Namespace:
 
 
 def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least CPU seconds of each way, which are called one after the other, round by round."""
+    """Return the least CPU seconds of each way; the ways take turns, round by round."""
     spent: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, call in ways.items():
@@ -54,15 +55,15 @@ def in_turns(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float
 
 
 def rows_of(texts: pa.LargeStringArray, encoder: str, rounds: int) -> list[dict[str, Any]]:
-    """A row a way, with what it adds to the base."""
-    segmenter = pychunk.Segmenter(vectors="sentence", vector_encoder=encoder, threads=1)
-    found = segment_levels(segmenter, texts, LEVELS)
+    """Return a row for each way, with what it adds to the base."""
+    segmenter = pychunk.Segmenter(vectors=pychunk.Vectors("sentence", encoder), placement=pychunk.Placement(threads=1))
+    found = hierarchy_by(segmenter, texts, LEVELS)
     engine, model = engines.engine(), shipped_for(vector_encoder(encoder).fingerprint)
     arguments = found.vectors("sentence"), found.tokens, found.doc_offsets, found.firsts, engine, 1
-    alone = pychunk.Segmenter(threads=1)  # levels without vectors: the same borders
+    alone = pychunk.Segmenter(placement=pychunk.Placement(threads=1))  # levels without vectors: the same borders
     borders = in_turns(
         {
-            "levels": lambda: segment_levels(alone, texts, LEVELS),
+            "levels": lambda: hierarchy_by(alone, texts, LEVELS),
             "cuts": lambda: alone(texts),
         },
         max(3, rounds),
@@ -76,8 +77,8 @@ def rows_of(texts: pa.LargeStringArray, encoder: str, rounds: int) -> list[dict[
     )
     ways = {
         BASE: lambda: segmenter(texts),
-        "five levels, means": lambda: segment_levels(segmenter, texts, LEVELS),
-        "five levels, compression encoder": lambda: segment_levels(segmenter, texts, LEVELS, pooling="compressor"),
+        "five levels, means": lambda: hierarchy_by(segmenter, texts, LEVELS),
+        "five levels, compression encoder": lambda: hierarchy_by(segmenter, texts, LEVELS, pooling="compressor"),
     }
     spent = in_turns(ways, rounds)
     base = spent[BASE]
@@ -96,7 +97,7 @@ def rows_of(texts: pa.LargeStringArray, encoder: str, rounds: int) -> list[dict[
 
 
 def main() -> None:
-    """Prints the table; saves it."""
+    """Print the table and save it."""
     options = arguments()
     file = pq.ParquetFile(options.data / "wiki" / "articles.parquet")
     texts = next(file.iter_batches(batch_size=options.limit, columns=["text"])).column("text").cast(pa.large_string())

@@ -1,12 +1,13 @@
-"""Fixed levels, all levels, planners and the oracle on questions of mixed breadth about articles that no planner knows.
+"""Fixed levels, all levels, planners and the oracle on questions of mixed breadth about articles new to planners.
 
-Every way searches one index of sentences, paragraphs, sections and documents, and hands over its hits in their order
-until the words are spent; the last is cut. Measured is the character F1 of that against what answers the question.
+Every way searches one index of sentences, paragraphs, sections and documents. It returns its hits in order until the
+budget of words is spent, and cuts the last hit off. The measure is the character F1 of that text against the text that
+answers the question.
 
-A plan is right where its range of levels brings as much as the best of all ranges; questions that no range finds are
-left out of that share. The oracle takes the best range of each question, `breadth known` the one that is best for the
+A plan is right if its range of levels scores as much as the best of all ranges. That share leaves out questions that no
+range finds. The oracle takes the best range of each question. `breadth known` takes the range that is best for the
 question's breadth on the training questions. `bag of words` guesses that breadth by naive Bayes over the words of the
-training questions, as asked or stripped.
+training questions, in full or stripped.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from bench.levels import plan_choices
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-#: What a kind of question asks for, and whose they are.
+#: The kinds of questions: what each asks for, and its source.
 WHAT = {
     "sentence": "a sentence (SQuAD, Chroma)",
     "passages": "several passages (Chroma)",
@@ -52,7 +53,7 @@ RANGES = breadth.ranges()
 KINDS = ("narrow", "middle", "broad")
 WORDS = 500
 MIDDLE = BUDGETS.index(WORDS)
-#: Queries at a time.
+#: The queries processed at a time.
 BATCH = 256
 
 
@@ -67,7 +68,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Bag:
-    """Naive Bayes over words, with add-one smoothing."""
+    """A naive Bayes classifier over words, with add-one smoothing."""
 
     def __init__(self, texts: Sequence[str], kinds: Sequence[str]) -> None:
         self.kinds = sorted(set(kinds))
@@ -90,7 +91,7 @@ class Bag:
 
 
 def planned(own: planner.Planner, queries: Sequence[str], told: Sequence[Metadata]) -> tuple[I64, int, float]:
-    """int64[questions, budgets]: the ranges that a planner chooses; how often it failed; milliseconds a plan."""
+    """Return the ranges that a planner chooses, int64[questions, budgets], its failures and milliseconds a plan."""
     found = np.zeros((len(queries), len(BUDGETS)), np.int64)
     failed, begin = 0, time.process_time()
     for place, words in enumerate(BUDGETS):
@@ -111,12 +112,12 @@ def by_kind(kinds: Sequence[str], best: dict[str, tuple[str, str]]) -> I64:
 
 
 def chosen(f1: F64, choice: I64) -> F64:
-    """float64[questions, budgets]: F1 of the ranges chosen."""
+    """Return float64[questions, budgets]: the F1 of the chosen ranges."""
     return np.take_along_axis(f1, choice[:, None, :], axis=1)[:, 0, :]
 
 
 def right(f1: F64, own: F64) -> float:
-    """Share of the questions that some range finds for which a way is as good as the best, within 500 words."""
+    """Return the share of findable questions for which a way is as good as the best range, within 500 words."""
     best = f1[:, :, MIDDLE].max(axis=1)
     found = best > 0
     return float(np.mean(own[found, MIDDLE] >= best[found] - 1e-12)) if found.any() else 0.0
@@ -125,7 +126,7 @@ def right(f1: F64, own: F64) -> float:
 def across(
     index: pychunk.Index, data: Questions, queries: Sequence[str], measure: breadth.Measure, threads: int | None
 ) -> F64:
-    """float64[questions, budgets]: all levels, each level's scores on a scale of its own."""
+    """Return float64[questions, budgets] of all levels, with each level's scores on a scale of its own."""
     places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
     found = np.zeros((len(queries), len(BUDGETS)))
     for first in range(0, len(queries), BATCH):
@@ -143,7 +144,7 @@ def told_of(pair: Sequence[str]) -> str:
 
 
 def rows_of(f1: F64, ways: dict[str, I64], kinds: Sequence[str], others: dict[str, F64]) -> list[dict[str, Any]]:
-    """A row a way: F1 within each budget, by breadth within 500 words, how often it is right."""
+    """Return a row for each way: F1 within each budget, by breadth within 500 words, and how often it is right."""
     group = np.array(kinds)
     learned = chosen(f1, ways["learned"])
     rows = []
@@ -161,7 +162,7 @@ def rows_of(f1: F64, ways: dict[str, I64], kinds: Sequence[str], others: dict[st
 
 
 def narrow_rows(f1: F64, ways: dict[str, I64], data: Questions) -> list[dict[str, Any]]:
-    """The questions of SQuAD and of Chroma's evaluation alone."""
+    """Return rows for the questions of SQuAD and of Chroma's evaluation alone."""
     own = np.array([question.kind in ("sentence", "passages") for question in data.questions])
     fixed = {name: choice for name, choice in ways.items() if name in map(told_of, RANGES)}
     best = max(fixed, key=lambda name: float(chosen(f1, fixed[name])[own, MIDDLE].mean()))
@@ -174,7 +175,7 @@ def narrow_rows(f1: F64, ways: dict[str, I64], data: Questions) -> list[dict[str
 
 
 def hybrid_rows(f1: dict[str, F64], ways: dict[str, I64]) -> list[dict[str, Any]]:
-    """With BM25 beside vectors and without, at the same levels: F1 within 500 words, and what BM25 brings."""
+    """Return rows with and without BM25 at the same levels: F1 within 500 words, and the gain by BM25."""
     rows = []
     for name in ("fixed", "rules", "learned", "oracle"):
         choice = {mode: own.argmax(axis=1) if name == "oracle" else ways[name] for mode, own in f1.items()}
@@ -191,7 +192,7 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
 
 
 class Searched(NamedTuple):
-    """The outcome of one version of the questions: F1 of each range of levels, and what planners know of a query."""
+    """The outcome of one version of the questions: F1 of each range of levels, and a planner's inputs for a query."""
 
     queries: list[str]
     f1: F64
@@ -220,7 +221,7 @@ def searched(
 
 
 def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[str]) -> tuple[dict[str, I64], list]:
-    """The ranges that every way chooses, by its name, and what planners cost."""
+    """Return the ranges that every way chooses, by its name, and the planners' costs."""
     best = {kind: (pair[0], pair[1]) for kind, pair in model().facts["best_of_breadth"].items()}
     ways: dict[str, I64] = {told_of(pair): always(pair, len(kinds)) for pair in RANGES}
     makers: dict[str, Callable[[], planner.Planner]] = {
@@ -255,7 +256,7 @@ def show(rows: list[dict[str, Any]], alone: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Prints the tables; saves them."""
+    """Print the tables and save them."""
     options = arguments()
     data = breadth.load(options.data, options.split, options.questions)
     training = breadth.load(options.data, "train")
@@ -264,7 +265,7 @@ def main() -> None:
     measure = breadth.Measure(data.documents)
     with tempfile.TemporaryDirectory() as folder:
         index = breadth_levels.index_of(data, Path(folder) / "index", threads=options.threads)
-        index.save()  # which makes the scales of the levels
+        index.save()  # this creates the scales of the levels
         every = {version: searched(index, data, version, measure, options.threads) for version in VERSIONS}
         nodes = len(index)
         index.close(discard=True)

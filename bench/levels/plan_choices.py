@@ -1,4 +1,4 @@
-"""Which levels a planner chose for each kind of question, and how long what is found there is."""
+"""The levels that a planner chose for each kind of question, and the length of what is found there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pychunk.training.breadth import LEVELS
 def chosen(
     index: pychunk.Index, kinds: Sequence[str], queries: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
-    """Of each kind of question how often a level is the finest and the coarsest, and how long what is found is."""
+    """Return, for each kind of question, how often a level is finest and coarsest, and the length of what is found."""
     rows, _ = hierarchies.ranked(index, pairs, queries, 5, "hybrid")
     lengths = np.array([len(text.split()) for text in index.table["text"].to_pylist()])
     finest = np.array(pc.list_element(index.table["levels"].combine_chunks(), 0).to_pylist())

@@ -1,8 +1,10 @@
-"""STITCH beside plain GRPO, supervised fitting of traces, and that with GRPO after it, on the synthetic task of --tiny.
+"""STITCH compared with plain GRPO, supervised training on traces, and both in sequence, on the task of --tiny.
 
-python bench/levels/stitch.py --save bench/results/stitch.json
+The task is synthetic.
 
-A training that was stopped goes on, and a finished one is read, where --work names the folder of its checkpoints.
+    python bench/levels/stitch.py --save bench/results/stitch.json
+
+If --work names the folder of its checkpoints, a training that was stopped continues, and a finished one is read.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ ABOUT = (
     "reward of 1.055, and 1.02 on the hard half. Trace tokens are those of experts that were imitated. One thread "
     "each, on a machine that did much other work, so seconds say little."
 )
-#: Rivals that are given more than STITCH has: five times the steps, ten times the traces.
+#: Rivals with more than STITCH has: five times the steps, ten times the traces.
 LONGER = {"grpo": ("--steps", "800", "--every", "40"), "sft": ("--sft-steps", "400", "--every", "40")}
 
 
 def finished(method: str, seed: int, work: Path, *more: str) -> Any:
-    """A training to its end."""
+    """Run a training to its end."""
     options = command.parser().parse_args(["--tiny", "--method", method, "--seed", str(seed), *more])
     training = command.training(options)
     folder = work / f"tiny-{method}-{seed}"
@@ -42,7 +44,7 @@ def finished(method: str, seed: int, work: Path, *more: str) -> Any:
 
 
 def row(training: Any) -> dict[str, Any]:
-    """What a training came to."""
+    """Return the row of a training's results."""
     first, last = training.curve[0], training.curve[-1]
     return {
         "method": training.method,
@@ -58,7 +60,7 @@ def row(training: Any) -> dict[str, Any]:
 
 
 def curves(trainings: Iterable[Any], measure: str) -> list[dict[str, Any]]:
-    """By step the mean over seeds, a column a method."""
+    """Return by step the mean over seeds, with a column for each method."""
     found: dict[int, dict[str, list[float]]] = {}
     for training in trainings:
         for point in training.curve:

@@ -1,16 +1,15 @@
-"""Trees beside levels of structure, on the questions of mixed breadth: what is found within 500 words, and what trees
-cost to make.
+"""Trees compared with levels of structure, on the questions of mixed breadth, within 500 words, and trees' costs.
 
-Both trees stand on windows of 128 tokens, as RAPTOR's on chunks of 100, and none is summarised: a node's vector is the
-mean of its sentences' by tokens. One joins neighbours alone (pychunk.levels.similarity_trees), the other is RAPTOR's:
-a Gaussian
-mixture over the nodes of a document, whatever stands between them, a node in each cluster that it belongs to with more
-than .1, and so on upwards. PCA to 10 dimensions stands for UMAP, and the number of clusters is, of a half, one and two
-times as many as make clusters of `--branching`, that of the least BIC. A cluster is handed over as its windows in their
-order. scikit-learn comes with the extra `train`.
+Both trees start from windows of 128 tokens, as RAPTOR's from chunks of 100, and nothing is summarised. A node's vector
+is the mean of its sentences' vectors by tokens. The first tree joins only neighbours (pychunk.levels.similarity_trees).
 
-Every node is ranked by cosine alone; `all` is every level of a tree at once, RAPTOR's collapsed tree. Spans that
-overlap one before them are passed over, and the last is cut where the words end.
+The second is RAPTOR's: a Gaussian mixture over all nodes of a document, whatever their positions. A node is in each
+cluster to which it belongs with more than 0.1, and so on upwards. PCA to 10 dimensions replaces UMAP. The number of
+clusters is the one with the least BIC out of three: half, one and two times the number that gives clusters of
+`--branching`. A cluster is returned as its windows in their order. scikit-learn comes with the extra `train`.
+
+The ranking of every node is by cosine alone; `all` is every level of a tree at once, RAPTOR's collapsed tree. The
+script skips spans that overlap an earlier one, and cuts the last off at the end of the budget.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ import numpy.typing as npt
 import pychunk
 from pychunk._engine.data.ragged import offsets_of
 from pychunk.evaluation.measures import intervals
-from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.levels.similarity_trees import agglomerated
 from pychunk.training import breadth
 from pychunk.training.breadth import BUDGETS, LEVELS
@@ -46,11 +45,11 @@ I64 = npt.NDArray[np.int64]
 WORDS = 500
 MIDDLE = BUDGETS.index(WORDS)
 KINDS = ("narrow", "middle", "broad")
-#: Tokens of the windows that trees stand on.
+#: The tokens of the windows that are the trees' leaves.
 LEAF = 128
-#: Of RAPTOR: dimensions of the mixture, and how surely a node belongs to a cluster.
+#: RAPTOR's dimensions of the mixture, and the least probability with which a node belongs to a cluster.
 DIMENSIONS, SURE = 10, 0.1
-#: Hits of each level; queries at a time.
+#: The hits of each level, and the queries processed at a time.
 HITS, BATCH = 150, 128
 
 
@@ -65,7 +64,7 @@ def arguments() -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of a level: vectors float32[m, d], and of each its spans [offsets[i], offsets[i + 1])."""
+    """The nodes of a level: vectors float32[m, d], and the spans [offsets[i], offsets[i + 1]) of each."""
 
     vectors: F32
     offsets: I64
@@ -75,13 +74,13 @@ class Nodes:
 
 
 def nodes_of(found: Any, level: Any) -> Nodes:
-    """Those of a hierarchy, each of one span."""
+    """Return the nodes of a hierarchy, each of one span."""
     start, end = found.spans(level)
     return Nodes(found.vectors(level), np.arange(len(start) + 1), found.documents_of(level), start, end)
 
 
 def mixture_tree(vectors: F32, weights: I64, branching: int) -> list[list[I64]]:
-    """Levels of clusters of the leaves of a document, each as its leaves, rising; the last level is all of them."""
+    """Return the levels of clusters of a document's leaves, finest first; the last level is one cluster of all."""
     from sklearn.decomposition import PCA
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
@@ -108,7 +107,7 @@ def mixture_tree(vectors: F32, weights: I64, branching: int) -> list[list[I64]]:
 
 
 def clusters(found: Any, leaf: Any, branching: int) -> list[Nodes]:
-    """The levels of the mixtures' trees above a level of a hierarchy."""
+    """Return the levels of the mixtures' trees above a level of a hierarchy."""
     vectors, first = found.vectors(leaf), found.first(leaf)
     weights = np.add.reduceat(found.tokens, first[:-1])
     document, (start, end) = found.documents_of(leaf), found.spans(leaf)
@@ -122,7 +121,7 @@ def clusters(found: Any, leaf: Any, branching: int) -> list[Nodes]:
         if begin < last
     ]
     out = []
-    for place in range(max(map(len, trees))):  # the root of a low tree is at all levels above it, too
+    for place in range(max(map(len, trees))):  # the root of a low tree is also at all levels above it
         own = [leaves for tree in trees for leaves in tree[min(place, len(tree) - 1)]]
         every = np.concatenate(own)
         offsets = offsets_of(np.array([len(leaves) for leaves in own], np.int64))
@@ -133,7 +132,7 @@ def clusters(found: Any, leaf: Any, branching: int) -> list[Nodes]:
 
 
 def best_of(nodes: Nodes, asked: F32) -> tuple[I64, F32]:
-    """The best nodes of each query and their cosines, best first."""
+    """Return the best nodes of each query and their cosines, best first."""
     scores = asked @ nodes.vectors.T
     count = min(HITS, scores.shape[1])
     rows = np.argpartition(-scores, count - 1, axis=1)[:, :count]
@@ -143,7 +142,7 @@ def best_of(nodes: Nodes, asked: F32) -> tuple[I64, F32]:
 
 
 def handed_over(levels: Sequence[Nodes], hits: Sequence[tuple[I64, F32]], number: int) -> tuple[I64, I64, I64]:
-    """Spans of a query's hits in their order, of several levels by falling cosine."""
+    """Return the spans of a query's hits in their order, of several levels by falling cosine."""
     level = np.concatenate([np.full(len(rows[number]), place) for place, (rows, _) in enumerate(hits)])
     rows = np.concatenate([rows[number] for rows, _ in hits])
     order = np.argsort(-np.concatenate([scores[number] for _, scores in hits]), kind="stable")[:HITS]
@@ -159,7 +158,7 @@ def handed_over(levels: Sequence[Nodes], hits: Sequence[tuple[I64, F32]], number
 
 
 def f1_of(data: Any, asked: F32, measure: Any, ways: dict[str, list[Nodes]]) -> dict[str, F64]:
-    """By way float64[questions, budgets]."""
+    """Return float64[questions, budgets] for each way."""
     found = {name: np.zeros((len(asked), len(BUDGETS))) for name in ways}
     every = {id(nodes): nodes for levels in ways.values() for nodes in levels}
     for first in range(0, len(asked), BATCH):
@@ -175,7 +174,7 @@ def f1_of(data: Any, asked: F32, measure: Any, ways: dict[str, list[Nodes]]) -> 
 
 
 def seconds_of(make: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
-    """What is made, and the least CPU seconds that it took."""
+    """Return the result, and the least CPU seconds that it took."""
     spent = []
     for _ in range(repeats):
         begin = time.process_time()
@@ -185,15 +184,15 @@ def seconds_of(make: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
 
 
 def main() -> None:
-    """Prints the table; saves it."""
+    """Print the table and save it."""
     options = arguments()
     data = breadth.load(options.data, "test", options.questions)
-    segmenter = pychunk.Segmenter("structure", vectors="sentence", threads=1)
+    segmenter = pychunk.Segmenter("structure", vectors="sentence", placement=pychunk.Placement(threads=1))
     print(f"{len(data.questions):,} questions about {len(data.documents):,} documents", flush=True)
     seconds: dict[str, float] = {}
 
     def levels(names: Sequence[Any]) -> Any:
-        return segment_levels(segmenter, data.documents, names, blocks=data.blocks)
+        return hierarchy_by(segmenter, data.documents, names, columns={"blocks": data.blocks})
 
     bare, alone = seconds_of(lambda: levels(["sentence"]), 3)
     structure, seconds["levels of structure"] = seconds_of(lambda: levels(LEVELS), 3)
@@ -222,7 +221,9 @@ def main() -> None:
         for level, nodes in [("all", list(own.values())), *alone_too]:
             ways[f"{tree}: {level}"], of[f"{tree}: {level}"] = nodes, (tree, level)
     measure = breadth.Measure(data.documents)
-    asked = pychunk.embed([question.text for question in data.questions], task="query", threads=1)
+    asked = pychunk.embed(
+        [question.text for question in data.questions], task="query", placement=pychunk.Placement(threads=1)
+    )
     f1 = f1_of(data, asked, measure, ways)
     rows = rows_of([question.breadth for question in data.questions], f1, of, ways, seconds)
     for row in rows:
@@ -230,7 +231,7 @@ def main() -> None:
     if options.save:
         record.save(
             options.save,
-            "Trees beside levels of structure",
+            "Trees compared with levels of structure",
             {
                 "questions": len(data.questions),
                 "documents": len(data.documents),
@@ -253,7 +254,7 @@ def rows_of(
     ways: dict[str, list[Nodes]],
     seconds: dict[str, float],
 ) -> list[dict[str, Any]]:
-    """A row a way; paired differences to all levels of structure."""
+    """Return a row for each way, with paired differences to all levels of structure."""
     group, base = np.array(kinds), f1["levels of structure: all"]
     rows = []
     for name, own in f1.items():

@@ -1,10 +1,10 @@
 """The experiment of "Next Sentence Prediction with BERT as a Dynamic Chunking Mechanism" on SQuAD v2 dev.
 
-Paragraphs are cut into sentences, by the cosine of neighbouring sentences, and by next-sentence probability;
-thresholds are means over a sample of 30 % of the answerable questions (seed 42), measures are over the other 70 %.
-Chunks are retrieved by MiniLM (k = 3) from the question's paragraph, its article, or the whole corpus: the paper does
-not say which. Every measure has its 95 % bootstrap interval, and every row its difference from another one on the same
-questions. The paper's model is not shipped; whoever has it adds its row:
+Paragraphs are cut into sentences, by the cosine of neighbouring sentences, and by next-sentence probability. Thresholds
+are means over a sample of 30 % of the answerable questions (seed 42), and measures use the other 70 %. MiniLM retrieves
+chunks (k = 3) from the question's paragraph, its article, or the whole corpus, because the paper does not say which.
+Every measure has its 95 % bootstrap interval, and every row its difference from another one on the same questions. The
+paper's model is not shipped. If you have it, the last command adds its row:
 
     pychunk model get minilm
     python bench/papers/nsp_squad.py --data ../shared/data --bert-base 300 --html nsp.html
@@ -35,8 +35,8 @@ from pychunk.evaluation.reports import report
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: Recall, precision, semantic precision at 3 and minutes on an A100, as the paper's table 2 prints them; its models are
-#: a BERT-base, fine-tuned for the second row, so no row of ours is the same experiment.
+#: Recall, precision, semantic precision at 3 and minutes on an A100, as the paper's table 2 prints them. Its models are
+#: a BERT-base, fine-tuned for the second row, so that no row here is the same experiment.
 PAPER = {
     "sentence": (0.9371, 0.0547, 0.2994, 3),
     "cosine": (0.9829, 0.0340, 0.3198, 44),
@@ -45,9 +45,9 @@ PAPER = {
 MEASURES = ("recall@3", "precision@3", "semantic precision@3")
 POOLS = ("paragraph", "article", "corpus")
 K = 3
-#: What a row's difference is taken from; of a row that is not named here, from "cosine".
+#: The row that a row's difference is taken from; "cosine" for a row that is not named here.
 AGAINST = {"nsp, static": "cosine, static"}
-#: Lengths of chunks in words, in bins of ten; the last holds all that are longer.
+#: Lengths of chunks in words, in bins of ten; the last holds all longer ones.
 EDGES = np.arange(0, 260, 10)
 
 
@@ -60,7 +60,7 @@ class Squad:
     paragraph: np.ndarray  # of each question
 
     def fold(self, test: bool) -> np.ndarray:
-        """Question numbers of the sample (30 %) or of the test fold, seed 42."""
+        """Return the question numbers of the sample (30 %) or of the test fold, seed 42."""
         order = np.random.default_rng(42).permutation(len(self.questions))
         border = int(0.3 * len(order))
         return np.sort(order[border:] if test else order[:border])
@@ -74,7 +74,7 @@ def read(file: Path) -> Squad:
             for question in part["qas"]:
                 if not question.get("is_impossible"):
                     found.questions.append(question["question"])
-                    # The standard file has {"text": ..., "answer_start": ...}; some copies keep the text alone.
+                    # The standard file has {"text": ..., "answer_start": ...}; some copies keep only the text.
                     given = question["answers"]
                     found.answers.append([each if isinstance(each, str) else each["text"] for each in given])
                     paragraph.append(len(found.paragraphs))
@@ -85,7 +85,7 @@ def read(file: Path) -> Squad:
 
 
 def top_chunks(questions: np.ndarray, chunks: np.ndarray, allowed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Rows of the K most similar chunks of each question among those of its own pool; -1 where there are fewer."""
+    """Return the rows of the K most similar chunks of each question in its own pool; -1 if there are fewer."""
     top = np.full((len(questions), K), -1)
     for pool in np.unique(wanted):
         rows = np.flatnonzero(allowed == pool)
@@ -97,13 +97,13 @@ def top_chunks(questions: np.ndarray, chunks: np.ndarray, allowed: np.ndarray, w
 
 @dataclass
 class Row:
-    """One way to cut: its chunks' lengths, and a value a question of each measure in each pool."""
+    """A way to cut: its chunks' lengths, and a value for each question, measure and pool."""
 
-    encoder: str  # that it cuts by; "" for none
+    encoder: str  # the encoder that it cuts by; "" for none
     threshold: float | None
     seconds: float
     words: np.ndarray
-    values: dict[tuple[str, str], np.ndarray]  # by pool and measure
+    values: dict[tuple[str, str], np.ndarray]  # indexed by pool and measure
 
 
 def evaluate(squad: Squad, encoder: Any, cutters: dict[str, pychunk.Segmenter], limit: int | None) -> dict[str, Row]:
@@ -145,7 +145,7 @@ def evaluate(squad: Squad, encoder: Any, cutters: dict[str, pychunk.Segmenter], 
 
 
 def means(rows: dict[str, Row], pool: str) -> list[dict[str, Any]]:
-    """Rows of the table of one pool."""
+    """Return the rows of the table of one pool."""
     return [
         {
             "pool": pool,
@@ -163,7 +163,7 @@ def means(rows: dict[str, Row], pool: str) -> list[dict[str, Any]]:
 
 
 def differences(rows: dict[str, Row], pool: str) -> list[dict[str, Any]]:
-    """Each row minus another one, on the same questions of one pool."""
+    """Return each row minus another one, on the same questions of one pool."""
     return [
         {
             "pool": pool,
@@ -180,19 +180,19 @@ def differences(rows: dict[str, Row], pool: str) -> list[dict[str, Any]]:
 
 
 def counted(row: Row) -> list[int]:
-    """Chunks in each bin of EDGES."""
+    """Return the number of chunks in each bin of EDGES."""
     return np.histogram(np.minimum(row.words, EDGES[-1] - 1), bins=EDGES)[0].tolist()
 
 
 def lengths(rows: dict[str, Row]) -> list[dict[str, Any]]:
-    """The paper's figure 1 as rows: how many chunks of each way to cut are how long."""
+    """Return the paper's figure 1 as rows: the number of chunks of each length, for each way to cut."""
     bins = [f"{low} to {low + 9}" for low in EDGES[:-2]] + [f"{EDGES[-2]} or more"]
     counts = {name: counted(row) for name, row in rows.items()}
     return [{"words": label, **{name: counts[name][i] for name in rows}} for i, label in enumerate(bins)]
 
 
 def shown(rows: dict[str, Row], squad: Squad, table: list[dict[str, Any]], minus: list[dict[str, Any]]) -> dict:
-    """What :mod:`pychunk.evaluation.reports.report` shows: measures of all pools, differences, lengths."""
+    """Return the input of :mod:`pychunk.evaluation.reports.report`: measures of all pools, differences, lengths."""
     return {
         "dataset": {
             "name": "next-sentence prediction on SQuAD",
@@ -234,11 +234,11 @@ def shown(rows: dict[str, Row], squad: Squad, table: list[dict[str, Any]], minus
 
 
 def time_bert_base(squad: Squad, sentences: int) -> None:
-    """Both methods with a BERT-base of random weights, which takes as long as a trained one."""
+    """Time both methods with a BERT-base of random weights, which takes as long as a trained one."""
     from training.random_bert import random_bert
 
     texts: list[str] = []
-    spans = pychunk.sentences(squad.paragraphs)
+    spans = pychunk.split_sentences(squad.paragraphs)
     while sum(map(len, spans[: len(texts)])) < sentences:
         texts.append(squad.paragraphs[len(texts)])
     with tempfile.TemporaryDirectory() as folder:
@@ -277,15 +277,17 @@ def main() -> None:
     print(f"{len(squad.questions):,} answerable questions on {len(squad.paragraphs):,} paragraphs; ", end="")
     print(f"test fold {len(squad.fold(test=True)):,}, k = {K}, backend {pychunk.backend()['threads']} threads")
     cutters = {
-        "cosine": pychunk.Segmenter("semantic", encoder=options.encoder, max_tokens=None, atoms=False, min_tokens=0),
-        "sentence": pychunk.Segmenter("sentence", atoms=False),
-        "nsp": pychunk.Segmenter("nsp", max_tokens=None, atoms=False, min_tokens=0),
-        "cosine, static": pychunk.Segmenter("semantic", max_tokens=None, atoms=False, min_tokens=0),
-        "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None, atoms=False, min_tokens=0),
+        "cosine": pychunk.Segmenter(
+            "semantic", encoder=options.encoder, max_tokens=None, keep_together=False, min_tokens=0
+        ),
+        "sentence": pychunk.Segmenter("sentence", keep_together=False),
+        "nsp": pychunk.Segmenter("nsp", max_tokens=None, keep_together=False, min_tokens=0),
+        "cosine, static": pychunk.Segmenter("semantic", max_tokens=None, keep_together=False, min_tokens=0),
+        "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None, keep_together=False, min_tokens=0),
     }
     if options.nsp:
         cutters[f"nsp, {options.nsp.resolve().name}"] = pychunk.Segmenter(
-            "nsp", encoder=options.nsp, max_tokens=None, atoms=False, min_tokens=0
+            "nsp", encoder=options.nsp, max_tokens=None, keep_together=False, min_tokens=0
         )
     encoder = registry.vector_encoder(options.encoder)
     rows = evaluate(squad, encoder, cutters, options.limit)

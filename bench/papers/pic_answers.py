@@ -1,20 +1,21 @@
-"""A model's answers to SQuAD's questions, by how documents were cut: the PIC paper's tables 2 to 4 and figure 2(a).
+"""An LLM's answers to SQuAD's questions, by the way to cut: the PIC paper's tables 2 to 4 and figure 2(a).
 
-One table a command; it needs an endpoint, and says first what it takes. Rows are printed as they are done, and what was
-answered is in the cache: a run that was stopped goes on from there.
+Each command makes one table. It needs an endpoint, and first prints the expected calls and tokens. It prints each row
+when the row is done, and the cache keeps the answers: a run that was stopped continues from there.
 
     python bench/papers/pic_answers.py table2 --data ../shared/data --encoder minilm --dry-run
     PYCHUNK_LLM_URL=... PYCHUNK_LLM_MODEL=... PYCHUNK_LLM_KEY=... python bench/papers/pic_answers.py table2 --data ...
-    python -m tests.helpers.llm_server --squad ../shared/data/squad/dev-v2.0.json &  # answers what it is shown
+    python -m tests.helpers.llm_server --squad ../shared/data/squad/dev-v2.0.json &  # answers from what it is shown
 
-``table2``: ways to cut. ``table3``: where PIC's summary comes from, the half about answers. ``table4``: real questions
-as summaries (RIC). ``figure2a``: PIC's threshold. As in the paper PIC's summaries are a model's, chunks are found by
-one vector each, and the best 5 and 20 are shown to the model; in table 4 the best 5 of the question's own article.
-Held: an answer is in what was shown, so that exact match beyond it is what the model knew without.
+``table2`` compares ways to cut. ``table3`` compares sources of PIC's summary, for the half about answers. ``table4``
+uses real questions as summaries (RIC). ``figure2a`` varies PIC's threshold. As in the paper, an LLM writes PIC's
+summaries, each chunk is found by one vector, and the LLM reads the best 5 and 20. In table 4 it reads the best 5 of the
+question's own article. The column "held" says whether the chunks shown hold an answer. Exact match above it is what the
+LLM knew without them.
 
-What is not as in the paper: SQuAD alone, of six data sets, and in table 4 in place of NaturalQuestions and Qasper; the
-prompts are ours; propositions are of passages of 100 words, too, but a passage is found by its best one and shown as
-it is, not in their words.
+These points differ from the paper. The data is SQuAD alone, of six data sets, and in table 4 replaces NaturalQuestions
+and Qasper. The prompts are ours. Propositions also belong to passages of 100 words, but a passage is found by its best
+proposition and shown in its own words.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from bench.papers import pic_tables
 from bench.papers.pic_tables import SEMANTIC, WHOLE, Remembering, Squad
 
 PIC, OTHER, RIC, PROPOSITION = "PIC", "PIC, summary of another document", "RIC", "proposition"
-#: The passages that propositions are of.
+#: The passages from which propositions are extracted.
 PASSAGES = "fixed, 100 words"
 #: PIC's thresholds, mean + k deviations; k = 0 is PIC.
 THRESHOLDS = {f"PIC, k = {k:+}": float(k) for k in (-2, -1, 1, 2)}
@@ -56,15 +57,15 @@ TABLES = {
     "table4": [SEMANTIC, PROPOSITION, PIC, RIC],
     "figure2a": [*LOW, PIC, *HIGH],
 }
-#: How many of the best chunks a model is shown.
+#: The numbers of best chunks that the LLM is shown.
 TOP = {"table2": (5, 20), "table3": (5, 20), "table4": (5,), "figure2a": (5, 20)}
 MEASURES = ("exact match", "F1", "held")
-#: Questions that cut their own articles together.
+#: The number of questions that cut their own articles together.
 BLOCK = 32
 
 
 class Asked(Squad):
-    """The corpus, cut by a model's summaries; what each question is shown."""
+    """The corpus, cut by an LLM's summaries, and the chunks that each question is shown."""
 
     def __init__(self, data: datasets.Dataset, encoder: Remembering, llm: LLM) -> None:
         super().__init__(data, encoder, data.titles)
@@ -72,7 +73,7 @@ class Asked(Squad):
 
     @cached_property
     def written(self) -> np.ndarray:
-        """The vector of each article's summary, float32[articles, d]; one call an article."""
+        """The vector of each article's summary, float32[articles, d], with one call an article."""
         texts, notes = Summariser(self.llm)(self.data.documents)
         for row, note in notes:
             print(f"{self.data.ids[row]}: {note}", flush=True)
@@ -80,9 +81,9 @@ class Asked(Squad):
 
     @cached_property
     def stated(self) -> tuple[np.ndarray, np.ndarray]:
-        """Vectors of all propositions, float32[n, d], and where those of each passage begin, int64[passages + 1].
+        """The vectors of all propositions, float32[n, d], and the start of each passage's, int64[passages + 1].
 
-        A passage without one stands for itself.
+        If a passage has no proposition, its own vector replaces it.
         """
         table = pychunk.augment(self.cut(PROPOSITION).table, "propositions:llm", llm=self.llm)
         both = zip(table["context"].to_pylist(), table["text"].to_pylist())
@@ -90,7 +91,7 @@ class Asked(Squad):
         return self.encoder.encode([each for own in units for each in own]), np.cumsum([0, *map(len, units)])
 
     def scores(self, name: str, table: pa.Table, rows: np.ndarray, question: np.ndarray) -> np.ndarray:
-        """What rows of one chunk table, one after the other, are ranked by; float32[rows]."""
+        """Return the scores of a chunk table's rows, one after the other; float32[rows]."""
         if name != PROPOSITION:
             return self.encoder.encode(table["text"].take(rows).to_pylist()) @ question
         vectors, firsts = self.stated
@@ -105,10 +106,10 @@ class Asked(Squad):
         order = np.arange(len(self.written))
         order = pic_tables.derangement(len(order)) if name == OTHER else order
         options = {**WHOLE, "summary": "given", "k": THRESHOLDS.get(name, 0.0)}
-        return self.chunked("pic", options, summaries=self.written[order])
+        return self.chunked("pic", options, {"summaries": self.written[order]})
 
     def found(self, name: str, most: int) -> Iterator[list[Hit]]:
-        """The best chunks of all articles for each question."""
+        """Yield the best chunks of all articles for each question."""
         chunked = self.cut(name)
         if name == PROPOSITION:
             every = np.arange(chunked.table.num_rows)
@@ -120,7 +121,7 @@ class Asked(Squad):
             yield hits(chunked.table, rows[rows >= 0])
 
     def found_in_own(self, name: str, most: int) -> Iterator[list[Hit]]:
-        """The best chunks of its own article for each question, which cuts it in the row of RIC."""
+        """Yield the best chunks of its own article for each question; for RIC the question cuts the article."""
         asked = np.array([question.document for question in self.data.questions])
         once = None if name == RIC else self.cut(name).table
         cutter = pychunk.Segmenter("pic", summary="given", **WHOLE)
@@ -128,9 +129,12 @@ class Asked(Squad):
             block = np.arange(first, min(first + BLOCK, len(asked)))
             own = asked[block]
             if once is None:
-                said = {"ids": [self.data.ids[each] for each in own], "summaries": self.questions[block]}
                 vectors = [self.sentences[each] for each in own]
-                table = cutter([self.data.documents[each] for each in own], sentence_vectors=vectors, **said).table
+                table = cutter(
+                    [self.data.documents[each] for each in own],
+                    ids=[self.data.ids[each] for each in own],
+                    columns={"sentence_vectors": vectors, "summaries": self.questions[block]},
+                ).table
                 holds = np.arange(len(block))
             else:
                 table, holds = once, own
@@ -143,19 +147,19 @@ class Asked(Squad):
 
 
 def best(scores: np.ndarray, rows: np.ndarray, most: int) -> np.ndarray:
-    """The rows of the highest scores, the first of equal ones first."""
+    """Return the rows of the highest scores; the first of equal ones comes first."""
     return rows[np.argsort(-scores, kind="stable")[:most]]
 
 
 def hits(table: pa.Table, rows: np.ndarray) -> list[Hit]:
-    """Rows of a chunk table, best first, as a search returns them."""
+    """Return rows of a chunk table, best first, in the form that a search returns."""
     names = ("document", "id", "chunk", "chunk_id", "start", "end", "text")
     picked = table.select(names).take(rows).to_pylist()
     return [Hit(int(row), **each, score=0.0, scores={}) for row, each in zip(rows, picked)]
 
 
 def measured(squad: Asked, table: str, words: int | None = None) -> Iterator[dict[str, Any]]:
-    """A row for each way to cut and number of chunks that are shown, of so many words at most."""
+    """Yield a row for each way to cut and number of chunks shown, with at most this many words."""
     questions = squad.data.questions
     gold = [question.answers for question in questions]
     for name in TABLES[table]:
@@ -175,7 +179,7 @@ def measured(squad: Asked, table: str, words: int | None = None) -> Iterator[dic
 
 
 def held(said: Sequence[Answer], data: datasets.Dataset) -> np.ndarray:
-    """1 where a chunk that was shown holds an answer, as Hits@k has it; float64[questions]."""
+    """Return 1 if a chunk that was shown holds an answer, as in Hits@k, else 0; float64[questions]."""
     plain, found = metrics.normalize_answer, []
     for each, question in zip(said, data.questions):
         texts = [plain(data.documents[part.document][part.start : part.end]) for part in each.shown]
@@ -189,7 +193,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def drawn(data: datasets.Dataset, most: int | None) -> datasets.Dataset:
-    """The dataset with so many of its questions, drawn by a fixed seed, in their order; None: all."""
+    """Return the dataset with this many of its questions, drawn by a fixed seed, in order; None keeps all."""
     if most is None or most >= len(data.questions):
         return data
     rows = np.sort(np.random.default_rng(0).choice(len(data.questions), most, replace=False))

@@ -14,16 +14,16 @@ from pychunk.chunks.batch import ChunkBatch
 from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.systems import Encoder
 
-WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}
-#: Of the methods that see no vectors, and of those that do.
+WHOLE = {"max_tokens": None, "keep_together": False, "min_tokens": 0}
+#: Methods that use no vectors, and methods that do.
 PLAIN = {
-    "sentence": ("sentence", {"atoms": False}),
+    "sentence": ("sentence", {"keep_together": False}),
     "paragraph": ("paragraph", WHOLE),
-    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "atoms": False}),
+    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "keep_together": False}),
 }
 BY_VECTORS = {"semantic, percentile 20": ("semantic", WHOLE), "PIC, extractive": ("pic", WHOLE)}
-#: Mean and standard deviation as the paper prints them. An LLM wrote its propositions and PIC's summaries: no row here
-#: is those.
+#: The mean and standard deviation that the paper prints. An LLM wrote its propositions and PIC's summaries, so that no
+#: row here is the same.
 PAPER = {
     "sentence": (18.8, 12.7),
     "paragraph": (42.2, 48.0),
@@ -35,7 +35,7 @@ PAPER = {
 
 
 def lengths(table: pa.Table) -> dict[str, Any]:
-    """How many chunks, and the mean and deviation of their words with intervals over documents."""
+    """Return the number of chunks, and the mean and deviation of their words with intervals over documents."""
     words = np.array([len(text.split()) for text in table["text"].to_pylist()], np.float64)
     _, document = np.unique(np.asarray(table["document"]), return_inverse=True)
     parts = np.stack([np.bincount(document, weights) for weights in (np.ones_like(words), words, words**2)], axis=1)
@@ -47,10 +47,13 @@ def lengths(table: pa.Table) -> dict[str, Any]:
 
 
 def wikipedia(file: Path, encoder: Encoder, articles: int | None, sample: int) -> list[dict[str, Any]]:
-    """Rows over all articles, those by vectors with the static table, then over a seeded sample with ``encoder``.
+    """Return rows over all articles, with the static table, then over a seeded sample with ``encoder``.
 
     Args:
-        file: Parquet with the column ``text``. articles: only so many, seeded. sample: of them, for the encoder.
+        file: A Parquet file with the column ``text``.
+        articles: The number of articles, drawn with a seed.
+        encoder: The encoder of the sample.
+        sample: The number of these articles for the encoder.
     """
     everything = pq.read_table(file, columns=["text"])["text"]
     order = np.random.default_rng(0).permutation(len(everything))[:articles]
@@ -62,12 +65,12 @@ def wikipedia(file: Path, encoder: Encoder, articles: int | None, sample: int) -
     if encoder.name == "static":
         return rows
     chosen = everything.take(np.sort(order[:sample])).to_pylist()
-    spans = pychunk.sentences(chosen)
-    # Encoded once for both methods, and not remembered, as that many texts would stay in memory.
+    spans = pychunk.split_sentences(chosen)
+    # The vectors are computed once for both methods, and not cached, since that many texts would stay in memory.
     every = encoder.model.encode([text[a:b] for text, own in zip(chosen, spans) for a, b in own])
     own = np.split(every, np.cumsum([len(each) for each in spans])[:-1])
     for name, (method, options) in BY_VECTORS.items():
-        chunks = pychunk.Segmenter(method, **options)(chosen, sentence_vectors=own)
+        chunks = pychunk.Segmenter(method, **options)(chosen, columns={"sentence_vectors": own})
         rows.append(row(name, chunks, encoder.name, len(chosen)))
     return rows
 

@@ -1,8 +1,8 @@
-"""Real instructions (RIC): each question cuts its own article, beside PIC, which cuts it by the article's own summary.
+"""Real instructions (RIC): each question cuts its own article, compared with PIC's cuts by the article's summary.
 
-Chunks are found in the article, by their text encoded as one and by their best sentence. A cut by the question may
-gain by longer chunks alone, so that the words handed over are told, and hits within a budget of words. The paper's
-table 4 is of answers by an LLM, another measure.
+Chunks are found in the article, by their text encoded as one and by their best sentence. A cut by the question may gain
+only because its chunks are longer. The tables therefore show the words returned, and hits within a budget of words. The
+paper's table 4 is about answers by an LLM, another measure.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import pychunk
 from pychunk.evaluation import datasets
 from pychunk.evaluation.measures import intervals, metrics
 from pychunk.evaluation.systems import Encoder
+from pychunk.inputs.document_columns import DocumentColumns
 
 BUDGETS = (250, 500)
 MEASURES = ("hits@1", "hits@5", *(f"hits in {budget} words" for budget in BUDGETS), "words in top 1", "words in top 5")
 FOUND_BY = ("whole chunk", "best sentence")
-#: Questions cut and encoded together; the clock is read between two such blocks.
+#: The number of questions cut and encoded together; the clock is read between two such blocks.
 BLOCK = 32
 
 plain = functools.cache(metrics.normalize_answer)
 
 
 def measured(texts: list[str], words: np.ndarray, scores: np.ndarray, answers: list[str]) -> list[float]:
-    """MEASURES of one question: its article's chunks in the order of their scores."""
+    """Return the MEASURES of one question: its article's chunks in the order of their scores."""
     order = np.argsort(-scores, kind="stable")
     depth = max(5, int((words[order].cumsum() <= BUDGETS[-1]).sum()))
     top = order[:depth]
@@ -46,15 +47,14 @@ def by_question(
     minutes: float,
     limit: int | None,
 ) -> dict[str, np.ndarray]:
-    """By "RIC" and "PIC": float64[questions, FOUND_BY, MEASURES], of as many questions as fit, in a seeded order.
+    """Return float64[questions, FOUND_BY, MEASURES] for "RIC" and "PIC", as many seeded questions as the time allows.
 
-    Args:
-        questions: their vectors [questions, d]. own: vectors of each article's sentences.
+    ``questions`` are the questions' vectors, [questions, d]. ``own`` are the vectors of each article's sentences.
     """
     order = np.random.default_rng(0).permutation(len(data.questions))[:limit]
-    starts = [np.array([a for a, _ in spans]) for spans in pychunk.sentences(data.documents)]
-    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", max_tokens=None, atoms=False, min_tokens=0)}
-    cutters["PIC"] = pychunk.Segmenter("pic", max_tokens=None, atoms=False, min_tokens=0)
+    starts = [np.array([a for a, _ in spans]) for spans in pychunk.split_sentences(data.documents)]
+    cutters = {"RIC": pychunk.Segmenter("pic", summary="given", max_tokens=None, keep_together=False, min_tokens=0)}
+    cutters["PIC"] = pychunk.Segmenter("pic", max_tokens=None, keep_together=False, min_tokens=0)
     values: dict[str, list[list[list[float]]]] = {name: [] for name in cutters}
     begun = time.monotonic()
     for first in range(0, len(order), BLOCK):
@@ -63,11 +63,13 @@ def by_question(
         block = order[first : first + BLOCK]
         articles = [data.questions[number].document for number in block]
         for name, cutter in cutters.items():
-            said = {"summaries": questions[block]} if name == "RIC" else {}
             vectors = [own[article] for article in articles]
-            table = cutter([data.documents[each] for each in articles], sentence_vectors=vectors, **said).table
+            columns: DocumentColumns = {"sentence_vectors": vectors}
+            if name == "RIC":
+                columns["summaries"] = questions[block]
+            table = cutter([data.documents[each] for each in articles], columns=columns).table
             texts = table["text"].to_pylist()
-            whole = encoder.remembered(texts)  # articles come again, and many of their chunks with them
+            whole = encoder.remembered(texts)  # articles recur, and with them many of their chunks
             words = np.array([len(text.split()) for text in texts])
             begins = np.searchsorted(np.asarray(table["document"]), np.arange(len(block) + 1))
             for i, number in enumerate(block):
@@ -81,7 +83,7 @@ def by_question(
 
 
 def table(values: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Rows of RIC, PIC and their difference on the same questions, by either way of finding."""
+    """Return rows of RIC, PIC and their difference on the same questions, by both ways to find chunks."""
     ric, pic = values["RIC"], values["PIC"]
     rows = []
     for i, found_by in enumerate(FOUND_BY):

@@ -1,9 +1,10 @@
-"""The tables of "Pseudo-Instruction Chunking" (PIC) on the questions there are: methods, summaries, thresholds, RIC.
+"""The tables of "Pseudo-Instruction Chunking" (PIC) on SQuAD: methods, summaries, thresholds, RIC.
 
-SQuAD v2 dev, all articles as one corpus, every chunk found in two ways: by its text encoded as a whole (what the paper
-does) and by its best sentence with BM25 (what pychunk recommends). Hits@k as in the paper: an answer occurs in one of
-the top k chunks. The paper's corpus is all of Wikipedia, its encoder bge-large: compare orders, not heights. Its
-summaries are an LLM's, so that no row here is its PIC. Lengths are those of Wikipedia articles, too.
+The data is SQuAD v2 dev, with all articles as one corpus. Every chunk is found in two ways: by its text encoded as a
+whole, as in the paper, and by its best sentence with BM25, as pychunk recommends. Hits@k is as in the paper: an answer
+occurs in one of the top k chunks. The paper's corpus is all of Wikipedia and its encoder bge-large, so that only the
+order of rows can be compared. An LLM wrote its summaries, so that no row here is its PIC. Lengths are also measured on
+Wikipedia articles.
 
     pychunk model get minilm
     python bench/papers/pic_tables.py --data ../shared/data --encoder minilm --save bench/results/pic_squad.json
@@ -27,18 +28,19 @@ import pychunk
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals, metrics
 from pychunk.evaluation.systems import Encoder
+from pychunk.inputs.document_columns import DocumentColumns
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.papers import pic_lengths, pic_ric
 
-WHOLE = {"max_tokens": None, "atoms": False, "min_tokens": 0}  # every cut of the method, as the paper has it
+WHOLE = {"max_tokens": None, "keep_together": False, "min_tokens": 0}  # every cut of the method, as in the paper
 PIC, SEMANTIC, OTHER = "PIC, extractive", "semantic, percentile 20", "summary of another document"
 #: Every way to cut, once.
 CUTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sentence": ("sentence", {"atoms": False}),
+    "sentence": ("sentence", {"keep_together": False}),
     "paragraph": ("paragraph", WHOLE),
-    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "atoms": False}),
+    "fixed, 100 words": ("fixed", {"size": 100, "unit": "words", "keep_together": False}),
     SEMANTIC: ("semantic", WHOLE),
     PIC: ("pic", WHOLE),
     "recursive, 110 words": ("recursive", {"size": 110, "unit": "words"}),
@@ -63,8 +65,8 @@ TITLES = {
     "summaries": "where PIC's summary comes from",
     "thresholds": "PIC's threshold: mean + k deviations; without k: 0",
 }
-#: The paper's Hits@5 and @20, the average of its six data sets and on SQuAD (tables 1 and 3), beside the rows that cut
-#: as it does. It does not say whether its percentile is of a document's similarities, as here, or of all.
+#: The paper's Hits@5 and @20, the average of its six data sets and on SQuAD (tables 1 and 3), next to the rows that cut
+#: in the same way. It does not say whether its percentile is of a document's similarities, as here, or of all.
 PAPER = {
     "sentence": (40.4, 53.3, 39.9, 52.6),
     "paragraph": (48.0, 60.8, 44.4, 57.9),
@@ -74,10 +76,10 @@ PAPER = {
     "one sentence": (54.9, 65.9, 49.2, 62.2),
     OTHER: (54.6, 65.7, 49.1, 62.4),
 }
-#: Those that have no row here: they cut by an LLM's summary, or have a model rewrite the text.
+#: The paper's rows without a row here: they cut by an LLM's summary, or have an LLM rewrite the text.
 PAPER_ALONE = {"PIC, an LLM's summaries": (58.4, 69.5, 53.0, 67.0), "proposition": (57.7, 68.9, 56.0, 68.5)}
 PAPER_CELLS = ("average hits@5", "average hits@20", "SQuAD hits@5", "SQuAD hits@20")
-#: Of the chunks found on SQuAD, per cent relevant ones (table 5; of an LLM's summaries).
+#: The percentage of relevant chunks among those found on SQuAD (table 5; with an LLM's summaries).
 PAPER_RELEVANT = {"top 5": 60.7, "top 20": 57.9, "hold the answer": 65.8}
 MODES = ("recipe", "hybrid")
 SHOWN = ("hits@5", "hits@20", "strict hits in 500 words")
@@ -90,7 +92,7 @@ ABOUT = (
 
 
 class Remembering(Encoder):
-    """Encodes each text once: the ways to cut have many chunks in common."""
+    """An encoder that encodes each text once, since the ways to cut have many chunks in common."""
 
     def encode(self, texts: Any) -> np.ndarray:
         return self.remembered(list(texts))
@@ -101,11 +103,11 @@ def titles(file: Path) -> list[str]:
 
 
 def derangement(count: int, seed: int = 0) -> np.ndarray:
-    """A permutation of which no number stays in its place, drawn from all of them alike; int64[count]."""
+    """Return a random permutation without fixed points, each with the same probability; int64[count]."""
     if count < 2:
         raise ValueError(f"a document's summary can be another one's only among two or more; got {count}")
     rng = np.random.default_rng(seed)
-    while True:  # one permutation in e does
+    while True:  # one of e permutations does
         order = rng.permutation(count)
         if (order != np.arange(count)).all():
             return order
@@ -113,47 +115,49 @@ def derangement(count: int, seed: int = 0) -> np.ndarray:
 
 @dataclass
 class Squad:
-    """The corpus, encoded: sentences once, for cutting and for the index, as in the paper by one encoder."""
+    """The corpus, encoded: sentences once, for cutting and for the index, by one encoder as in the paper."""
 
     data: datasets.Dataset
     encoder: Encoder
     titles: list[str]
     questions: np.ndarray = field(init=False)  # vectors
-    sentences: list[np.ndarray] = field(init=False)  # vectors of each article's
+    sentences: list[np.ndarray] = field(init=False)  # vectors of each article's sentences
 
     def __post_init__(self) -> None:
         texts = self.data.documents
         self.questions = self.encoder.encode([question.text for question in self.data.questions])
-        spans = pychunk.sentences(texts)
+        spans = pychunk.split_sentences(texts)
         every = self.encoder.encode([text[a:b] for text, own in zip(texts, spans) for a, b in own])
         self.sentences = np.split(every, np.cumsum([len(each) for each in spans])[:-1])
 
     def cut(self, name: str) -> systems.SystemChunks:
         method, options = CUTS[name]
-        said: dict[str, Any] = {}
+        columns: DocumentColumns = {}
         if name == "title":
-            said["titles"] = self.encoder.encode(self.titles)
+            columns["titles"] = self.encoder.encode(self.titles)
         if name == OTHER:
-            said["summaries"] = self.summaries()[derangement(len(self.data.documents))]
-        return self.chunked(method, options, **said)
+            columns["summaries"] = self.summaries()[derangement(len(self.data.documents))]
+        return self.chunked(method, options, columns)
 
-    def chunked(self, method: str, options: dict[str, Any], **said: Any) -> systems.SystemChunks:
-        """All articles, cut by the vectors of their sentences; ``said`` is what else is said of each."""
+    def chunked(self, method: str, options: dict[str, Any], columns: DocumentColumns) -> systems.SystemChunks:
+        """Return all articles, cut by the vectors of their sentences; ``said`` has further arguments for each."""
         cutter = pychunk.Segmenter(method, vectors="sentence", **options)
-        table = cutter(self.data.documents, ids=self.data.ids, sentence_vectors=self.sentences, **said).table
+        table = cutter(
+            self.data.documents, ids=self.data.ids, columns={"sentence_vectors": self.sentences, **columns}
+        ).table
         facts = {b"pychunk": json.dumps({"vector_encoder": self.encoder.model.fingerprint}).encode()}
         return systems.SystemChunks(method, table.replace_schema_metadata(facts), 0.0)
 
     def summaries(self) -> np.ndarray:
-        """The vector of each article's own extractive summary, [articles, d]."""
+        """Return the vector of each article's own extractive summary, [articles, d]."""
         made = pychunk.Segmenter("pic", summaries_out=True, **WHOLE)
-        found = made(self.data.documents, sentence_vectors=self.sentences).summaries
+        found = made(self.data.documents, columns={"sentence_vectors": self.sentences}).summaries
         return np.array(found["vector"].to_pylist(), np.float32)
 
 
 @dataclass
 class Row:
-    """One way to cut: what the tables say of it; Hits@5 of each question and what was found, by mode."""
+    """A way to cut: its entries in the tables; Hits@5 of each question and the chunks found, by mode."""
 
     cells: dict[str, Any]
     hits: dict[str, np.ndarray]
@@ -161,22 +165,23 @@ class Row:
 
 
 def all_measured(squad: Squad, processes: int) -> dict[str, Row]:
-    """Every row: all texts are encoded, then rows are searched in processes that inherit the vectors.
+    """Return every row: all texts are encoded, then processes that inherit the vectors search the rows.
 
-    To ask 5,928 questions in two ways takes one process 45 seconds a row.
+    One process takes 45 seconds a row to ask 5,928 questions in two ways.
     """
     chunked = {name: squad.cut(name) for name in CUTS}
     squad.encoder.encode([text for each in chunked.values() for text in each.table["text"].to_pylist()])
     squad.encoder.encode(runner.first_answers(squad.data))
     if processes == 1:
         return {name: measured(name, each, squad) for name, each in chunked.items()}
-    # Forked before FAISS has run anything: its threads would be missing in a child, which waited for them for ever.
+    # The fork must precede FAISS's first run: its threads would be missing in a child, which would wait for them
+    # forever.
     with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
         _inherited.update(squad=squad, chunked=chunked)
         return dict(zip(chunked, pool.map(_measured, chunked)))
 
 
-#: What processes inherit: pickled, the vectors alone would take as long as the searches.
+#: Processes inherit this: pickling only the vectors would take as long as the searches.
 _inherited: dict[str, Any] = {}
 
 
@@ -197,7 +202,7 @@ def measured(name: str, chunked: systems.SystemChunks, squad: Squad) -> Row:
 
 
 def differences(rows: dict[str, Row]) -> list[dict[str, Any]]:
-    """Hits@5 of every row minus PIC's, or among percentiles minus the 20th's, on the same questions."""
+    """Return Hits@5 of every row minus PIC's, or for percentiles minus the 20th's, on the same questions."""
     out = []
     for table, names in TABLES.items():
         against = SEMANTIC if table == "percentiles" else PIC
@@ -212,7 +217,7 @@ def differences(rows: dict[str, Row]) -> list[dict[str, Any]]:
 
 
 def relevant_shares(row: Row, data: datasets.Dataset) -> list[dict[str, Any]]:
-    """Table 5: the share of relevant chunks among the top 5, the top 20, those of them that hold an answer, and all."""
+    """Return table 5: the share of relevant chunks in the top 5, the top 20, those with an answer, and all."""
     table = row.found[MODES[0]].chunked.table
     relevant = np.array([kind == "relevant" for kind in table["kind"].to_pylist()])
     plain = [metrics.normalize_answer(text) for text in table["text"].to_pylist()]
@@ -232,13 +237,13 @@ def relevant_shares(row: Row, data: datasets.Dataset) -> list[dict[str, Any]]:
 
 
 def share(some: np.ndarray, of: np.ndarray) -> dict[str, float]:
-    """Counts by question or by document: their sums' ratio."""
+    """Return the ratio of the sums of counts by question or by document."""
     return intervals.of_sums(np.stack([some, of], axis=1), lambda sums: sums[0] / sums[1])._asdict()
 
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:
     for mode in MODES:
-        # The paper finds chunks by one vector each.
+        # The paper finds each chunk by one vector.
         paper = PAPER if mode == "recipe" else {}
         print(f"\n{title}, {mode}")
         beside = f"paper: {', '.join(PAPER_CELLS)}" if paper else ""

@@ -1,9 +1,10 @@
-"""The tables of the UNLP 2026 paper on its leaflets, from splitting to whole systems, the paper's figures beside.
+"""The tables of the UNLP 2026 paper on its leaflets, from splitting to whole systems, next to the paper's figures.
 
-Every row is found by pychunk alone: BM25 of character 4-grams of whole pages unless the row says otherwise, and where
-vectors are looked at, those of the static encoder, which knows English. The paper's rows are of 41 documents and 460
-questions, ours of the 30 and 262 that were published, so that they say how far, not which is better. Then each stage
-switched off by itself from the final row, and what augmentation and document evidence do to other questions.
+Every row searches with pychunk alone: BM25 of character 4-grams of whole pages, unless the row says otherwise. Rows
+with vectors use the static encoder, which knows English. The paper's rows are for 41 documents and 460 questions, ours
+for the 30 and 262 that were published. They therefore give an impression of the distance, not of which is better. Two
+more tables switch off each stage of the final row by itself, and show what augmentation and document evidence do to
+other questions.
 
     python bench/papers/unlp.py --data ../shared/data -o bench/results/unlp.json
     python bench/papers/unlp.py --only table2 --only pdf
@@ -29,7 +30,7 @@ from pychunk.evaluation.retrieval_setups import Strategy
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: What the paper calls our measures, and those of a row that are no measure.
+#: The paper's names of our measures, and the columns of a row that are no measure.
 NAMES = {
     "accuracy doc": "Accuracy_doc",
     "accuracy page": "Accuracy_page",
@@ -81,7 +82,7 @@ SYSTEMS = {
     "approach A (an LLM call a chunk, BGE reranker)": (99.78, 95.35, 78.96, 93.49, 95.23, 96.53, 97.61),
     "approach B (an LLM call a document, BGE reranker)": (99.78, 94.70, 78.52, 91.54, 94.14, 96.75, 96.96),
 }
-#: What is told of questions about other texts, by their kind.
+#: The measures shown for questions about other texts, by their kind.
 ELSEWHERE = {
     "answers": ("strict hits@1", "strict hits@5", "strict hits in 500 words"),
     "references": ("recall@5", "IoU@5", "recall in 500 words"),
@@ -90,7 +91,7 @@ Values = Mapping[str, np.ndarray]
 
 
 class Leaflets:
-    """The leaflets with their questions; what was cut and asked once is not again."""
+    """The leaflets with their questions; cuts and searches are cached."""
 
     def __init__(self, data: datasets.Dataset, rerank: str | None = None) -> None:
         self.data, self.rerank = data, rerank
@@ -99,7 +100,7 @@ class Leaflets:
         self._cut: dict[str, systems.SystemChunks] = {}
 
     def cut(self, method: str) -> systems.SystemChunks:
-        """Chunks of ``page``, or of ``recursive:size=600,overlap=300``, in characters."""
+        """Return chunks of ``page``, or of ``recursive:size=600,overlap=300``, in characters."""
         if method not in self._cut:
             name, _, rest = method.partition(":")
             options: dict[str, Any] = {
@@ -112,7 +113,7 @@ class Leaflets:
     def row(
         self, name: str, how: Strategy, method: str = "page", index: Mapping[str, Any] = INDEX
     ) -> tuple[dict[str, Any], Values]:
-        """A row of a table, and its values a question."""
+        """Return a row of a table, and its values for each question."""
         chunked = self.cut(method)
         found = runner.retrieve(chunked, self.data, self.encoder, how, self.asked, index)
         values, _ = runner.measure(found, self.data, self.encoder)
@@ -129,7 +130,7 @@ class Leaflets:
 
 
 def of_paper(name: str, figures: tuple[float, ...], last: str = "Recall@20") -> dict[str, Any]:
-    """A row of the paper's, as shares."""
+    """Return a row of the paper's, as shares."""
     keys = ["Accuracy_doc", "Accuracy_page", "Recall@1", "Recall@3", "Recall@5"]
     keys += ["Recall@10", "Recall@20"] if len(figures) == 7 else [last]
     row = {"row": name, "found by": PAPER}
@@ -137,7 +138,7 @@ def of_paper(name: str, figures: tuple[float, ...], last: str = "Recall@20") -> 
 
 
 def table2(leaflets: Leaflets) -> list[dict[str, Any]]:
-    """Whole systems."""
+    """Return the table of whole systems."""
     rows = [
         leaflets.row("no model: 4-grams, head, document evidence", FINAL)[0],
         leaflets.row("the same, asked with the six options", replace(FINAL, rewrite="options"))[0],
@@ -146,7 +147,7 @@ def table2(leaflets: Leaflets) -> list[dict[str, Any]]:
 
 
 def table3(leaflets: Leaflets) -> list[dict[str, Any]]:
-    """Splitters, by BM25 of 4-grams and nothing else."""
+    """Return the table of splitters, with BM25 of 4-grams and nothing else."""
     rows = []
     for name, (method, figures) in SPLITTERS.items():
         row = leaflets.row(name, Strategy("sparse"), method)[0]
@@ -156,7 +157,7 @@ def table3(leaflets: Leaflets) -> list[dict[str, Any]]:
 
 
 def table4(leaflets: Leaflets) -> list[dict[str, Any]]:
-    """Ways to find whole pages."""
+    """Return the table of ways to find whole pages."""
     rows = []
     for name, how, figures in RETRIEVAL:
         rows.append(leaflets.row(name, how)[0])
@@ -166,7 +167,7 @@ def table4(leaflets: Leaflets) -> list[dict[str, Any]]:
 
 
 def table5(leaflets: Leaflets) -> list[dict[str, Any]]:
-    """Rerankers of the best 20."""
+    """Return the table of rerankers of the best 20."""
     rows = [leaflets.row("none", Strategy("sparse"))[0], leaflets.row("none, augmented", FINAL)[0]]
     if leaflets.rerank is not None:
         rows += [
@@ -177,7 +178,7 @@ def table5(leaflets: Leaflets) -> list[dict[str, Any]]:
 
 
 def stages(leaflets: Leaflets) -> list[dict[str, Any]]:
-    """What the final rows lose without each of their stages, on the same questions; brackets that hold 0: nothing."""
+    """Return what the final rows lose without each stage, on the same questions; an interval with 0 shows no effect."""
     whole = replace(FINAL, rewrite="options")
     bases: dict[str, tuple[Strategy, list[tuple[str, Strategy, str, Mapping[str, Any]]]]] = {
         "all stages": (
@@ -212,9 +213,9 @@ def stages(leaflets: Leaflets) -> list[dict[str, Any]]:
 
 
 def elsewhere(data: Path, limit: int | None) -> list[dict[str, Any]]:
-    """What the stages do to other questions: minus what is recommended there, on the same questions.
+    """Return what the stages do to other questions, minus the recommended options there, on the same questions.
 
-    ``worse``: of all measures those that are worse outside the interval of the difference.
+    ``worse`` lists all measures that are worse by more than the interval of the difference.
     """
     sets = [
         datasets.squad(data / "squad" / "dev-v2.0.json", limit),
@@ -246,7 +247,7 @@ def elsewhere(data: Path, limit: int | None) -> list[dict[str, Any]]:
             ("augment=head, document_weight=1", Strategy("hybrid", augment="head", document_weight=1.0)),
         ):
             rows.append({**named, "row": f"{name}, minus recommended", **_change(own.kind, values(how), usual)})
-        # Headings are known to chunks of structure alone, which in these texts without marks has to guess them.
+        # Only chunks of structure have headings, and in these texts without marks that method has to guess them.
         change = _change(
             own.kind, values(Strategy("hybrid", augment="path"), headed), values(Strategy("hybrid"), headed)
         )
@@ -255,7 +256,7 @@ def elsewhere(data: Path, limit: int | None) -> list[dict[str, Any]]:
 
 
 def _change(kind: str, found: Values, usual: Values) -> dict[str, Any]:
-    """What a row has more than the usual one on the same questions, and which measures are worse."""
+    """Return the gain of a row over the usual one on the same questions, and the measures that are worse."""
     change = {m: intervals.paired(found[m], usual[m]) for m in usual}
     main = {f"measure {i}": change[m]._asdict() for i, m in enumerate(ELSEWHERE[kind], 1)}
     better = {m: -1.0 if m in report.LOWER_IS_BETTER else 1.0 for m in usual}
@@ -273,7 +274,7 @@ TABLES: dict[str, tuple[str, Callable[[Leaflets], list[dict[str, Any]]]]] = {
 
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:
-    """A table on the terminal, intervals in brackets."""
+    """Print a table on the terminal, with intervals in brackets."""
     print(f"\n{title}")
     for row in rows:
         cells = [
@@ -322,7 +323,7 @@ def main() -> None:
             "by vectors of Arctic-Embed-L v2.0 (568 million parameters): how far, not which is better. Times are of "
             "one thread, with whatever else the machine did."
         )
-        title = "Pages of leaflets beside the UNLP 2026 paper"
+        title = "Pages of leaflets compared with the UNLP 2026 paper"
         record.save(options.output, title, figures, about=about, packages=("pypdfium2",), encoder=record.shipped())
 
 

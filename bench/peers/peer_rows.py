@@ -1,4 +1,4 @@
-"""The rows of bench/peers/throughput.py: pychunk and its peers, each made ready by a function of its own."""
+"""The rows of bench/peers/throughput.py: pychunk and its peers, each with a function that prepares it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pychunk_row(method: str | None, threads: int, **options: object) -> Callable
 
         import pychunk
 
-        segmenter = pychunk.Segmenter(method, threads=threads, **options)
+        segmenter = pychunk.Segmenter(method, placement=pychunk.Placement(threads=threads), **options)
         array = pa.array(texts, pa.large_string())
         segmenter(array[:2])
         return lambda: len(segmenter(array))
@@ -33,7 +33,7 @@ def each(make: Callable[[], Callable[[str], object]]) -> Callable[[list[str]], R
 
 
 def static_model() -> str:
-    """A model2vec model distilled from MiniLM on the spot, kept for the run's other rows."""
+    """Return a model2vec model distilled from MiniLM during the run, and kept for the run's other rows."""
     folder = Path(os.environ["PYCHUNK_BENCH_MODELS"]) / "model2vec"
     if not folder.is_dir():
         from model2vec.distill import distill
@@ -54,7 +54,7 @@ def chonkie_semantic() -> Callable[[str], object]:
 
 
 def minilm() -> object:
-    """The sentence-transformers model that the slow recipes run."""
+    """Return the sentence-transformers model that the slow recipes run."""
     from sentence_transformers import SentenceTransformer
 
     from pychunk.training.teacher import default_teacher
@@ -105,13 +105,13 @@ def llamaindex_semantic() -> Callable[[str], object]:
         async def _aget_query_embedding(self, query: str) -> list[float]:
             return self._get_text_embedding(query)
 
-    # Its default splitter downloads punkt; sentences are the same for both here.
+    # Its default splitter downloads punkt; both get the same sentences here.
     parser = SemanticSplitterNodeParser(embed_model=MiniLM(), sentence_splitter=punkt_split())
     return lambda text: parser.get_nodes_from_documents([Document(text=text)])
 
 
 def sentence_transformers_loop() -> Callable[[str], object]:
-    """What a careful script does: sentences of a document in one call, cosine, percentile."""
+    """Return the work of a careful script: one call for a document's sentences, cosine, percentile."""
     import numpy as np
 
     import pychunk
@@ -119,7 +119,7 @@ def sentence_transformers_loop() -> Callable[[str], object]:
     model = minilm()
 
     def split(text: str) -> object:
-        spans = pychunk.sentences(text)
+        spans = pychunk.split_sentences(text)
         vectors = model.encode([text[a:b] for a, b in spans[0]], normalize_embeddings=True, batch_size=128)
         adjacent = (vectors[1:] * vectors[:-1]).sum(axis=1)
         return np.split(np.arange(len(vectors)), np.flatnonzero(adjacent < np.percentile(adjacent, 20)) + 1)
@@ -179,7 +179,7 @@ def blingfire_split() -> Callable[[str], object]:
 
 
 def punkt_split() -> Callable[[str], object]:
-    """Punkt with its untrained parameters: the trained ones are a download."""
+    """Return Punkt with its untrained parameters, because the trained ones need a download."""
     from nltk.tokenize.punkt import PunktSentenceTokenizer
 
     return PunktSentenceTokenizer().tokenize
@@ -234,7 +234,7 @@ def wordpiece_only(byte_spans: bool) -> Callable[[list[str]], Run]:
         from pychunk._engine.arrow import flat_text
         from pychunk.encoders import static_encoder
 
-        # Calls of 64 articles, whose ids are dropped as every row here drops them.
+        # Texts are encoded 64 articles at a time; ids are dropped, as in every row here.
         batches = [flat_text(pa.array(texts[i : i + 64], pa.large_string())) for i in range(0, len(texts), 64)]
         encoder = static_encoder.load()
         native.encode_words(encoder, batches[0][0][:10], batches[0][1][:1])
@@ -245,9 +245,9 @@ def wordpiece_only(byte_spans: bool) -> Callable[[list[str]], Run]:
     return prepare
 
 
-#: Groups whose rows meet the timed text with empty caches: word caches are what tokenizers are compared by.
+#: Groups whose rows read the timed text with empty caches, because word caches decide how tokenizers compare.
 COLD = {"WordPiece, cold"}
-#: group -> name -> (MB of text, how to prepare it); the first row of a group is pychunk.
+#: group -> name -> (MB of text, the function that prepares it); the first row of a group is pychunk.
 ROWS: dict[str, dict[str, tuple[float, Callable[[list[str]], Run]]]] = {
     "by meaning": {
         "pychunk default (topic), 1 thread": (60, pychunk_row(None, 1)),

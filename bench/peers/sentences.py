@@ -1,11 +1,11 @@
-"""Sentence splitting: F1 over sentence ends on documents with gold sentences, and speed, beside other splitters.
+"""Sentence splitting: F1 over sentence ends on documents with gold sentences, and speed, against other splitters.
 
 An end is the last character of a sentence that is not white space; the document's end is not counted. `inside` counts
-only ends that are not at a line break. Splitters that are not installed are listed as such.
+only ends that are not at a line break. The table lists splitters that are not installed as such.
 
-Beside the treebanks a table of cases by kind, where a data folder has one: how many have all their boundaries right. A
-line of it is name, tab, language, tab, text, where "¦" marks the ends inside the text. The peers are told the
-language, pychunk is not.
+If the data folder has a table of cases, a second table counts by kind the cases with all boundaries right. A line of it
+is name, tab, language, tab, text, where "¦" marks the ends inside the text. The peers get the language, pychunk does
+not.
 
     python bench/peers/sentences.py --data ../shared/data
     python bench/peers/sentences.py --conllu de_gsd-ud-test.conllu      any treebank of Universal Dependencies
@@ -50,7 +50,7 @@ def regex_ends(text: str) -> set[int]:
 
 
 def aligned(text: str, sentences: list[str]) -> set[int]:
-    """Ends of sentences that a splitter returned as strings."""
+    """Return the ends of sentences that a splitter returned as strings."""
     position, found = 0, set()
     for sentence in sentences:
         for character in sentence:
@@ -63,7 +63,7 @@ def aligned(text: str, sentences: list[str]) -> set[int]:
 
 
 def others() -> dict[str, Callable[[str], set[int]] | str]:
-    """Peers by name; a reason in place of one that cannot run."""
+    """Return peers by name, or a reason for one that cannot run."""
     found: dict[str, Callable[[str], set[int]] | str] = {}
     try:
         import sentencex
@@ -95,7 +95,7 @@ def others() -> dict[str, Callable[[str], set[int]] | str]:
 
 
 def peers_by_language() -> dict[str, Callable[[str, str], set[int]] | str]:
-    """Peers that take (language, text), for the table of cases; a reason in place of one that cannot run."""
+    """Return peers that take (language, text), for the table of cases, or a reason for one that cannot run."""
     found: dict[str, Callable[[str, str], set[int]] | str] = {}
     try:
         import sentencex
@@ -117,7 +117,7 @@ def peers_by_language() -> dict[str, Callable[[str, str], set[int]] | str]:
 
 
 def read_cases(file: Path) -> list[tuple[str, str, str, set[int]]]:
-    """(name, language, text, where sentences end inside it) of each line of a table of cases."""
+    """Return (name, language, text, sentence ends inside it) for each line of a table of cases."""
     found = []
     for line in file.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
@@ -133,7 +133,7 @@ def read_cases(file: Path) -> list[tuple[str, str, str, set[int]]]:
 
 
 def case_rows(file: Path, peers: bool) -> list[dict[str, Any]]:
-    """Return how many cases of the table each splitter has right, and which not."""
+    """Return the number of cases that each splitter has right, and those that it has wrong."""
     cases = read_cases(file)
     rows: dict[str, Callable[[str, str], set[int]] | str] = {"pychunk": lambda _, text: pychunk_ends(text)}
     if peers:
@@ -152,7 +152,7 @@ def case_rows(file: Path, peers: bool) -> list[dict[str, Any]]:
 
 
 def read_conllu(file: Path) -> list[dict]:
-    """Documents of a treebank in CoNLL-U: a paragraph break is a line break; ten sentences each where unmarked."""
+    """Return documents of a CoNLL-U treebank, with a line break between paragraphs; ten sentences each if unmarked."""
     whole = file.read_text()
     marked = 2 <= 2 * whole.count("\n# newdoc") < whole.count("\n# sent_id")
     documents: list[dict] = []

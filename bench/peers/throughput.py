@@ -1,10 +1,10 @@
-"""pychunk and its peers on the same text in one run: MB/s, ratio to pychunk, peak memory of the process.
+"""A comparison of pychunk with its peers on the same text in one run: MB/s, ratio to pychunk, peak memory.
 
-Each row runs in a process of its own, so that no row warms another's caches and peak memory is its own. It runs first
-on other articles, as in a service that has been up for a second (a process meets its memory for the first time only
-once, and how long that takes is the machine's affair), then on the text that is timed; tokenizers are timed at their
-first text. Peers that are not installed are listed as such. A slow peer gets a smaller share of the text (its MB are
-printed).
+Each row runs in a process of its own, so that no row warms another's caches and peak memory is its own. A row first
+runs on other articles, like a service that has been up for a second. A process touches its memory for the first time
+only once, and how long that takes depends on the machine. Then it runs on the timed text; tokenizers are timed at their
+first text. The table lists peers that are not installed as such. A slow peer gets a smaller share of the text, and its
+MB are printed.
 
     pip install ".[bench]" && python bench/peers/throughput.py --data ../shared/data
 """
@@ -45,7 +45,7 @@ PACKAGES = (
 
 
 def load(data: Path, megabytes: float) -> tuple[list[str], list[str]]:
-    """Articles of so many MB, and as many others to warm up on."""
+    """Return articles of this many MB, and as many others for the warm-up."""
     import pyarrow.parquet as pq
 
     found: list[list[str]] = [[], []]
@@ -62,7 +62,7 @@ def load(data: Path, megabytes: float) -> tuple[list[str], list[str]]:
 
 
 def child(group: str, name: str, data: Path) -> None:
-    """One row, in this process: the time of one run, the count as the asserted answer, peak memory."""
+    """Run one row in this process: the time of one run, the count that is asserted, and peak memory."""
     megabytes, prepare = ROWS[group][name]
     texts, others = load(data, megabytes)
     size = sum(len(text.encode()) for text in texts)
@@ -131,7 +131,7 @@ def main() -> None:
                     }
                 )
     if options.save:
-        title, encoder = "Speed beside other packages", record.shipped()
+        title, encoder = "Speed compared with other packages", record.shipped()
         record.save(options.save, title, {"rows": figures}, about=ABOUT, packages=PACKAGES, encoder=encoder)
 
 

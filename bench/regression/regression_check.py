@@ -1,8 +1,9 @@
-"""Does `pychunk bench` raise no false alarm, and does it find planted slowdowns?
+"""A test that `pychunk bench` raises no false alarm and finds planted slowdowns.
 
-Each trial compares a slowdown of 15 % planted in one workload (another in each trial) with the base, then the same code
-with it, which is saved as the base of the next trial. Prints every alarm and the counts. --against compares with an
-installation in place of a saved base, --figures with a base whose copy cannot run.
+Each trial makes two comparisons. The first is a slowdown of 15 %, planted in one workload (another in each trial),
+against the base. The second is the same code with the slowdown, and its run becomes the base of the next trial. The
+script prints every alarm and the counts. --against compares with an installation instead of a saved base, --figures
+with a base whose copy cannot run.
 
     python bench/regression/regression_check.py --quick
     python bench/regression/regression_check.py --quick --against
@@ -29,7 +30,7 @@ from pychunk.benchmark.workloads import WORKLOADS
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: The quickest and the noisiest kinds: tables that outgrow a cache, small calls, plain scanning.
+#: The fastest and the noisiest kinds: tables that outgrow a cache, small calls, plain scanning.
 QUICK = ["pic", "cluster", "recursive-tokens", "tiny-documents", "latency"]
 ABOUT = (
     "A trial compares the same code, then code with one workload slowed, with a saved base; cells are CPU time over "
@@ -39,7 +40,7 @@ SLOWED = Path(__file__).resolve().parent / "slowed_child.py"
 
 
 def trial(session: Session, slowed: str, options: argparse.Namespace, base: Path) -> tuple[list[Verdict], ...]:
-    """Verdicts on the same code, and on the code with a slowdown in one workload."""
+    """Return verdicts on the same code, and on the code with a slowdown in one workload."""
     here = this_installation()
     there = replace(here, program=SLOWED)
     os.environ["PYCHUNK_SLOWED"] = f"{slowed}:{options.slowdown}"
@@ -50,7 +51,7 @@ def trial(session: Session, slowed: str, options: argparse.Namespace, base: Path
         session.save(base, session.alone(here), kept)
     planted = session.with_saved(there, base, options.limit)
     same = session.with_saved(here, base, options.limit)
-    session.save(base, same, kept)  # the next trial's base, so that each run but the first serves twice
+    session.save(base, same, kept)  # the next trial's base: each run but the first serves twice
     return same.verdicts, planted.verdicts
 
 

@@ -1,11 +1,11 @@
-"""Digests of what every part makes of a seeded corpus: two commits that print the same lines give the same results.
+"""Digests of the results of every part on a seeded corpus: two commits with equal lines have equal results.
 
     python bench/regression/same_results.py
     python bench/regression/same_results.py --against parent/bin/python
 
-One line a result: methods with several options, units, levels; chunks of files of HTML, Markdown, PDF and text;
-searches of indexes. A line is "skipped" with its reason where data or an optional package is missing. --against runs
-this file with another environment's pychunk, too, and prints the lines that differ; status 1 where there are any.
+Each line is one result: methods with several options, units, levels; chunks of files of HTML, Markdown, PDF and text;
+searches of indexes. If data or an optional package is missing, a line is "skipped" with the reason. --against runs this
+file also with another environment's pychunk, and prints the lines that differ; the status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"max_tokens": 60, "min_tokens": 20, "overlap": 10},
     {"vectors": "chunk"},
 )
-#: `nsp` takes some 30 times as long as the others: it gets every 30th text.
+#: `nsp` takes some 30 times as long as the others, so that it gets every 30th text.
 SLOW = {"nsp": 30}
-#: Characters of a line's name, after which at least two spaces stand.
+#: The width of a line's name; at least two spaces follow it.
 WIDTH = 72
 LEVELS = ("sentence", "paragraph", "document")
 QUERIES = ("who invented the steam engine", "rivers of Asia", "music of the 1970s")
 LANGUAGES = ("de", "ru", "zh", "ar", "hi", "th", "tr")
-#: Options of `pychunk index`, each with those of `pychunk search` besides the three modes.
+#: Options of `pychunk index`, each with options of `pychunk search` in addition to the three modes.
 INDEXES = (
     ("", ("--where 'document < 9'", "--document-weight 0.5", "--rerank features")),
     ("--dtype float32", ()),
@@ -52,7 +52,7 @@ NEEDED = {"html": "selectolax", "pdf": "pypdfium2", "index": "faiss"}
 
 
 class Corpus:
-    """Seeded samples of the shared data; what is missing is empty."""
+    """Seeded samples of the shared data; missing data gives an empty sample."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder, self._random = folder, random.Random(seed)
@@ -80,7 +80,7 @@ class Corpus:
         return self._random.sample([each["context"] for article in data for each in article["paragraphs"]], 20)
 
     def write(self, folder: Path) -> dict[str, list[str]]:
-        """Writes files, and returns their names by kind, relative to the folder."""
+        """Write files, and return their names by kind, relative to the folder."""
         made: dict[str, list[str]] = {}
         kinds: dict[str, tuple[str, list[Any]]] = {
             "html": ("html", self.pages),
@@ -101,14 +101,14 @@ class Corpus:
 
 
 def digest(value: Any) -> str:
-    """Return the digest of a table's names and values, or of how anything else is printed."""
+    """Return the digest of a table's names and values, or of the printed form of anything else."""
     if hasattr(value, "column_names"):
         value = [(name, value[name].to_pylist()) for name in sorted(value.column_names)]
     return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).hexdigest()[:16]
 
 
 def result(make: Callable[..., Any], *arguments: Any, **options: Any) -> str:
-    """The digest of what a call returns, or the error that it ends with."""
+    """Return the digest of a call's result, or the error that it raises."""
     try:
         return digest(make(*arguments, **options))
     except (ValueError, TypeError, ImportError) as error:
@@ -116,7 +116,7 @@ def result(make: Callable[..., Any], *arguments: Any, **options: Any) -> str:
 
 
 def lines(data: Path, seed: int) -> Iterator[tuple[str, str]]:
-    """Name and result, all parts in order."""
+    """Yield the name and result of all parts, in order."""
     corpus = Corpus(data, seed)
     yield "corpus", digest([corpus.texts, corpus.titles, corpus.pages, corpus.pdfs])
     if not corpus.texts:
@@ -134,8 +134,15 @@ def chunked(texts: list[str], *method: str, **options: Any) -> Any:
     return pychunk.segment(texts, *method, **options).table
 
 
+def hierarchy(texts: list[str], levels: list[str], *method: str, **options: Any) -> Any:
+    if hasattr(pychunk, "Placement"):
+        return pychunk.segment_levels(texts, levels, *method, **options)
+    # Versions before the class Placement have a keyword for the levels.
+    return pychunk.segment(texts, *method, levels=levels, **options)
+
+
 def leveled(texts: list[str], names: list[str]) -> Any:
-    return pychunk.segment(texts, "structure", levels=names).to_arrow()
+    return hierarchy(texts, names, "structure").to_arrow()
 
 
 def hits(index: Any, **options: Any) -> list[Any]:
@@ -164,7 +171,7 @@ def of_levels(corpus: Corpus) -> Iterator[tuple[str, str]]:
     if why := missing("index"):
         yield "levels, searched", why
         return
-    found = pychunk.segment(corpus.articles, levels=list(LEVELS), vectors="chunk", ids=corpus.titles)
+    found = hierarchy(corpus.articles, list(LEVELS), vectors="chunk", ids=corpus.titles)
     with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(f"{folder}/it", vectors="chunk") as index:
         index.add(found.chunks())
         for options in ({"fusion": "levels"}, {"fusion": "rrf"}, {"fusion": "levels", "words": 300}):
@@ -173,7 +180,7 @@ def of_levels(corpus: Corpus) -> Iterator[tuple[str, str]]:
 
 
 def of_files(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str, str]]:
-    """Chunks of `pychunk ingest`, a kind of file at a time."""
+    """Yield chunks of `pychunk ingest`, for one kind of file at a time."""
     import pyarrow.dataset as ds
 
     for kind in ("html", "markdown", "pdf", "texts"):
@@ -186,7 +193,7 @@ def of_files(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str, s
 
 
 def of_indexes(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str, str]]:
-    """Hits of indexes of several kinds, with their scores."""
+    """Yield hits of indexes of several kinds, with their scores."""
     if why := missing("index") or ("" if "texts" in files else "skipped: PYCHUNK_DATA has no articles"):
         yield "index", why
         return
@@ -203,7 +210,7 @@ def of_indexes(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str,
 
 
 def missing(kind: str) -> str:
-    """Why a kind is skipped; empty where its package is there."""
+    """Return why a kind is skipped, or an empty string if its package is installed."""
     package = NEEDED.get(kind)
     return f"skipped: no {package}" if package and importlib.util.find_spec(package) is None else ""
 
@@ -217,7 +224,7 @@ def ended(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def other(python: str, options: argparse.Namespace) -> dict[str, str]:
-    """Return what this file prints in another environment, started where that finds its own pychunk."""
+    """Return the output of this file in another environment, started in a folder where that finds its own pychunk."""
     words = [python, str(Path(__file__).resolve()), "--data", str(options.data.resolve()), "--seed", str(options.seed)]
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
@@ -251,5 +258,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    logging.disable(logging.WARNING)  # what it says of texts in other scripts is no result
+    logging.disable(logging.WARNING)  # warnings about texts in other scripts are no result
     sys.exit(main())

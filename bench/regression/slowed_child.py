@@ -1,4 +1,4 @@
-"""A timed process in which one workload burns more CPU time: what regression_check.py must find.
+"""A timed process in which one workload uses more CPU time, for regression_check.py to find.
 
 PYCHUNK_SLOWED names the workload and the share, as in pic:0.15.
 """
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "pychunk" / "benchmark"
 
 
 def slow_down(call, share: float):
-    """The call, followed by a loop that lasts so much of the call's own CPU time."""
+    """Return the call followed by a loop that lasts this share of the call's own CPU time."""
 
     def slowed():
         begun = time.process_time()

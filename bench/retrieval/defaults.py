@@ -1,17 +1,18 @@
-"""Which method `segment`, `ingest` and `index` should have as their default: candidates and other packages, by data.
+"""Candidates for the default method of `segment`, `ingest` and `index`, and other packages, compared on data.
 
 Every way to cut is measured on the same texts with the static encoder:
 
 - questions (SQuAD v2 dev and chunking-evaluation, found by best sentence and BM25): strict Hits@1, @5 and of any rank,
   where only chunks count that fit wholly into the first 500 words read. On SQuAD a hit holds an answer and is in its
-  paragraph, on chunking-evaluation it holds a whole reference span. Minus `recursive`'s, on the same questions.
+  paragraph, on chunking-evaluation it holds a whole reference span. Differences are to `recursive`, on the same
+  questions.
 - Wikipedia articles with their heading lines hidden: F1, Pk and WindowDiff of section starts, with line breaks and
   without.
-- all texts: scraps (under 50 characters), chunks that begin with a pronoun or a connective, where headings stand that
-  somebody else marked, and the five intrinsic measures of pychunk/evaluation/measures/intrinsic.py.
+- all texts: short chunks (under 50 characters), chunks that begin with a pronoun or a connective, the place in the
+  chunk of headings that people marked, and the five intrinsic measures of pychunk/evaluation/measures/intrinsic.py.
 
-Other packages are asked for chunks as long, on the average of each corpus, as those of --beside. Figures of documents
-have intervals over documents, those of questions over questions.
+Other packages get a size that makes their chunks, on the average of each corpus, as long as those of --beside. Figures
+of documents have intervals over documents, those of questions over questions.
 
     python bench/retrieval/defaults.py --data ../shared/data --save bench/results/defaults.json
 """
@@ -46,7 +47,7 @@ RECURSIVE, OLD, DEFAULT = "recursive, 110 words", "pic, every cut", "the default
 CANDIDATES: dict[str, tuple[str | None, dict[str, Any]]] = {
     DEFAULT: (None, {}),
     "pic": ("pic", {}),
-    OLD: ("pic", {"atoms": False, "min_tokens": 0}),
+    OLD: ("pic", {"keep_together": False, "min_tokens": 0}),
     "semantic": ("semantic", {}),
     "cluster": ("cluster", {}),
     "nsp, static": ("nsp", {"encoder": "static"}),
@@ -56,20 +57,20 @@ CANDIDATES: dict[str, tuple[str | None, dict[str, Any]]] = {
     "topic": ("topic", {}),
     "topic, up to 200 tokens": ("topic", {"size": 150, "max_tokens": 200}),
 }
-#: What other packages are as long as, where nothing else is said.
+#: The way to cut whose length other packages match by default.
 BESIDE = (DEFAULT,)
-#: What the documentation recommends for an index.
+#: The options that the documentation recommends for an index.
 INDEX = {"stemmer": "english", "k1": 0.9, "b": 0.4, "weight": 1.5}
 READ = 500  # words
-#: Drawn of each set; all 5,928 questions of SQuAD would take three times as long.
+#: The number of questions drawn from each set; all 5,928 of SQuAD would take three times as long.
 QUESTIONS, ARTICLES, PAGES = 2000, 300, 200
 HITS = ("strict hits@1", "strict hits@5", "strict hits")
 SECTIONS = {"boundary F1": "F1", "pk": "Pk", "windowdiff": "WindowDiff"}
-#: What every method could keep whole, in words and in tokens: blocks, and headings with the sentence that follows.
+#: The words and tokens of a block, or of headings with the next sentence, that every method could keep in one chunk.
 WHOLE = (100, 512)
-#: Sizes in words that are neither scraps of an idea nor more than one.
+#: Sizes in words that are neither parts of an idea nor more than one.
 LEAST, MOST = 40, 400
-#: Section F1 of PIC's cuts when defaults were first asked about; a default is to have three times as much.
+#: The section F1 of PIC's cuts when defaults were first compared; a default should have three times as much.
 BEFORE = 0.087
 ABOUT = (
     "Static encoder; seeded samples of questions, articles and pages. Hits: within the first 500 words read, hybrid "
@@ -84,7 +85,7 @@ ABOUT = (
 
 @dataclass
 class Texts:
-    """A corpus with all that measures of its chunks need, made once for all ways to cut."""
+    """A corpus with all that the measures of its chunks need, made once for all ways to cut."""
 
     corpus: Corpus
     encoder: Encoder
@@ -115,19 +116,19 @@ class Texts:
 
 
 def fits(text: str) -> bool:
-    """Whether every method could keep it in one chunk."""
+    """Return whether every method could keep it in one chunk."""
     return len(text.split()) <= WHOLE[0] and systems.count_tokens([text]) <= WHOLE[1]
 
 
 def spans_of(chunked: SystemChunks, documents: int) -> list[np.ndarray]:
-    """Of each document, int64[chunks, 2] in characters."""
+    """Return, for each document, int64[chunks, 2] in characters."""
     document = np.asarray(chunked.table["document"], np.int64)
     both = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     return [both[document == number] for number in range(documents)]
 
 
 def form(chunked: SystemChunks, texts: Texts) -> dict[str, Any]:
-    """How long chunks are, how they begin and what they hold: means and shares with intervals over documents."""
+    """Return the length, beginning and content of chunks: means and shares with intervals over documents."""
     found: dict[str, list[tuple[float, float]]] = {}
     documents = texts.corpus.data.documents
     for number, (text, spans) in enumerate(zip(documents, spans_of(chunked, len(documents)))):
@@ -138,7 +139,7 @@ def form(chunked: SystemChunks, texts: Texts) -> dict[str, Any]:
         dangling = sum(chunk_starts.refers_back(text[a:b]) for a, b in spans[1:])
         own: dict[str, tuple[float, float]] = {
             "words": (words.sum(), len(words)),
-            "scraps": ((np.diff(spans, axis=1) < CHUNKS.scrap).sum(), len(words)),
+            "scraps": ((np.diff(spans, axis=1) < CHUNKS.short).sum(), len(words)),
             "dangling": (dangling, len(words)),
             "headings begin": (places.begin, sum(places)),
             "headings alone": (places.alone, sum(places)),
@@ -157,7 +158,7 @@ def form(chunked: SystemChunks, texts: Texts) -> dict[str, Any]:
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
-    """Sums over documents, the first by the second; None where there is nothing to count."""
+    """Return the ratio of two sums over documents, or None if there is nothing to count."""
     parts = np.array(pairs, np.float64)
     if not parts[:, 1].sum():
         return None
@@ -170,7 +171,7 @@ def sections(chunked: SystemChunks, data: datasets.Dataset) -> dict[str, Any]:
 
 
 def hits(chunked: SystemChunks, data: datasets.Dataset, encoder: Encoder, vectors: np.ndarray) -> dict[str, np.ndarray]:
-    """Of each question, whether a chunk is a hit among the first, the first five and any within the words read."""
+    """Return for each question whether the first, the first five or any chunks within the words read have a hit."""
     found = runner.retrieve(chunked, data, encoder, "hybrid", vectors, INDEX)
     inside = found.words.cumsum(axis=1) <= READ
     held = strict(found, data, inside) & inside & (found.rows >= 0)
@@ -178,7 +179,7 @@ def hits(chunked: SystemChunks, data: datasets.Dataset, encoder: Encoder, vector
 
 
 def strict(found: runner.SearchResults, data: datasets.Dataset, wanted: np.ndarray) -> np.ndarray:
-    """Which of the chunks found are hits, bool[questions, depth]; only those that are wanted are looked at."""
+    """Return which of the chunks found are hits, bool[questions, depth]; only ``wanted`` ones are checked."""
     table, rows = found.chunked.table, found.rows
     document, start, end = (np.asarray(table[name], np.int64)[rows] for name in ("document", "start", "end"))
     held = np.zeros(rows.shape, bool)
@@ -196,7 +197,7 @@ def strict(found: runner.SearchResults, data: datasets.Dataset, wanted: np.ndarr
 def cuts(
     data: datasets.Dataset, encoder: Encoder, beside: Sequence[str], usable: Sequence[peers.Peer]
 ) -> Iterator[tuple[dict[str, str], SystemChunks]]:
-    """(what a row begins with, chunks) of every candidate, then of every peer at each length."""
+    """Yield the beginning of a row and the chunks, for every candidate and then for every peer at each length."""
     lengths = {}
     for name, (method, options) in CANDIDATES.items():
         chunked = systems.by_method(method, options, data, encoder, name)
@@ -208,7 +209,7 @@ def cuts(
 
 
 def measured(corpus: Corpus, beside: Sequence[str], usable: Sequence[peers.Peer]) -> list[dict[str, Any]]:
-    """A row of figures for every way to cut the corpus: of sections where headings are hidden, of hits where asked."""
+    """Return a row for every way to cut: sections if headings are hidden, hits if there are questions."""
     data, encoder = corpus.data, Encoder("static")
     texts = None if data.boundaries else Texts(corpus, encoder)
     vectors = encoder.encode([question.text for question in data.questions]) if data.questions else None
@@ -236,7 +237,7 @@ def measured(corpus: Corpus, beside: Sequence[str], usable: Sequence[peers.Peer]
 
 
 def requirements(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, str]]:
-    """What is asked of a default, for every candidate: the worst of all texts, and where that is."""
+    """Return, for every candidate, each requirement on a default with the worst value of all texts and its corpus."""
     rows = []
     for name in CANDIDATES:
         own = {corpus: next(row for row in each if row["method"] == name) for corpus, each in found.items()}
@@ -280,7 +281,7 @@ def said(holds: bool, value: str, where: str) -> str:
 
 
 def written(cell: Any, digits: int = 1) -> str:
-    """A share in per cent, or with more digits a number as it is."""
+    """Return a share in per cent, or a number with more digits unchanged."""
     if not isinstance(cell, dict):
         return "" if cell is None else str(cell)
     factor = 100 if digits == 1 and abs(cell["high"]) <= 1 else 1
@@ -289,7 +290,7 @@ def written(cell: Any, digits: int = 1) -> str:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table; shares are in per cent."""
+    """Print a table; shares are in per cent."""
     names = list(rows[0])
     cells = [names, *([written(row[name]) if name in row else "" for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
@@ -299,7 +300,7 @@ def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def corpora(data: Path, limit: int | None) -> list[Corpus]:
-    """All texts, or of each set only the first ``limit`` questions or so many documents."""
+    """Return all texts, or only the first ``limit`` questions or documents of each set."""
     whole, bare = defaults_texts.wiki(data, limit or ARTICLES)
     one = [text.replace("\n", " ") for text in bare.data.documents]
     return [

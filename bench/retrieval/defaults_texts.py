@@ -1,4 +1,4 @@
-"""The texts that defaults are chosen on, with headings that somebody other than pychunk has marked; seeded samples."""
+"""The texts for choosing defaults, with headings that people other than pychunk's authors marked; seeded samples."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ import pyarrow.parquet as pq
 from pychunk.evaluation import datasets
 from pychunk.evaluation.datasets import Dataset
 
-#: Words of a document that is worth cutting.
+#: The number of words that make a document worth cutting.
 LEAST_WORDS = 100
 Span = tuple[int, int]
 
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1\s*>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
-#: Kinds of pages whose headings are those of sections; others have the names of products, people and places in them.
+#: Kinds of pages with headings of sections; the headings of others are names of products, people and places.
 SECTIONED = ("article", "documentation")
-#: The sections that Ukrainian law prescribes for a leaflet, as lines of their own; marks at the end do not count.
+#: The sections that Ukrainian law prescribes for a leaflet, on lines of their own; marks at the end do not count.
 LEAFLET_SECTIONS = frozenset(
     {
         "склад",
@@ -66,10 +66,10 @@ LEAFLET_SECTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents and their headings.
+    """A corpus of documents and their headings.
 
     Attributes:
-        headings: of each document, spans of lines in characters; none where nobody marked any.
+        headings: For each document, the spans of lines in characters; empty if nobody marked any.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Corpus:
 
 
 def lines(text: str) -> Iterator[Span]:
-    """Spans of the lines that are not blank, without white space at their edges."""
+    """Yield the spans of the lines that are not blank, without white space at their edges."""
     at = 0
     for line in text.split("\n"):
         if line.strip():
@@ -87,21 +87,21 @@ def lines(text: str) -> Iterator[Span]:
 
 
 def wiki_headings(text: str) -> list[Span]:
-    """Headings of a WikiExtractor text, by the rule that the data set of sections has."""
+    """Return the headings of a WikiExtractor text, by the rule of the data set of sections."""
     found = []
     for start in datasets.section_starts(text):
         while True:
             end = text.find("\n", start)
             found.append((start, end))
             start = end + len(text[end:]) - len(text[end:].lstrip())
-            # Of several headings the first begins the section; any other is found where a line of text stands before.
+            # Of several headings in a row the first begins the section; any other follows a line of text.
             if 2 not in datasets.section_starts("x\n" + text[start:]):
                 break
     return found
 
 
 def hidden(text: str, headings: list[Span]) -> tuple[str, list[int]]:
-    """The text without its headings, and where sections begin there, in characters, without 0."""
+    """Return the text without its headings, and the starts of sections there, in characters, without 0."""
     kept, starts, at, size = [], [], 0, 0
     for start, end in headings:
         kept.append(text[at:start])
@@ -113,13 +113,13 @@ def hidden(text: str, headings: list[Span]) -> tuple[str, list[int]]:
 
 
 def held_out(identifier: str) -> bool:
-    """Whether an article is one of the tenth, by a hash of its id, that method ``topic`` is tested on."""
+    """Return whether an article belongs to the tenth, by a hash of its id, that method ``topic`` is tested on."""
     share = int.from_bytes(hashlib.sha256(f"topic:{identifier}".encode()).digest()[:8], "big") / 2**64
     return share < 0.1
 
 
 def wiki(data: Path, count: int, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """(articles as they are, the same without headings but with section starts), of those that topic is tested on."""
+    """Return the articles that topic is tested on, unchanged, and without headings but with section starts."""
     table = pq.read_table(data / "wiki" / "articles.parquet", columns=["id", "text"])
     rows = zip(map(str, table["id"].to_pylist()), table["text"].to_pylist())
     chosen = _drawn(
@@ -134,10 +134,10 @@ def wiki(data: Path, count: int, seed: int = 0) -> tuple[Corpus, Corpus]:
 
 
 def web(data: Path, count: int, seed: int = 0) -> Corpus:
-    """Web pages' text; a line is a heading where the page's HTML has the same words in h1 to h6, at least as often.
+    """Return web pages' text; a line is a heading if h1 to h6 of the page have its words at least as often.
 
-    A word that is a heading once, and a line by itself in the middle of many sentences, as names in a typewriter's
-    letters are, is left aside. Headings are marked in :data:`SECTIONED` pages alone.
+    If a word is a heading once, and by itself a line in many sentences, as names in a monospaced font are, it does not
+    count. Only :data:`SECTIONED` pages have headings.
     """
     table = pq.read_table(data / "wcxb" / "dev.parquet", columns=["id", "page_type", "main_content", "html"])
     long = [row for row in range(len(table)) if len((table["main_content"][row].as_py() or "").split()) >= LEAST_WORDS]
@@ -156,12 +156,12 @@ def web(data: Path, count: int, seed: int = 0) -> Corpus:
 
 
 def plain(content: str) -> str:
-    """The words of HTML's content."""
+    """Return the words of HTML's content."""
     return " ".join(html.unescape(_TAG.sub(" ", content)).split())
 
 
 def leaflets(data: Path, count: int | None = None) -> Corpus:
-    """The leaflets with their pages; a line is a heading where it is the name of a prescribed section."""
+    """Return the leaflets with their pages; a line is a heading if it is the name of a prescribed section."""
     full = datasets.unlp(data / "unlp2026")
     texts = full.documents[:count]
     found = [[(a, b) for a, b in lines(text) if text[a:b].rstrip(" .:").lower() in LEAFLET_SECTIONS] for text in texts]
@@ -172,9 +172,9 @@ def leaflets(data: Path, count: int | None = None) -> Corpus:
 def with_what_follows(
     text: str, headings: list[Span], pages: list[int], sentences: np.ndarray, fits: Callable[[str], bool]
 ) -> list[Span]:
-    """Those headings, in runs of one or more, that something follows on their page which fits with them into a chunk.
+    """Return headings, in runs of one or more, that fit into a chunk with the text that follows on their page.
 
-    What follows is a sentence, or as much of it as is on the line: more than that no chunk has to hold.
+    The text that follows is a sentence, or as much of it as is on the line: no chunk has to hold more.
     """
     kept: list[Span] = []
     first = 0
@@ -195,7 +195,7 @@ def with_what_follows(
 
 
 def squad(data: Path, count: int, seed: int = 0) -> Corpus:
-    """All articles of SQuAD v2 dev, and so many of its questions that can be answered, drawn from all articles."""
+    """Return all articles of SQuAD v2 dev, and this many answerable questions, drawn from all articles."""
     full = datasets.squad(data / "squad" / "dev-v2.0.json")
     return Corpus("SQuAD", replace(full, questions=_drawn(full.questions, count, seed)))
 

@@ -1,9 +1,9 @@
-"""Keeps what `pychunk eval` found in bench/results: its measures, costs and main differences, without the curves.
+r"""A wrapper that saves results of `pychunk eval` in bench/results: measures, costs and main differences, no curves.
 
-    python bench/retrieval/evaluation.py --save bench/results/eval_squad_static.json --title "Retrieval on SQuAD" -- \\
+    python bench/retrieval/evaluation.py --save bench/results/eval_squad_static.json --title "Retrieval on SQuAD" -- \
         squad/dev-v2.0.json -m recursive:size=110 --mode hybrid --mode dense --mode sparse --mode recipe
 
-What follows -- is given to `pychunk eval`; the data set is looked for in --data.
+The arguments after -- go to `pychunk eval`; --data is the folder of the data set.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
         out = Path(folder) / "found.json"
         dataset = str((options.data / options.dataset).resolve())
         command = [sys.executable, "-m", "pychunk", "eval", dataset, *options.arguments, "--json", str(out)]
-        subprocess.run(command, check=True, cwd=folder)  # not in the checkout, whose pychunk/ is no package
+        subprocess.run(command, check=True, cwd=folder)  # not in the checkout, whose pychunk/ has no native module
         found = json.loads(out.read_text(encoding="utf-8"))
     data = found["dataset"]
     about = "{documents:,} documents, {questions:,} questions, {words:,} words.".format(**data)

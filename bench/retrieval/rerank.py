@@ -1,14 +1,15 @@
-"""What reranking the top 20 brings on SQuAD v2 dev, and what it costs: strict Hits@1 before and after, paired.
+"""The gain of reranking the top 20 on SQuAD v2 dev, and its cost: strict Hits@1 before and after, paired.
 
 The chunks are those that the documentation recommends (``recursive``, at most 110 words, an English stemmer, hybrid
-with weight 1.5). The cross-encoder reads every pair, so it is measured on a seeded subset of the questions; chunks are
-found among all articles.
+with weight 1.5). The cross-encoder reads every pair, so that it is measured on a seeded subset of the questions. Chunks
+are found among all articles.
 
     pychunk model get minilm
     pychunk model get reranker
     python bench/retrieval/rerank.py --encoder static --encoder minilm --rerank reranker
     python bench/retrieval/rerank.py --rerank features
-    python bench/retrieval/rerank.py --rerank reranker --rerank DIR      what the second keeps of the first one's gain
+    python bench/retrieval/rerank.py --rerank reranker --rerank DIR      the share of the first one's gain that DIR
+        keeps
 """
 
 from __future__ import annotations
@@ -35,23 +36,23 @@ from pychunk.index.search.hits import Hit
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: Queries reranked in one call: enough that batches of equal length are full.
+#: The queries reranked in one call: enough to fill batches of equal length.
 TOGETHER = 50
-#: Runs of "features", of which the fastest counts: other work on a machine is more than it takes.
+#: The runs of "features", of which the fastest counts, since other work on a machine takes more time than it.
 REPEATS = 5
 OPTIONS = {"stemmer": "english"}
-#: The last is what no order of the top 20 can better.
+#: No order of the top 20 can exceed the last.
 MEASURES = ("strict hits@1", "strict hits@3", "strict hits@5", "strict hits@20")
 
 
 class Remembered:
-    """A reranker that reads no pair twice: the encoders find most chunks alike."""
+    """A reranker that reads no pair twice, since the encoders find mostly the same chunks."""
 
     def __init__(self, stage: rerankers.Reranker) -> None:
         self.stage, self.name, self.known, self._asked = stage, stage.name, {}, 0
 
     def asked(self) -> int:
-        """How many pairs were read since this was last called."""
+        """Return the number of pairs read since the last call."""
         count, self._asked = self._asked, 0
         return count
 
@@ -98,7 +99,7 @@ def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads:
 def measured(
     data: datasets.Dataset, encoder: systems.Encoder, chunked: systems.SystemChunks, hits: list[list[Hit]]
 ) -> dict[str, np.ndarray]:
-    """Values of each measure, float64[q], of hits in their order."""
+    """Return the values of each measure for hits in their order, float64[q]."""
     depth = max(map(len, hits))
     rows = np.full((len(hits), depth), -1, np.int64)
     for own, row in zip(hits, rows):
@@ -152,7 +153,7 @@ def rows_of(
     stages: dict[str, Remembered],
     options: argparse.Namespace,
 ) -> Iterator[dict[str, Any]]:
-    """An encoder's rows: before, by features where it has them, then one a cross-encoder."""
+    """Yield an encoder's rows: before reranking, by features if it has them, then one for each cross-encoder."""
     encoder, chunked, every, by_features, cost = ranked
     data = replace(whole, questions=[whole.questions[i] for i in chosen])
     hits = [every[i] for i in chosen]
@@ -190,7 +191,7 @@ def rows_of(
 def in_turns(
     texts: list[str], hits: list[list[Hit]], stages: dict[str, Remembered], options: argparse.Namespace
 ) -> tuple[dict[str, list[list[Hit]]], dict[str, list[rerankers.Cost]]]:
-    """The hits in each cross-encoder's order, and its costs; in turns, so that other work slows all alike."""
+    """Return the hits in each cross-encoder's order, and its costs, in turns, so that other work slows all alike."""
     ordered: dict[str, list[list[Hit]]] = {model: [] for model in stages}
     costs: dict[str, list[rerankers.Cost]] = {model: [] for model in stages}
     for begin in range(0, len(texts), TOGETHER):
@@ -240,7 +241,7 @@ def save(
 def compared(
     after: dict[str, np.ndarray], before: dict[str, np.ndarray], costs: list[rerankers.Cost], questions: int
 ) -> dict[str, Any]:
-    """The measures, what they gained over the same questions, and what it cost."""
+    """Return the measures, their gain over the same questions, and the cost."""
     return {
         **{measure: intervals.interval(after[measure])._asdict() for measure in MEASURES},
         "gain": {measure: intervals.paired(after[measure], before[measure])._asdict() for measure in MEASURES},
@@ -250,7 +251,7 @@ def compared(
 
 
 def kept(sums: np.ndarray) -> np.ndarray:
-    """Of sums [own gains, the first reranker's] the share; NaN where the first gained nothing."""
+    """Return the share of the first reranker's gain that a second one keeps; NaN if the first gained nothing."""
     return np.divide(sums[0], sums[1], out=np.full(sums.shape[1], np.nan), where=sums[1] > 0)
 
 

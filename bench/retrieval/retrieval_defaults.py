@@ -1,7 +1,7 @@
-"""How the options that the documentation recommends for retrieval were chosen: on SQuAD, confirmed on another set.
+"""The choice of the options that the documentation recommends for retrieval: on SQuAD, confirmed on another set.
 
-One option is varied at a time around the recommended ones; every line is measured on both sets (SQuAD v2 dev, all
-articles as one corpus; the chunking-evaluation questions). ``chosen`` marks what is recommended.
+One option at a time differs from the recommended ones. Every line is measured on both sets (SQuAD v2 dev, all articles
+as one corpus; the chunking-evaluation questions). ``chosen`` marks the recommended value.
 
     pychunk model get minilm
     python bench/retrieval/retrieval_defaults.py --data ../shared/data --encoder static --encoder minilm

@@ -1,9 +1,9 @@
-"""Ray and Spark on two local workers beside segment() in one process: megabytes of text a second, from Parquet.
+"""Ray and Spark on two local workers compared with segment() in one process: MB of text a second, from Parquet.
 
-Each job reads the same files of 250 articles and leaves its chunks where the framework keeps them (Spark: counts them
-away). Seconds are of jobs on a small and on a large part, the framework running (Ray starts its actors for each job),
-medians of rounds that take all in turn. `MB/s` is the rate at which the large part takes longer than the small one, so
-that the start of workers is not in it.
+Each job reads the same files of 250 articles, and leaves its chunks in the framework's own storage (Spark counts and
+drops them). Seconds are those of jobs on a small and on a large part, with the framework running (Ray starts its actors
+for each job). They are medians of rounds in which all take turns. `MB/s` is the rate of the additional text of the
+large part, so that it excludes the start of workers.
 
     pip install "pychunk-native[ray]" && python bench/scaling/distributed.py articles.parquet ray
     pip install "pychunk-native[spark]" && python bench/scaling/distributed.py articles.parquet spark
@@ -35,37 +35,37 @@ Job = Callable[[str], int]
 
 
 def alone(threads: int) -> Job:
-    """One process, file by file."""
-    seg = pychunk.Segmenter(threads=threads)
+    """Return the job of one process, file by file."""
+    seg = pychunk.Segmenter(placement=pychunk.Placement(threads=threads))
 
     def run(folder: str) -> int:
         files = ds.dataset(folder, format="parquet").to_batches(columns=["id", "text"])
-        return sum(len(out) for out in seg.stream(files, column="text", ids="id"))
+        return sum(len(out) for out in seg.stream(files, columns={"text": "text"}, ids="id"))
 
     return run
 
 
 def ray_job(scratch: str) -> Job:
-    """Two actors of one thread."""
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # loopback alone
+    """Return the job of two actors of one thread each."""
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # only loopback
     import ray
 
     from pychunk.integrations.ray import segment
 
-    # A third CPU, as actors hold theirs: listing and reading the files would wait for ever.
+    # A third CPU is needed, since actors keep theirs: listing and reading the files would wait forever.
     ray.init(num_cpus=3, include_dashboard=False, _temp_dir=scratch, logging_level=logging.ERROR, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
 
     def run(folder: str) -> int:
         articles = ray.data.read_parquet(folder, override_num_blocks=len(os.listdir(folder)))
-        return int(segment(articles, column="text", ids="id", concurrency=2).materialize().count())
+        return int(segment(articles, columns={"text": "text"}, ids="id", concurrency=2).materialize().count())
 
     return run
 
 
 def spark_job(scratch: str) -> Job:
-    """Two tasks of one thread at a time."""
+    """Return the job of two tasks of one thread at a time."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     from pyspark.sql import SparkSession
 
@@ -78,20 +78,20 @@ def spark_job(scratch: str) -> Job:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.local.dir", scratch)
-        .config("spark.sql.files.maxPartitionBytes", "2m")  # a file a task, so that both have work
+        .config("spark.sql.files.maxPartitionBytes", "2m")  # one file for each task, so that both have work
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
 
     def run(folder: str) -> int:
-        # Not cached: the next round would find the chunks there.
-        return int(segment(session.read.parquet(folder), column="text", ids="id").count())
+        # The result is not cached, since the next round would find the chunks there.
+        return int(segment(session.read.parquet(folder), columns={"text": "text"}, ids="id").count())
 
     return run
 
 
 def parts(file: str, scratch: str, small: int, large: int) -> dict[str, int]:
-    """Folders of 250 articles a file, each with its megabytes of text: a warm-up, a small part and a large one."""
+    """Return folders of 250 articles a file, each with its MB of text: a warm-up, a small part and a large one."""
     table = pq.read_table(file, columns=["id", "text"])
     if table.num_rows < large:
         raise SystemExit(f"{file} has {table.num_rows} articles, fewer than {large}")
@@ -136,7 +136,7 @@ def main() -> None:
             cells = {"small part, s": short, "large part, s": long, "MB/s": rate, "chunks": counts[name, large]}
             rows.append({"row": name, **cells})
     if options.save:
-        title = f"{options.framework.title()} beside one process"
+        title = f"{options.framework.title()} compared with one process"
         about = "MB/s: the rate at which the large part takes longer than the small one."
         figures = {"small part, MB": small_bytes / 1e6, "large part, MB": large_bytes / 1e6, "rows": rows}
         encoder = record.shipped()

@@ -1,4 +1,4 @@
-"""PDF files whose pages ask for much work, of any size, written by hand."""
+"""PDF files of any size, written by hand, whose pages need much work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORDS = b"BT /F1 9 Tf 50 700 Td (Some words.) Tj ET\n"
 
 
 def pdf(contents: list[bytes], forms: list[bytes] | None = None, pages: int = 1) -> bytes:
-    """A PDF of pages that all draw the same contents; form i is drawn as ``/X<i>`` by pages and other forms."""
+    """Return a PDF of pages with the same contents; pages and other forms draw form i by ``/X<i>``."""
     first = 5 + len(contents)
     named = b" ".join(b"/X%d %d 0 R" % (i, first + i) for i in range(len(forms or [])))
     resources = b"/Resources << /Font << /F1 3 0 R >> /XObject << %s >> >>" % named
@@ -40,7 +40,7 @@ def _stream(keys: bytes, data: bytes) -> bytes:
     return b"<< %s /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (keys, len(packed), packed)
 
 
-#: By name what makes a file of a size: operators, letters, pages, or draws of forms.
+#: Functions by name that make a file of a given size: operators, letters, pages, or draws of forms.
 HEAVY: dict[str, Callable[[int], bytes]] = {
     "operators": lambda n: pdf([_WORDS + b"q Q " * n]),
     "paths": lambda n: pdf([_WORDS + b"0 0 9 9 re f " * n]),

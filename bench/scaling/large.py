@@ -1,11 +1,12 @@
-"""Large documents, file to chunks: seconds, memory, time in proportion to size; status 1 where a limit is passed.
+"""Large documents, from file to chunks: seconds, memory, and growth with size; status 1 if a limit is exceeded.
 
     python bench/scaling/large.py
     python bench/scaling/large.py --rounds 5 --save bench/results/large.json
 
-A page of HTML of 14 MB, in short blocks and in long ones, and Markdown of 5 MB with 10,000 headings may take 5 seconds
-of CPU time and 1 GB each, and of twice the size 2.2 times as long. Each is read and cut by ``structure`` in a process
-of its own, on one thread. Then the rate of ``structure`` with blocks given, beside that of ``recursive`` by tokens.
+The documents are a page of HTML of 14 MB, in short blocks and in long ones, and Markdown of 5 MB with 10,000 headings.
+Each may take 5 seconds of CPU time and 1 GB. A document of twice the size may take 2.2 times as long. ``structure``
+reads and cuts each in a process of its own, on one thread. The last table shows the rate of ``structure`` with blocks
+given, next to that of ``recursive`` by tokens.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pychunk
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.io import open_source
 from pychunk.parsing.block_columns import blocks_from_arrow
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
-#: Seconds and bytes that a document may take, how many times as long one of twice the size, and the least share of the
-#: rate of ``recursive`` that ``structure`` has.
+#: The seconds and bytes that a document may take, the factor that one of twice the size may take longer, and the least
+#: rate of ``structure`` as a share of that of ``recursive``.
 SECONDS, MEMORY, TWICE, SHARE = 5.0, 1_000_000_000, 2.2, 0.5
 ABOUT = (
     "From the name of the file to the table of chunks on one thread, models loaded; the best of the rounds. CPU "
@@ -48,7 +50,7 @@ _WORDS = re.findall(
 
 
 class Kind(NamedTuple):
-    """A document: the ending of its file, and what makes one of so many bytes."""
+    """A kind of document: the ending of its file, and a function that makes one of a given number of bytes."""
 
     name: str
     ending: str
@@ -61,7 +63,7 @@ def sentences(drawn: random.Random, count: int) -> str:
 
 
 def page(size: int, sentences_each: int) -> str:
-    """HTML of a manual on one page: a menu, sections on three levels of paragraphs, lists, tables, code, a footer."""
+    """Return HTML of a one-page manual: a menu, sections of three levels, lists, tables, code, a footer."""
     drawn = random.Random(7)
     prose = [sentences(drawn, sentences_each) for _ in range(200)]
     parts = ["<!doctype html><html><head><title>The river</title></head><body><nav><ul>"]
@@ -90,7 +92,7 @@ def page(size: int, sentences_each: int) -> str:
 
 
 def guide(size: int) -> str:
-    """Markdown with a heading for every 500 bytes, as a reference manual has."""
+    """Return Markdown with a heading for every 500 bytes, like a reference manual."""
     drawn = random.Random(8)
     prose = [sentences(drawn, 2) for _ in range(200)]
     parts = []
@@ -113,21 +115,21 @@ KINDS = [
 
 
 def peak() -> int:
-    """Bytes that this process had at most: not ru_maxrss, which begins at the peak of the one that started it."""
+    """Return this process's peak memory in bytes; ru_maxrss begins at the peak of the parent process."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def spent() -> float:
-    """CPU seconds of this process and of those that it started and that ended."""
+    """Return the CPU seconds of this process and of its children that ended."""
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 def one(path: Path) -> dict[str, float]:
-    """What it takes in this process to read a document and cut it."""
-    segmenter = pychunk.Segmenter(threads=1)
+    """Return the cost in this process to read a document and cut it."""
+    segmenter = pychunk.Segmenter(placement=pychunk.Placement(threads=1))
     small = path.with_name(f"small{path.suffix}")
-    for batch in open_source(small):  # models are loaded
+    for batch in open_source(small):  # models are loaded here
         segmenter(batch.documents())
     clock, cpu = time.perf_counter(), spent()
     (batch,) = open_source(path)
@@ -140,14 +142,14 @@ def one(path: Path) -> dict[str, float]:
 
 
 def apart(path: Path) -> dict[str, float]:
-    """The same in a process of its own."""
+    """Return the same from a process of its own."""
     command = [sys.executable, __file__, "--one", str(path)]
     found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found
 
 
 def documents(folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """One row a kind: at its size and at twice that, in turns."""
+    """Return one row for each kind, at its size and at twice that, in turns."""
     rows = []
     for kind in KINDS:
         paths = []
@@ -156,7 +158,7 @@ def documents(folder: Path, rounds: int) -> list[dict[str, Any]]:
             paths[-1].write_text(kind.make(size), encoding="utf-8")
         single, twice = paths[1:]
         found: dict[Path, list[dict[str, float]]] = {single: [], twice: []}
-        for turn in range(3 * rounds):  # more than were asked for only where others on the machine seem to be at fault
+        for turn in range(3 * rounds):  # additional rounds only if other work on the machine seems to be the cause
             for path in found:
                 found[path].append(apart(path))
             best = {path: {name: min(run[name] for run in runs) for name in runs[0]} for path, runs in found.items()}
@@ -183,21 +185,21 @@ def documents(folder: Path, rounds: int) -> list[dict[str, Any]]:
 
 
 def rates(folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """MB/s of ``structure`` with blocks given and of ``recursive`` by tokens, on the same texts."""
+    """Return the MB/s of ``structure`` with blocks given and of ``recursive`` by tokens, on the same texts."""
     rows = []
     for kind in KINDS[1:]:
         (batch,) = open_source(folder / f"{kind.size}.{kind.ending}")
         text, blocks = batch.table["text"][0].as_py(), blocks_from_arrow(batch.table["blocks"])
         size = len(text.encode()) / 1e6
-        ways: dict[str, tuple[pychunk.Segmenter, dict[str, Any]]] = {
-            "structure": (pychunk.Segmenter("structure", threads=1), {"blocks": blocks}),
-            "recursive": (pychunk.Segmenter("recursive", threads=1), {}),
+        ways: dict[str, tuple[pychunk.Segmenter, DocumentColumns]] = {
+            "structure": (pychunk.Segmenter("structure", placement=pychunk.Placement(threads=1)), {"blocks": blocks}),
+            "recursive": (pychunk.Segmenter("recursive", placement=pychunk.Placement(threads=1)), {}),
         }
         seconds: dict[str, list[float]] = {name: [] for name in ways}
         for turn in range(max(3, rounds) + 1):
-            for name, (segmenter, said) in ways.items():
+            for name, (segmenter, columns) in ways.items():
                 begun = time.process_time()
-                segmenter([text], **said)
+                segmenter([text], columns=columns)
                 if turn:
                     seconds[name].append(time.process_time() - begun)
         structure, recursive = (size / median(found) for found in seconds.values())
@@ -215,7 +217,7 @@ def rates(folder: Path, rounds: int) -> list[dict[str, Any]]:
 
 
 def passed(rows: list[dict[str, Any]], shares: list[dict[str, Any]], slack: float = 1) -> list[str]:
-    """The limits that are passed, in words; those of time only by so many times."""
+    """Return the exceeded limits in words; time may exceed its limits by this factor."""
     found = []
     for row in rows:
         limits = (("CPU seconds", slack * SECONDS), ("peak MB", MEMORY / 1e6), ("ratio", slack * TWICE))

@@ -1,8 +1,8 @@
-"""Linear time, shown: hostile inputs at two sizes, one four times the other; status 1 if the time is not in proportion.
+"""A demonstration of linear time: hostile inputs at two sizes, one four times the other.
 
-Each input was quadratic once, or is the worst of its kind. Seconds are those of the CPU, of one thread, the best of
-rounds in which the sizes take turns, so that others on the machine do not count. Pages are read in this process,
-whatever their size, as the start of another one would hide growth.
+The status is 1 if the time is not proportional to the size. Each input was quadratic once, or is the worst of its kind.
+Seconds are those of the CPU, of one thread, the best of rounds in which the sizes take turns, so that other work on the
+machine does not count. This process reads pages of any size itself, since the start of another one would hide growth.
 
     python bench/scaling/linear.py
     python bench/scaling/linear.py --only wikitext --rounds 5 --save bench/results/linear.json
@@ -38,21 +38,22 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.scaling.heavy_pdfs import HEAVY
 
-#: The sizes' ratio, and that of the seconds from which on an input is not linear; a quadratic one has 16.
+#: The ratio of the sizes, and the ratio of the seconds above which an input is not linear; a quadratic one has 16.
 TIMES, LIMIT = 4, 5.0
 ABOUT = "Each input at a size and at four times that size; seconds of CPU time on one thread, the best of the rounds."
-#: A size is doubled until it takes so long, so that what is measured is not the noise; or until it has so many bytes.
+#: A size is doubled until it takes this long, so that the measurement exceeds the noise, or until it has this many
+#: bytes.
 SECONDS, BYTES = 0.1, 32 << 20
-#: Nodes of the larger page, below the limit for pages that are flattened.
+#: The nodes of the larger page, below the limit above which pages are flattened.
 NODES = 250_000
-#: Seconds that a ratio is taken of at least: those of getrusage are exact to 0.004.
+#: The least seconds for a ratio: those of getrusage are exact to 0.004.
 SHORTEST = 0.02
 CHINESE = "中文没有空格"
 _BLOCK = 1 << 20
 _WORDS = ["cats", "purr", "loudly", "while", "dogs", "bark", "at", "night", "and", "the", "moon", "is", "old"]
 
 
-#: Tags repeated, each of which keeps something of the parser's open, or seems to; ``#`` is another number each time.
+#: Repeated tags, each of which keeps something of the parser's open, or seems to; ``#`` is another number each time.
 HTML = {
     "end tags of nothing": "<div></zz>", "unclosed": "<p>x", "in a comment": "<div><!--</div>-->",
     "in an attribute": '<div a="</div>">', "in a script": "<div><script>'</div>'</script>x",
@@ -87,7 +88,7 @@ HTML = {
     "the same sentence": "<p>The same sentence stands here again and again, up to the end.",
     "quotes in quotes": "<blockquote>x" * 200 + "</blockquote>" * 200, "no tags": "< <3 &lt;",
 }  # fmt: skip
-#: Tags once, then others repeated below them.
+#: Tags that occur once, then others repeated below them.
 BELOW = {
     "paragraphs in 500 elements": ("<div>" * 500, "<p>x</p>"), "ends in 500 elements": ("<span>" * 500, "</zz>x"),
     "blocks in 190 formats": ("".join(f"<b id={i}>" for i in range(190)), "<div>x</div>"),
@@ -98,7 +99,7 @@ BELOW = {
 
 
 class Entry(NamedTuple):
-    """A workload to time: ``make`` gives the input of a size, ``run`` takes it; sizes of over ``most`` are refused."""
+    """A timed workload: ``make`` gives the input of a size, ``run`` takes it; sizes over ``most`` are refused."""
 
     name: str
     first: int
@@ -118,7 +119,7 @@ def dump(data: bytes) -> None:
 
 
 def extracted(data: bytes) -> None:
-    """Letters are dropped, as ingest drops them once written: to keep 0.5 kB of each is slower the more there are."""
+    """Extract documents and drop dead letters, as ingest does once they are written; keeping many would cost time."""
     for _ in wikiextractor.documents(blocks(data), "extracted", lambda letter: None):
         pass
 
@@ -148,7 +149,7 @@ def pages(data: bytes) -> None:
 
 
 def segmented(method: str, **options: Any) -> Callable[[Any], object]:
-    segmenter = pychunk.Segmenter(method, threads=1, **options)
+    segmenter = pychunk.Segmenter(method, placement=pychunk.Placement(threads=1), **options)
     return lambda text: segmenter([text])
 
 
@@ -157,7 +158,7 @@ def scanned(text: str) -> None:
 
 
 def searched(folder: str) -> Callable[[Any], object]:
-    """Sparse search in an index of some thousand chunks, eight times, as queries that leave the cache take longer."""
+    """Return a sparse search of some thousand chunks, done eight times, since queries outside the cache take longer."""
     drawn = random.Random(0)
     texts = [" ".join(drawn.choices(_WORDS, k=12)).capitalize() + "." for _ in range(2000)]
     with Index.create(Path(folder) / "linear.idx") as index:
@@ -168,12 +169,12 @@ def searched(folder: str) -> Callable[[Any], object]:
 
 
 def query(words: int) -> str:
-    """So many words, most of them different."""
+    """Return a query of this many words, most of them different."""
     return " ".join(f"w{i}" if i % 4 else _WORDS[i % len(_WORDS)] for i in range(words))
 
 
 def unclosed(tag: bytes, count: int) -> bytes:
-    """Before pages: what stands between two is kept up to 1 MB."""
+    """Return text before pages: up to 1 MB between two pages is kept."""
     return (tag * 50_000 + b"<page></page>") * (count // 50_000)
 
 
@@ -224,21 +225,21 @@ def entries(folder: str) -> list[Entry]:
 
 
 def seconds(entry: Entry, given: Any) -> float:
-    """Of the process itself: what the system takes for new pages depends on who else wants memory."""
+    """Return the process's own seconds: the system's time for new pages depends on other processes."""
     begun = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     entry.run(given)
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime - begun
 
 
 def measured(entry: Entry, rounds: int) -> tuple[int, float, float]:
-    """(the smaller size, its seconds, those of four times the size)."""
-    entry.run(entry.make(entry.first))  # models are loaded
+    """Return the smaller size, its seconds, and those of four times the size."""
+    entry.run(entry.make(entry.first))  # models are loaded here
     size = entry.first
     while seconds(entry, given := entry.make(size)) < SECONDS and len(given) < BYTES and 2 * TIMES * size <= entry.most:
         size *= 2
     small, large = entry.make(size), entry.make(TIMES * size)
     best_small = best_large = math.inf
-    for turn in range(3 * rounds):  # more than were asked for only where others on the machine seem to be at fault
+    for turn in range(3 * rounds):  # additional rounds only if other work on the machine seems to be the cause
         best_small, best_large = min(best_small, seconds(entry, small)), min(best_large, seconds(entry, large))
         if turn + 1 >= rounds and best_large < LIMIT * best_small:
             break

@@ -1,6 +1,6 @@
-"""Five levels with vectors beside the chunks with their sentences' vectors, of the same corpus; answers are asserted.
+"""Five levels with vectors compared with chunks and their sentences' vectors of the same corpus; answers are asserted.
 
-pytest bench --benchmark-only -k levels
+Run it with ``pytest bench --benchmark-only -k levels``.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import pychunk
 from pychunk._engine import engine as engines
 from pychunk._engine import native
 from pychunk.levels.compressor import compressor
-from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.levels.similarity_trees import agglomerated
 
 LEVELS = {
@@ -29,8 +29,8 @@ def texts() -> pa.LargeStringArray:
 
 @pytest.mark.benchmark(group="levels")
 def test_levels_beside_chunks(benchmark, texts) -> None:
-    """What levels are measured against."""
-    segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
+    """Time the base that levels are compared with."""
+    segmenter = pychunk.Segmenter(vectors="sentence", placement=pychunk.Placement(threads=1))
     out = measure(benchmark, texts, lambda: segmenter(texts))
     assert len(out) > 2 * len(texts)
 
@@ -38,8 +38,8 @@ def test_levels_beside_chunks(benchmark, texts) -> None:
 @pytest.mark.benchmark(group="levels")
 @pytest.mark.parametrize("levels", LEVELS)
 def test_levels(benchmark, texts, levels: str) -> None:
-    segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
-    found = measure(benchmark, texts, lambda: segment_levels(segmenter, texts, LEVELS[levels]))
+    segmenter = pychunk.Segmenter(vectors="sentence", placement=pychunk.Placement(threads=1))
+    found = measure(benchmark, texts, lambda: hierarchy_by(segmenter, texts, LEVELS[levels]))
     counts = [found.count(level) for level in found.levels]
     assert counts == sorted(counts, reverse=True)
     assert np.allclose(np.linalg.norm(found.vectors(found.levels[-1]), axis=1), 1, atol=1e-5)
@@ -47,19 +47,19 @@ def test_levels(benchmark, texts, levels: str) -> None:
 
 @pytest.mark.benchmark(group="levels")
 def test_levels_by_the_compressor(benchmark, texts) -> None:
-    segmenter = pychunk.Segmenter(vectors="sentence", threads=1)
-    found = measure(benchmark, texts, lambda: segment_levels(segmenter, texts, LEVELS["five"], pooling="compressor"))
+    segmenter = pychunk.Segmenter(vectors="sentence", placement=pychunk.Placement(threads=1))
+    found = measure(benchmark, texts, lambda: hierarchy_by(segmenter, texts, LEVELS["five"], pooling="compressor"))
     assert np.allclose(np.linalg.norm(found.vectors("document"), axis=1), 1, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
 def found(texts) -> pychunk.Hierarchy:
-    return pychunk.segment(texts, levels=LEVELS["five"], vectors="sentence", threads=1)
+    return pychunk.segment_levels(texts, LEVELS["five"], vectors="sentence", placement=pychunk.Placement(threads=1))
 
 
 @pytest.mark.benchmark(group="levels: vectors")
 def test_levels_vectors(benchmark, texts, found) -> None:
-    """Vectors of four levels from the sentences' alone. Floor: a read of them from memory, once for all levels."""
+    """Time the vectors of four levels from the sentences' alone. The floor is one read of them from memory."""
     spans = [(found.first(level)[:-1], found.first(level)[1:]) for level in LEVELS["five"][1:]]
     sentences, tokens = found.vectors("sentence"), found.tokens
     made = measure(
@@ -70,7 +70,7 @@ def test_levels_vectors(benchmark, texts, found) -> None:
 
 @pytest.mark.benchmark(group="levels: vectors")
 def test_levels_vectors_compressed(benchmark, texts, found) -> None:
-    """By the compression encoder. Floor: that of the means, four products a sentence, 16,384 a node."""
+    """Time the compression encoder. The floor adds to that of the means four products a sentence, 16,384 a node."""
     spans = [(found.first(level)[:-1], found.first(level)[1:]) for level in LEVELS["five"][1:]]
     sentences, tokens, offsets = found.vectors("sentence"), found.tokens, found.doc_offsets
     model, engine = compressor(), engines.engine()

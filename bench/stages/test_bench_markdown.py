@@ -1,6 +1,6 @@
-"""Throughput of Markdown's blocks, beside markdown-it-py's.
+"""The throughput of Markdown's blocks, compared with markdown-it-py's.
 
-pytest bench/stages/test_bench_markdown.py --benchmark-only
+Run it with ``pytest bench/stages/test_bench_markdown.py --benchmark-only``.
 """
 
 import numpy as np
@@ -36,14 +36,14 @@ KINDS = ["heading", "paragraph", "item", "item", "code", "table", "quote"]
 
 @pytest.fixture(scope="module")
 def document() -> str:
-    """About 8 MB, lines of 30 bytes."""
+    """Return about 8 MB in lines of 30 bytes."""
     return "".join(SECTION.format(i) for i in range(16_000))
 
 
 @pytest.mark.benchmark(group="markdown")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_blocks(benchmark, document: str, threads: int) -> None:
-    """As two documents, so that two threads have work."""
+    """Cut it as two documents, so that two threads have work."""
     half = document[: document.index("## Section 8000\n")]
     parts = [half.encode(), document[len(half) :].encode()]
     text = np.frombuffer(b"".join(parts), np.uint8)

@@ -1,6 +1,6 @@
-"""Throughput of every stage and of the whole pipeline; answers are asserted, a NumPy baseline stands in the group.
+"""The throughput of every stage and of the whole pipeline, each group with a NumPy baseline; answers are asserted.
 
-pytest bench --benchmark-only
+Run it with ``pytest bench --benchmark-only``.
 """
 
 import os
@@ -24,7 +24,7 @@ TEXT = (
 
 
 def corpus() -> pa.LargeStringArray:
-    """About 8 MB: Wikipedia articles where there are any, else repeated prose."""
+    """Return about 8 MB: Wikipedia articles if there are any, else repeated prose."""
     data = Path(os.environ.get("PYCHUNK_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
     file = data / "wiki" / "articles.parquet"
     if not file.is_file():
@@ -45,7 +45,7 @@ def measure(benchmark, texts, call):
 
 
 def tokenizer_of(encoder):
-    """Hugging Face's tokenizer with the vocabulary of a pychunk encoder."""
+    """Return Hugging Face's tokenizer with the vocabulary of a pychunk encoder."""
     import tokenizers
 
     model = tokenizers.models.WordPiece({t: i for i, t in enumerate(encoder.vocabulary)}, unk_token="[UNK]")
@@ -68,7 +68,7 @@ def test_split_by_regex(benchmark, texts) -> None:
     few = texts.slice(0, 50).to_pylist()
     end = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|\n+")
     found = benchmark.pedantic(lambda: [end.split(text) for text in few], rounds=5, warmup_rounds=1)
-    ours = sum(map(len, pychunk.sentences(few)))
+    ours = sum(map(len, pychunk.split_sentences(few)))
     assert 0.8 < sum(sum(map(bool, pieces)) for pieces in found) / ours < 1.25
 
 
@@ -120,18 +120,18 @@ def test_encode_by_numpy(benchmark, texts) -> None:
 )
 @pytest.mark.parametrize("threads", [1, 2])
 def test_segment(benchmark, texts, method: str, threads: int) -> None:
-    segmenter = pychunk.Segmenter(method, encoder="static", threads=threads)
+    segmenter = pychunk.Segmenter(method, encoder="static", placement=pychunk.Placement(threads=threads))
     out = measure(benchmark, texts, lambda: segmenter(texts))
     lengths = out.table.column("end_byte").to_numpy() - out.table.column("start_byte").to_numpy()
     assert 0.95 < lengths.sum() / flat_text(texts)[0].size <= 1.0
 
 
 def numpy_pic(few: list[str]) -> list[bool]:
-    """The obvious PIC with the mean as summary: a loop over documents, tokens from `tokenizers`, NumPy for the rest."""
+    """Run the obvious PIC with the mean as summary: a loop over documents, tokens from `tokenizers`, then NumPy."""
     encoder = static_encoder.load()
     baseline = tokenizer_of(encoder)
     kinds: list[bool] = []
-    for text, spans in zip(few, pychunk.sentences(few)):
+    for text, spans in zip(few, pychunk.split_sentences(few)):
         encodings = baseline.encode_batch([text[a:b] for a, b in spans], add_special_tokens=False)
         sums = np.stack([encoder.table[encoding.ids].astype(np.float32).sum(axis=0) for encoding in encodings])
         vectors = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
@@ -148,7 +148,7 @@ def test_pic_by_numpy(benchmark, texts) -> None:
     few = texts.slice(0, 20)
     found = measure(benchmark, few, lambda: numpy_pic(few.to_pylist()))
     ours = (
-        pychunk.segment(few, "pic", summary="mean", max_tokens=None, atoms=False, min_tokens=0)
+        pychunk.segment(few, "pic", summary="mean", max_tokens=None, keep_together=False, min_tokens=0)
         .table.column("kind")
         .to_pylist()
     )
@@ -157,16 +157,16 @@ def test_pic_by_numpy(benchmark, texts) -> None:
 
 @pytest.fixture(scope="module")
 def scored() -> tuple[list[str], list[np.ndarray], list[list[tuple[int, int]]]]:
-    """400 documents of 5 to 200 sentences with vectors of 384 dimensions from elsewhere."""
+    """Return 400 documents of 5 to 200 sentences with given vectors of 384 dimensions."""
     random = np.random.default_rng(0)
     lengths = random.integers(5, 200, size=400)
     documents = [". ".join("Sentence" for _ in range(n)) + "." for n in lengths]
     vectors = [random.normal(size=(n, 384)).astype(np.float32) + 0.3 for n in lengths]
-    return documents, vectors, pychunk.sentences(documents)
+    return documents, vectors, pychunk.split_sentences(documents)
 
 
 def runs_of(given: np.ndarray) -> int:
-    """Chunks of one document; vectors from elsewhere may have any length, so rows are scaled first, as pychunk does."""
+    """Return chunks of one document; given vectors may have any length, so rows are scaled first, as pychunk does."""
     vectors = given / np.sqrt((given * given).sum(axis=1)).reshape(-1, 1)
     summary = vectors.sum(axis=0)
     scores = vectors @ (summary / np.sqrt((summary * summary).sum()))
@@ -177,9 +177,16 @@ def runs_of(given: np.ndarray) -> int:
 @pytest.mark.benchmark(group="score and cut, vectors given")
 def test_score(benchmark, scored) -> None:
     documents, vectors, spans = scored
-    segmenter = pychunk.Segmenter("pic", summary="mean", max_tokens=None, atoms=False, min_tokens=0, threads=1)
+    segmenter = pychunk.Segmenter(
+        "pic",
+        summary="mean",
+        max_tokens=None,
+        keep_together=False,
+        min_tokens=0,
+        placement=pychunk.Placement(threads=1),
+    )
     joined = np.concatenate(vectors)
-    out = benchmark(lambda: segmenter(documents, sentence_vectors=joined, sentence_spans=spans))
+    out = benchmark(lambda: segmenter(documents, columns={"sentence_vectors": joined, "sentence_spans": spans}))
     assert abs(len(out) - sum(map(runs_of, vectors))) <= 0.01 * len(out)
 
 
@@ -204,13 +211,15 @@ def test_one_document_of_5_kb(benchmark) -> None:
 
 @pytest.mark.benchmark(group="summaries")
 def test_summaries_out_cost_at_most_a_twentieth(benchmark, texts) -> None:
-    plain, told = (pychunk.Segmenter("pic", threads=1, summaries_out=out) for out in (False, True))
+    plain, told = (
+        pychunk.Segmenter("pic", placement=pychunk.Placement(threads=1), summaries_out=out) for out in (False, True)
+    )
     out = benchmark.pedantic(lambda: told(texts), rounds=3, warmup_rounds=1)
     assert out.table.equals(plain(texts).table)
     assert out.summaries.num_rows == len(texts)
 
     def cost() -> float:
-        """Median of the ratios of CPU seconds, in turns."""
+        """Return the median of the ratios of CPU seconds, in turns."""
         ratios = []
         for _ in range(9):
             begun = time.process_time()
@@ -220,7 +229,7 @@ def test_summaries_out_cost_at_most_a_twentieth(benchmark, texts) -> None:
             ratios.append((time.process_time() - between) / (between - begun))
         return float(np.median(ratios))
 
-    assert any(cost() <= 1.05 for _ in range(5))  # others use the machine, too: some 3 % where they do not
+    assert any(cost() <= 1.05 for _ in range(5))  # some 3 % if the machine does no other work
 
 
 @pytest.mark.benchmark(group="structure")
@@ -229,18 +238,20 @@ def test_structure_takes_at_most_twice_as_long_as_recursive(benchmark, texts) ->
 
     lines = [list(re.finditer(r"\S[^\n]*", text)) for text in texts.to_pylist()]
     blocks = Blocks.of([[(kind_of(line[0]), 1, *line.span()) for line in own] for own in lines])
-    structure, recursive = (pychunk.Segmenter(method, threads=1) for method in ("structure", "recursive"))
-    out = measure(benchmark, texts, lambda: structure(texts, blocks=blocks))
+    structure, recursive = (
+        pychunk.Segmenter(method, placement=pychunk.Placement(threads=1)) for method in ("structure", "recursive")
+    )
+    out = measure(benchmark, texts, lambda: structure(texts, columns={"blocks": blocks}))
     assert sum(map(len, out.texts)) > 0.95 * sum(map(len, texts.to_pylist()))
 
     def cost() -> float:
-        """Median of the ratios of CPU seconds, in turns."""
+        """Return the median of the ratios of CPU seconds, in turns."""
         ratios = []
         for _ in range(5):
             begun = time.process_time()
             recursive(texts)
             between = time.process_time()
-            structure(texts, blocks=blocks)
+            structure(texts, columns={"blocks": blocks})
             ratios.append((time.process_time() - between) / (between - begun))
         return float(np.median(ratios))
 
@@ -248,7 +259,7 @@ def test_structure_takes_at_most_twice_as_long_as_recursive(benchmark, texts) ->
 
 
 def kind_of(line: str) -> str:
-    """A line of an article as a parser might see it."""
+    """Return the kind of an article's line, in the way of a parser."""
     if line.startswith(("*", "-")):
         return "item"
     return "heading" if len(line) < 60 and line[-1] not in ".:?!" else "paragraph"

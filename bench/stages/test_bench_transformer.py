@@ -1,6 +1,6 @@
-"""What surrounds a transformer, stage by stage, beside NumPy: batches, tensors, pooling; answers are asserted.
+"""The steps around a transformer, stage by stage, compared with NumPy: batches, tensors, pooling.
 
-pytest bench --benchmark-only
+Answers are asserted. Run it with ``pytest bench --benchmark-only``.
 """
 
 from itertools import pairwise
@@ -17,7 +17,7 @@ BERT = Template((101,), (102,), (102,), 0, 256)
 
 @pytest.fixture(scope="module")
 def sentences() -> Tokens:
-    """Token ids of 50,000 sentences of 1 to 120 tokens, most of them short, end to end."""
+    """Return the token ids of 50,000 sentences of 1 to 120 tokens, most of them short, end to end."""
     random = np.random.default_rng(0)
     lengths = np.clip(random.lognormal(3.1, 0.5, 50_000).astype(int), 1, 120)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -50,7 +50,7 @@ def test_batches(benchmark, sentences, pairs: bool) -> None:
 
 @pytest.mark.benchmark(group="batches of 50,000 sentences")
 def test_batches_by_numpy(benchmark, sentences) -> None:
-    """What scripts do: sort, then pad lists in batches of 64."""
+    """Time what scripts do: sort, then pad lists in batches of 64."""
     ids, offsets, _ = sentences
     tokens = np.diff(offsets)[:-1]
 

@@ -1,7 +1,7 @@
-"""Chunks of manuals: by kind of block, the share inside of a page's main element that no chunk holds.
+"""Chunks of manuals: by kind of block, the share of a page's main element that no chunk holds.
 
-Pages are those of Debian packages, downloaded with apt-get and unpacked, not installed. The main element is named here
-for each package, so that it is not what the extractor takes for it. Lists of which every line is a link are left out.
+The pages are those of Debian packages, downloaded with apt-get and unpacked, not installed. The main element is named
+here for each package, so that it does not depend on the extractor. Lists in which every line is a link do not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bench.structure import manuals_pdf
 
 
 class Manual(NamedTuple):
-    """A package: where its pages lie, and selectors of their main element, the first that is there."""
+    """A package: the folder of its pages, and selectors of their main element, of which the first match counts."""
 
     package: str
     folder: str
@@ -41,11 +41,11 @@ _DOCBOOK = ("div.refentry", "div.sect1", "div.chapter", "div.preface", "div.appe
 MANUALS = (
     Manual("python3.11-doc", "python3.11/html", ("[role=main]",)),
     Manual("postgresql-doc-15", "postgresql-doc-15/html", _DOCBOOK),
-    Manual("git-doc", "git", ("body",), "#footer, #toc"),  # the line of its name is in #header
+    Manual("git-doc", "git", ("body",), "#footer, #toc"),  # the line with its name is in #header
     Manual("debian-handbook", "debian-handbook/html/en-US", _DOCBOOK),
     Manual("bash-doc", "bash", ("body",), ".header, .nav-panel"),
     Manual("libstdc++-12-doc", "gcc-12-base/libstdc++", ("div.contents", *_DOCBOOK), ".lineno, .navheader, .navfooter"),
-    Manual(  # its diagrams are folded away and hold names of diagrams
+    Manual(  # its diagrams are collapsed and hold names of diagrams
         "sqlite3-doc",
         "sqlite3",
         ("body",),
@@ -53,14 +53,14 @@ MANUALS = (
     ),
     Manual("debian-policy", "debian-policy", ("[role=main]", "div.body")),
 )
-#: Manuals as PDF: where they lie in their packages.
+#: Manuals as PDF: their places in the packages.
 PDFS = {
     "bash-doc": ("doc/bash/bash.pdf", "doc/bash/bashref.pdf"),
     "debian-policy": ("doc/debian-policy/policy.pdf.gz",),
     "developers-reference": ("developers-reference/developers-reference.pdf",),
 }
 KINDS = ("heading", "dt", "dd", "caption", "table", "list item", "paragraph", "code", "NAME line")
-#: Elements that stand in a line; all others part words.
+#: Inline elements; all others separate words.
 _INLINE = frozenset(("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i"))
 _INLINE |= {"ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "tt", "u", "var"}
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "svg", "head", "button", "iframe"))
@@ -77,9 +77,9 @@ class Block(NamedTuple):
 
 
 def text_of(top: Any, without: frozenset[str] = frozenset()) -> str:
-    """Return the text below a node, a blank where an element that is no part of a line begins or ends.
+    """Return the text below a node, with a blank where an element that is no part of a line begins or ends.
 
-    A NUL stands for each element ``without``: what is inside is a block of its own, whose marks chunks write.
+    A NUL replaces each element ``without``: its content is a block of its own, whose marks chunks write.
     """
     parts: list[str] = []
     stack = [(top, False)]
@@ -156,29 +156,29 @@ def letters_of(text: str) -> str:
 
 
 def lost(blocks: list[Block], held: str) -> Iterator[Block]:
-    """Yield the blocks whose text the chunks do not hold as often as the page does."""
+    """Yield the blocks whose text the chunks hold less often than the page."""
     letters = letters_of(held)
     words = _WORD.findall(held.lower())
     threes = {tuple(words[at : at + 3]) for at in range(len(words))} | {(word,) for word in words}
-    spaced = f" {'  '.join(words)} "  # two blanks, as one that stands twice is counted twice
+    spaced = f" {'  '.join(words)} "  # two blanks, so that a repeated one is counted twice
     for block, count in Counter(blocks).items():
         own = letters_of(block.text)
         written = _WORD.findall(block.text.lower())
-        # Letters of a short one may stand inside of any word.
+        # The letters of a short one may be inside any word.
         found = letters.count(own) if len(own) > 20 else spaced.count(f" {'  '.join(written)} ")
         if (missing := count - found) <= 0:
             continue
-        # Cells that span rows are repeated, and rows of heads joined, so words of a table have other neighbours.
+        # Cells that span rows are repeated, and header rows joined, so that words of a table have other neighbours.
         size = 1 if block.kind == "table" else 3
         pieces = [tuple(written[at : at + size]) for at in range(max(1, len(written) - size + 1))]
-        # Longer ones may hold formulas, repeated cells or nested tables, which are written otherwise.
+        # Longer ones may hold formulas, repeated cells or nested tables, which are written differently.
         if len(written) > 8 and sum(piece in threes for piece in pieces) >= 0.9 * len(pieces):
             continue
         yield from [block] * min(missing, count)
 
 
 def words_lost(main: Any, skipped: set[int], held: str) -> tuple[int, int]:
-    """Return (words of the main element that no chunk holds, words in all); lists of links are left out."""
+    """Return the words of the main element that no chunk holds, and all its words; lists of links do not count."""
     for node in main.css("ul, ol, dl, table"):
         if node.mem_id in skipped:
             held += " " + text_of(node)
@@ -223,7 +223,7 @@ def _ends_with_a_term(chunk: Any, blocks: list[dict[str, Any]]) -> bool:
 
 
 def measured(folder: Path, manual: Manual, most: int, show: bool, total: Counter[str]) -> dict[str, Any]:
-    """Count what the chunks of one manual lack, and add the counts to those of all."""
+    """Count what the chunks of one manual lack, and add the counts to the total."""
     from selectolax.lexbor import LexborHTMLParser
 
     held: dict[str, str] = {}
@@ -281,7 +281,7 @@ def shares(name: str, counts: Counter[str]) -> dict[str, Any]:
 
 
 def measured_pdfs(name: str, paths: Iterable[Path]) -> dict[str, Any]:
-    """Count paragraphs and words of PDFs that their reader took apart or together."""
+    """Count paragraphs and words of PDFs that the reader split or joined."""
     counts: Counter[str] = Counter()
     for path in paths:
         counts.update(manuals_pdf.rows(path))

@@ -1,4 +1,4 @@
-"""The text of pages beside other extractors: word F1 on WCXB by domain, 4-gram F1 on articles, pages a second."""
+"""The text of pages compared with other extractors: word F1 on WCXB by domain, 4-gram F1 on articles, and speed."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from bench.inputs import add_data
 
 PACKAGES = ("selectolax", "trafilatura", "readability-lxml", "jusText", "resiliparse")
 _TOKEN = re.compile(r"\w+")
-#: What stands between a headline and the name of its site in titles.
+#: The separators between a headline and the name of its site in titles.
 _TITLE_PARTS = re.compile(r"\s+[-–—:·]+\s+|\s*[|»]\s*")
 _models: list[NoiseModel] = []
 
 
 def kept(page: HtmlPage, model: NoiseModel) -> str:
-    """The text of the blocks that are no noise."""
+    """Return the text of the blocks that are not noise."""
     removed, _, _ = find_noise(page.blocks, page.facts, page.text, title=page.title, model=model)
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), removed.tolist())
     return "\n".join(page.text[start:end] for start, end, gone in spans if not gone)
 
 
 def ruled(html: bytes) -> str:
-    """The same by rules alone."""
+    """Return the same by rules alone."""
     page = parse_html(html)
     removed, _, _ = find_noise(page.blocks, page.facts, page.text, "rules", title=page.title)
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), removed.tolist())
@@ -95,7 +95,7 @@ def _bare() -> Callable[[bytes], str]:
     return parse
 
 
-#: Beside our own, which the fold decides.
+#: The extractors compared with our own, whose model depends on the fold.
 OTHERS: dict[str, Callable[[], Callable[[bytes], str]]] = {
     "lexbor alone": _bare,
     "trafilatura": _trafilatura,
@@ -110,7 +110,7 @@ MEASURED = ("pychunk", *[name for name in OTHERS if name != "lexbor alone"])
 
 
 def present() -> list[str]:
-    """The extractors that are installed; names the others."""
+    """Return the installed extractors, and print the names of the others."""
     found = []
     for name, make in OTHERS.items():
         try:
@@ -122,7 +122,7 @@ def present() -> list[str]:
 
 
 def _one(job: tuple[bytes, int, Sequence[str]]) -> dict[str, tuple[float, str]]:
-    """(seconds of this CPU, text) of a page by each extractor; an extractor that fails has no text."""
+    """Return (seconds of this CPU, text) of a page for each extractor; a failing extractor gets no text."""
     html, fold, names = job
     began = time.process_time()
     text = kept(parse_html(html), _models[fold])
@@ -132,7 +132,7 @@ def _one(job: tuple[bytes, int, Sequence[str]]) -> dict[str, tuple[float, str]]:
         began = time.process_time()
         try:
             text = extract(html)
-        except Exception:  # what others raise on a page is theirs: no text
+        except Exception:  # an error of another extractor counts as no text
             text = ""
         found[name] = (time.process_time() - began, text)
     return found
@@ -156,13 +156,13 @@ def extracted(jobs: Iterator[Any], processes: int) -> list[dict[str, tuple[float
 
 
 def shingles(text: str) -> Counter[tuple[str, ...]]:
-    """Runs of four words, as article-extraction-benchmark counts them; one of a text that is shorter."""
+    """Return the runs of four words that article-extraction-benchmark counts, or one run for a shorter text."""
     words = _TOKEN.findall(text)
     return Counter(tuple(words[at : at + 4]) for at in range(max(1, len(words) - 3)))
 
 
 def four_gram_shares(texts: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
-    """float64[pages, 3]: hits, surplus and misses of each page, as shares of all three."""
+    """Return float64[pages, 3]: hits, surplus and misses of each page, as shares of all three."""
     rows = []
     for text, true in zip(texts, wanted):
         own, gold = shingles(text), shingles(true)
@@ -173,7 +173,7 @@ def four_gram_shares(texts: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
 
 
 def four_grams(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
-    """F1, precision and recall of article-extraction-benchmark: each page's shares are summed, then divided."""
+    """Return F1, precision and recall of article-extraction-benchmark: the ratios of sums of each page's shares."""
     shares = four_gram_shares(texts, wanted)
     hits, surplus, misses = shares.sum(axis=0)
     mean = intervals.of_sums(shares, lambda sums: 2 * sums[0] / (2 * sums[0] + sums[1] + sums[2]))
@@ -187,24 +187,24 @@ def four_grams(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
 
 
 def headlines(html: bytes) -> set[tuple[str, ...]]:
-    """The words that a page's headline may have: of its title, of the title's parts, of the first ``h1``."""
+    """Return the words of a page's possible headlines: its title, the title's parts, the first ``h1``."""
     tree = importlib.import_module("selectolax.lexbor").LexborHTMLParser(html)
     title, heading = (" ".join(found.text().split()) if (found := tree.css_first(at)) else "" for at in ("title", "h1"))
     return {tuple(_TOKEN.findall(each.lower())) for each in (title, heading, *_TITLE_PARTS.split(title))} - {()}
 
 
 def body(text: str, known: Collection[tuple[str, ...]]) -> str:
-    """A text without the lines that are a headline and nothing else."""
+    """Return a text without the lines that are only a headline."""
     return "\n".join(line for line in text.split("\n") if tuple(_TOKEN.findall(line.lower())) not in known)
 
 
 def rate(found: Sequence[dict[str, tuple[float, str]]], name: str) -> float:
-    """Pages a second of one CPU."""
+    """Return the pages a second of one CPU."""
     return len(found) / sum(each[name][0] for each in found)
 
 
 def fold_models(pages: Path, processes: int) -> list[NoiseModel]:
-    """One model a part, learned from the others: those that training kept, else trained now."""
+    """Return one model for each part, trained on the others: those that training kept, else newly trained ones."""
     folder = training.folds_folder()
     files = [folder / f"fold_{fold}.npz" for fold in range(FOLDS)]
     if not all(file.is_file() for file in files):
@@ -282,7 +282,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prints both tables and the rates; saves them."""
+    """Print both tables and the rates, and save them."""
     options = arguments()
     global _models
     data = Path(options.data)

@@ -1,7 +1,8 @@
-"""What a model says of chunks of web pages, beside what is counted of them: noise, completeness, context switches.
+"""An LLM's judgement of chunks of web pages, compared with counts: noise, completeness, context switches.
 
-The 120 pages of the article extraction benchmark, whose text people marked, cut by ``structure``, which leaves noise
-out, and by ``recursive``, which does not. It needs an endpoint, and says first what it takes:
+The 120 pages of the article extraction benchmark, whose text people marked, are cut by ``structure``, which leaves
+noise out, and by ``recursive``, which does not. The script needs an endpoint, and first prints the expected calls and
+tokens:
 
     PYCHUNK_LLM_URL=http://127.0.0.1:8099/v1 PYCHUNK_LLM_MODEL=test python bench/structure/judges.py --dry-run
     PYCHUNK_LLM_URL=... PYCHUNK_LLM_MODEL=... PYCHUNK_LLM_KEY=... python bench/structure/judges.py --chunks 1000
@@ -25,11 +26,12 @@ from pychunk.encoders import registry
 from pychunk.evaluation import systems
 from pychunk.evaluation.judges.chunk_judge import judge
 from pychunk.evaluation.measures import chunk_starts, intervals, plain_text_blocks, quality_counts
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.io.formats.html_files import removed_spans
 from pychunk.llm import LLM
 from pychunk.parsing.html.page import parse_html
 
-#: Tokens of the longest unit that a chunk should not cut, and of the chunks.
+#: The tokens of the longest unit that a chunk should not cut, and of the chunks.
 SIZE = 200
 JUDGES = ("noise", "completeness", "context_switch")
 WAYS = ("structure", "recursive")
@@ -37,7 +39,7 @@ WAYS = ("structure", "recursive")
 
 @dataclass
 class Chunks:
-    """A way's chunks of all pages: texts, the page of each, and what is counted of each by the name of a judge."""
+    """A way's chunks of all pages: their texts, pages, and counts by the name of a judge."""
 
     texts: list[str] = field(default_factory=list)
     pages: list[int] = field(default_factory=list)
@@ -51,7 +53,7 @@ class Chunks:
 
 
 def read(folder: Path, most: int | None = None) -> dict[str, Chunks]:
-    """Each way's chunks of the first pages; None: of all."""
+    """Return each way's chunks of the first pages; None means all."""
     marked = json.loads((folder / "ground-truth.json").read_text())
     encoder = registry.vector_encoder("static", "onnxruntime")
     cutters = {
@@ -68,14 +70,14 @@ def read(folder: Path, most: int | None = None) -> dict[str, Chunks]:
         units = plain_text_blocks.find_blocks(text, headings)
         units = units[np.array([systems.count_tokens([text[a:b]]) <= SIZE for a, b in units], bool)]
         removed = removed_spans(page)
-        sentences = np.array(pychunk.sentences([text])[0], np.int64).reshape(-1, 2)
+        sentences = np.array(pychunk.split_sentences([text])[0], np.int64).reshape(-1, 2)
         vectors = encoder.encode([text[a:b] for a, b in sentences])
         for name, cutter in cutters.items():
-            more = {"blocks": own, "removed": [removed]} if name == "structure" else {}
-            chunks = list(cutter([text], **more))
+            columns: DocumentColumns = {"blocks": own, "removed": [removed]} if name == "structure" else {}
+            chunks = list(cutter([text], columns=columns))
             spans = np.array([(chunk.start, chunk.end) for chunk in chunks], np.int64).reshape(-1, 2)
-            # what lost a part as noise is no unit any more
-            gone = np.array([(start, end) for start, end, *_ in removed] if more else [], np.int64).reshape(-1, 2)
+            # a unit that lost a part as noise is no longer one
+            gone = np.array([(start, end) for start, end, *_ in removed] if columns else [], np.int64).reshape(-1, 2)
             whole = [not ((gone[:, 0] < end) & (start < gone[:, 1])).any() for start, end in units]
             turns = quality_counts.breaks_inside(vectors, chunk_starts.holders(sentences[:, 0], spans), len(spans))
             beside = quality_counts.equal_headings(
@@ -92,7 +94,7 @@ def read(folder: Path, most: int | None = None) -> dict[str, Chunks]:
 
 
 def lines(llm: LLM, name: str, chunks: Chunks, most: int) -> list[str]:
-    """What each judge says of ``most`` chunks, drawn with a fixed seed, as lines of a table."""
+    """Return the verdicts of each judge on ``most`` chunks, drawn with a fixed seed, as lines of a table."""
     drawn = np.sort(np.random.default_rng(0).choice(len(chunks.texts), min(most, len(chunks.texts)), replace=False))
     pages = np.array(chunks.pages)[drawn]
     out = []

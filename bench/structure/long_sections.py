@@ -1,10 +1,10 @@
-"""How `structure` should put together the units of a section that is longer than a chunk: each `within`, by its hits.
+"""The options `within` of `structure` for sections that are longer than a chunk, compared by their hits.
 
 - Strict hits of questions (SQuAD v2 dev, a seeded sample; chunking-evaluation), hybrid search, where only chunks count
-  that fit wholly into the first 500 words read: bench/retrieval/defaults.py says what a hit is. These texts have no
-  blocks: their sections begin at lines that look like headings.
-- Sections of Wikipedia articles, whose headings are blocks: share of the section asked for among the hits within 1,000
-  words (bench/structure/section_hits.py), and strict hits, where the section is in one chunk as a whole.
+  that fit wholly into the first 500 words read. See bench/retrieval/defaults.py for the definition of a hit. These
+  texts have no blocks, so that their sections begin at lines that look like headings.
+- Sections of Wikipedia articles, whose headings are blocks: the share of the wanted section among the hits within 1,000
+  words (bench/structure/section_hits.py), and strict hits, where one chunk holds the whole section.
 
 Differences are to "size", on the same questions.
 """
@@ -53,7 +53,7 @@ def arguments() -> argparse.Namespace:
 
 
 def of_answers(data: datasets.Dataset, ways: list[str]) -> Iterator[Found]:
-    """(mean words of a chunk, values of each question by measure) of every way."""
+    """Yield the mean words of a chunk and the values of each question by measure, for every way."""
     encoder = systems.Encoder("static")
     vectors = encoder.encode([question.text for question in data.questions])
     for within in ways:
@@ -62,14 +62,14 @@ def of_answers(data: datasets.Dataset, ways: list[str]) -> Iterator[Found]:
 
 
 def of_sections(folder: Path, articles: int, questions: int, ways: list[str]) -> Iterator[Found]:
-    """The same of sections of articles that no model was trained on."""
+    """Yield the same for sections of articles that no model was trained on."""
     table = pq.read_table(folder / "wiki" / "articles.parquet", columns=["id", "title", "text"])
     rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == "test" and row["text"]]
     rows = rows[: articles or None]
     data = section_questions([row["title"] for row in rows], [row["text"] for row in rows], questions)
     for within in ways:
         segmenter = pychunk.Segmenter("structure", within=within, encoder="static", vectors="sentence")
-        chunks = segmenter(data.documents, blocks=data.blocks)
+        chunks = segmenter(data.documents, columns={"blocks": data.blocks})
         with (
             tempfile.TemporaryDirectory() as made,
             pychunk.Index.create(Path(made) / "index", stemmer="english", k1=0.9, b=0.4) as index,
@@ -95,7 +95,7 @@ def of_sections(folder: Path, articles: int, questions: int, ways: list[str]) ->
 
 
 def lines(ways: list[str], found: Iterator[Found]) -> list[dict[str, Any]]:
-    """A row a way, printed when it is there."""
+    """Return a row for each way, and print it when it is done."""
     rows: list[dict[str, Any]] = []
     first: dict[str, np.ndarray] = {}
     for within, (words, values) in zip(ways, found, strict=True):
@@ -111,7 +111,7 @@ def lines(ways: list[str], found: Iterator[Found]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Prints the tables; saves them."""
+    """Print the tables and save them."""
     options = arguments()
     ways = list(dict.fromkeys(["size", *(options.within or WITHIN)]))
     folder = Path(options.data)

@@ -1,4 +1,4 @@
-"""Text of PDF manuals: borders of paragraphs inside sentences, chunks that begin there, and words that run together."""
+"""The text of PDF manuals: paragraph boundaries inside sentences, chunks that begin there, and words without spaces."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PROSE = frozenset(("paragraph", "item"))
 
 
 def rows(path: Path) -> dict[str, int]:
-    """Counts of one PDF, which may be packed by gzip.
+    """Return the counts of one PDF, which may be packed by gzip.
 
-    ``torn``: borders of paragraphs without a stop before a small letter. ``inside``: chunks of method structure that
-    begin with a small letter while the text before ends with a letter or a comma. ``together``: words that poppler's
-    pdftotext, where it is installed, has as two next to each other, and nowhere as one.
+    ``torn`` counts boundaries of paragraphs without a stop before a small letter. ``inside`` counts chunks of method
+    structure that begin with a small letter while the text before ends with a letter or a comma. ``together`` counts
+    words that poppler's pdftotext, if it is installed, has as two neighbours, and nowhere as one.
     """
     data = path.read_bytes()
     data = gzip.decompress(data) if path.suffix == ".gz" else data
@@ -35,9 +35,11 @@ def rows(path: Path) -> dict[str, int]:
     chunks = pychunk.segment(
         [pdf.text],
         "structure",
-        blocks=pdf.blocks,
-        page_starts=[pdf.page_starts.tolist()],
-        removed=[[tuple(span) for span in pdf.removed]],
+        columns={
+            "page_starts": [pdf.page_starts.tolist()],
+            "blocks": pdf.blocks,
+            "removed": [[tuple(span) for span in pdf.removed]],
+        },
     )
     words = [word for start, end, _ in kept for word in _WORD.findall(pdf.text[start:end])]
     starts = [start for start, _, _ in kept]
@@ -60,14 +62,14 @@ def rows(path: Path) -> dict[str, int]:
 
 
 def _kept(pdf: Paged) -> list[tuple[int, int, str]]:
-    """Blocks that are not left out: (start, end, kind)."""
+    """Return the kept blocks as (start, end, kind)."""
     gone = {span.start for span in pdf.removed}
     blocks = zip(pdf.blocks.start.tolist(), pdf.blocks.end.tolist(), pdf.blocks.kind.tolist(), strict=True)
     return [(start, end, BLOCK_KINDS[kind]) for start, end, kind in blocks if start not in gone and start < end]
 
 
 def _before(text: str, kept: list[tuple[int, int, str]], starts: list[int], at: int) -> str:
-    """The last character before a place that is neither white nor left out."""
+    """Return the last character before a position that is neither white space nor removed."""
     number = bisect_right(starts, at) - 1
     if number < 0:
         return ""

@@ -1,17 +1,17 @@
-"""Noise, completeness and context switches of chunks of web pages, beside other splitters; sizes and time.
+"""Noise, completeness and context switches of chunks of web pages, compared with other splitters; sizes and time.
 
-Pages of WCXB, drawn by seed, whose text people marked, of some a part; what is noise is told by the networks that saw
-no page of its domain. And the articles of article_extraction, which people marked whole, and nothing was learned from;
-what is noise is told by the model that ships. Every way to cut is judged by the texts of its chunks alone, in the same
-manner (pychunk/evaluation/measures/quality_counts.py):
+The first set is pages of WCXB, drawn by seed, whose text people marked, for some pages only in part. The networks that
+find their noise saw no page of the same domain. The second set is the articles of article_extraction, which people
+marked in full and no model learned from. The shipped model finds their noise. Every way to cut is judged only by the
+texts of its chunks, in the same manner (pychunk/evaluation/measures/quality_counts.py):
 
-- noise: characters of words outside the marked text; chunks with more than 20 % of them. Beside it the share of the
-  marked text that chunks hold, since no noise is easy for who returns nothing.
-- snippets: of the lines that people wrote down as noise of a page ("We use cookies"), those that chunks hold; of the
-  sentences that they wrote down as its text, too. Text that was not marked though it might be (later replies of a
-  forum, code, the second half of a guide) is in neither.
-- complete: no dangling start, no cut inside a unit: a paragraph, a list with its introduction, a table, code, each with
-  the headings over it, of at most 200 tokens, found by its words.
+- noise: characters of words outside the marked text; chunks with more than 20 % of them. A second column is the share
+  of the marked text that chunks hold, since it is easy to have no noise by returning nothing.
+- snippets: the lines that people noted as noise of a page ("We use cookies") and that chunks hold; also the noted
+  sentences of its text. Text that was not marked though it might be (later replies of a forum, code, the second half of
+  a guide) is in neither.
+- complete: no dangling start, and no cut inside a unit. A unit is a paragraph, a list with its introduction, a table or
+  code, each with the headings above it, of at most 200 tokens, found by its words.
 - context switch: one of the document's sharpest turns, or two headings of one level.
 """
 
@@ -50,7 +50,7 @@ from bench import record
 from bench.inputs import add_data
 from bench.structure.extraction import fold_models
 
-#: Tokens of a chunk, and the characters that peers are given for them: English prose has four a token and more.
+#: The tokens of a chunk, and the characters that peers get instead: English prose has four or more a token.
 SIZE, CHARACTERS = 200, 800
 PAGES = 400
 PACKAGES = (
@@ -61,15 +61,16 @@ PACKAGES = (
     "chonkie",
     "semantic-text-splitter",
 )
-#: What blocks are noise: the first that holds. Prose: paragraphs, items and quotes of so many characters.
+#: The natures of noise blocks; the first that applies counts. Prose means paragraphs, items and quotes of this many
+#: characters.
 NATURES = ("hidden", "links", "prose", "tables and code", "short", "in no block")
 PROSE = 100
-#: Words that may lie between two blocks of a page in a text that other packages made of it.
+#: The words that may be between two blocks of a page in a text that other packages made from it.
 NEAR = 100
 BAR = 0.05
 
 _WORD = re.compile(r"\w+")
-#: LangChain's HTML splitter takes scripts and styles for text, nine tenths of what it returned; its page has none.
+#: LangChain's HTML splitter takes scripts and styles for text, nine tenths of its output; its page therefore has none.
 _UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _MARKS = re.compile(r"^(?:> )*[ ]*(?:#{1,6} |- |\d+\. )?(?:> )*", re.MULTILINE)
 _RULE = re.compile(r"^\|(?: --- \|)+\n?", re.MULTILINE)
@@ -77,13 +78,14 @@ _RULE = re.compile(r"^\|(?: --- \|)+\n?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Loaded:
-    """A page as it is given to every way to cut: its source, Markdown with blocks, and that without marks.
+    """A page in the forms that ways to cut take: its source, Markdown with blocks, and the text without marks.
 
     Attributes:
-        source: as it was fetched. html: without scripts and styles.
-        removed: what the networks of its fold leave out: start, end, reason, score.
-        units: first and last block of each unit, and one.
-        unwanted, wanted: snippets of noise and of text that the page has, as :func:`spaced` writes them.
+        source: The page as it was fetched.
+        html: The source without scripts and styles.
+        removed: The spans that the networks of its fold leave out: start, end, reason, score.
+        units: The first block of each unit, and the one after its last.
+        unwanted, wanted: Snippets of noise and of text of the page, as :func:`spaced` writes them.
     """
 
     source: bytes
@@ -100,11 +102,12 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to cut: what it is given, and how it cuts that.
+    """A way to cut: its input, and how it cuts that.
 
     Attributes:
-        reading: what of the seconds of loading it needs: "html", "blocks", "noise" or "nothing".
-        given: the text that its chunks must hold, every character that is not white space; None: it reads HTML itself.
+        reading: The part of the loading seconds that it needs: "html", "blocks", "noise" or "nothing".
+        given: The text that its chunks must hold, every character that is not white space; None if it reads HTML
+            itself.
     """
 
     name: str
@@ -127,7 +130,7 @@ def without_noise(page: Loaded) -> str:
 
 
 def plain_text(page: HtmlPage) -> str:
-    """The words of the blocks, without marks of Markdown; a cell of a table and the next have a tab between."""
+    """Return the words of the blocks, without marks of Markdown, with a tab between cells of a table."""
     shown = []
     for kind, start, end in zip(page.blocks.kind.tolist(), page.blocks.start.tolist(), page.blocks.end.tolist()):
         text = page.text[start:end]
@@ -142,19 +145,20 @@ def plain_text(page: HtmlPage) -> str:
     return "\n\n".join(shown)
 
 
-#: A page cut without what is removed of it.
+#: A function that cuts a page without its removed spans.
 Cut = Callable[[Loaded, Sequence[tuple[int, int, str, float]]], list[str]]
 
 
 def cutter(method: str, **options: Any) -> Cut:
-    """Our own way to cut: by blocks and without noise where the method is of structure, else all of the text."""
-    made = pychunk.Segmenter(method, threads=1, **options)
+    """Return our own way to cut: by blocks and without noise for a method of structure, else all of the text."""
+    made = pychunk.Segmenter(method, placement=pychunk.Placement(threads=1), **options)
     if method != "structure":
         return lambda page, _: made([page.page.text]).texts
 
     def cut(page: Loaded, removed: Sequence[tuple[int, int, str, float]]) -> list[str]:
-        given = {"removed": [removed]} if removed else {}
-        return made([page.page.text], blocks=page.page.blocks, **given).texts
+        return made(
+            [page.page.text], columns={"blocks": page.page.blocks, "removed": [removed] if removed else None}
+        ).texts
 
     return cut
 
@@ -209,7 +213,7 @@ def _semantic_text_splitter() -> Callable[[Loaded], list[str]]:
 
 STRUCTURE, TRAFILATURA = "pychunk structure", "trafilatura, LangChain recursive"
 WHOLE = "tenets, articles that people marked whole"
-#: name, what it is given, what of loading it needs, the text that it must keep, how it is made.
+#: The name, input, part of loading, text that must be kept, and maker of each.
 WAYS: tuple[tuple[str, str, str, Any, Callable[[], Callable[[Loaded], list[str]]]], ...] = (
     (STRUCTURE, "HTML", "noise", without_noise, lambda: _ours("structure", True)),
     ("pychunk structure, nothing removed", "HTML", "blocks", markdown, lambda: _ours("structure", False)),
@@ -224,7 +228,7 @@ WAYS: tuple[tuple[str, str, str, Any, Callable[[], Callable[[Loaded], list[str]]
 
 
 def ways() -> list[Way]:
-    """The ways that are installed; names the others."""
+    """Return the ways that are installed, and print the names of the others."""
     found = []
     for name, form, reading, given, make in WAYS:
         try:
@@ -235,7 +239,7 @@ def ways() -> list[Way]:
 
 
 def tokens(texts: Sequence[str]) -> np.ndarray:
-    """int64[n]: WordPiece tokens of each text."""
+    """Return the WordPiece tokens of each text, int64[n]."""
     data = [text.encode() for text in texts]
     bounds = np.cumsum([0, *map(len, data)]).astype(np.int64)
     _, offsets, _ = native.encode_words(static_encoder.load(), np.frombuffer(b"".join(data), np.uint8), bounds)
@@ -243,7 +247,7 @@ def tokens(texts: Sequence[str]) -> np.ndarray:
 
 
 def units_of(page: HtmlPage) -> list[tuple[int, int]]:
-    """First and last block of each unit of at most ``SIZE`` tokens."""
+    """Return the first and last block of each unit of at most ``SIZE`` tokens."""
     own = page.blocks
     headings = [(a, b) for kind, a, b in zip(own.kind, own.start, own.end) if kind == HEADING]
     spans = plain_text_blocks.find_blocks(page.text, headings)
@@ -251,7 +255,7 @@ def units_of(page: HtmlPage) -> list[tuple[int, int]]:
     found = []
     for start, end in spans[counts <= SIZE].tolist():
         first, last = int(np.searchsorted(own.start, start)), int(np.searchsorted(own.end, end, side="right"))
-        for row in range(first, last - 1):  # a heading before one of its level, or a higher one, heads nothing
+        for row in range(first, last - 1):  # a heading before one of the same or a higher level heads nothing
             if own.kind[row] == own.kind[row + 1] == HEADING and own.level[row] >= own.level[row + 1]:
                 first = row + 1
         if first < last:
@@ -260,7 +264,7 @@ def units_of(page: HtmlPage) -> list[tuple[int, int]]:
 
 
 def load(row: dict[str, Any], number: int, models: Sequence[NoiseModel], seconds: dict[str, float]) -> Loaded:
-    """A page, read once for all; ``seconds`` grow by what each stage of reading took."""
+    """Return a page, read once for all; the time of each stage of reading is added to ``seconds``."""
     begun = time.process_time()
     page = parse_html(row["html"])
     read = time.process_time()
@@ -288,17 +292,17 @@ def load(row: dict[str, Any], number: int, models: Sequence[NoiseModel], seconds
 
 
 def spaced(text: str) -> str:
-    """Its words, lower case, a space around each: what contains what is told by these."""
+    """Return the words in lower case with a space around each, for tests of whether one text contains another."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def words_in(text: str) -> int:
-    """The characters of its words."""
+    """Return the number of characters of the words."""
     return sum(map(len, _WORD.findall(text)))
 
 
 def check(way: Way, page: Loaded, texts: Sequence[str]) -> None:
-    """That chunks hold all of what was given, in order; LangChain's Markdown splitter drops what cannot be printed."""
+    """Check that chunks hold the whole input, in order; LangChain's Markdown splitter drops unprintable characters."""
     if way.given is None:
         assert way.name == TRAFILATURA or any(text.strip() for text in texts) or not page.plain.strip(), way.name
         return
@@ -312,7 +316,7 @@ def dense(text: str) -> str:
 
 @dataclass
 class Judged:
-    """What a way's chunks of each page add up to: (count, of how many) by measure, and tokens of each chunk."""
+    """The sums over a way's chunks of each page: (count, total) by measure, and the tokens of each chunk."""
 
     pairs: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     tokens: list[np.ndarray] = field(default_factory=list)
@@ -324,15 +328,15 @@ class Judged:
 
 
 def together(texts: Sequence[str]) -> tuple[str, np.ndarray]:
-    """Chunks as one text, a blank line between, and their spans, int64[chunks, 2]."""
+    """Return chunks as one text, with a blank line between, and their spans, int64[chunks, 2]."""
     ends = np.cumsum([len(text) + 2 for text in texts], dtype=np.int64) - 2
     return "\n\n".join(texts), np.stack([ends - [len(text) for text in texts], ends], axis=1)
 
 
 def located(page: Loaded, words: Sequence[str], noise: bool) -> list[tuple[int, int]]:
-    """First and last word of each block of a page in a text of its words, in order; (-1, -1): it is not there whole.
+    """Return the first and last word of each block of a page in a text, in order; (-1, -1) if it is not there whole.
 
-    ``noise``: without the blocks that are noise, whose words another block may have, too.
+    ``noise``: Skip blocks that are noise, whose words another block may have, too.
     """
     own = page.page.blocks
     gone: set[int] = set()
@@ -351,7 +355,7 @@ def located(page: Loaded, words: Sequence[str], noise: bool) -> list[tuple[int, 
 
 
 def nature(page: HtmlPage, row: int) -> str:
-    """What a block is, as one of :data:`NATURES`."""
+    """Return the nature of a block, one of :data:`NATURES`."""
     facts, kind = page.facts, page.blocks.kind[row]
     if facts.hidden[row]:
         return "hidden"
@@ -363,7 +367,7 @@ def nature(page: HtmlPage, row: int) -> str:
 
 
 def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
-    """Adds what is counted of a page's chunks."""
+    """Add the counts of a page's chunks."""
     kept = [text for text in texts if text.strip()]
     text, spans = together(kept)
     marked_there = quality_counts.marked_spans(text, page.marked)
@@ -381,7 +385,7 @@ def judge(way: Way, page: Loaded, texts: Sequence[str], judged: Judged) -> None:
         for (a, _), kind, level in zip(at, page.page.blocks.kind, page.page.blocks.level)
         if kind == HEADING and a >= 0
     ]
-    sentences = np.array(pychunk.sentences([text])[0], np.int64).reshape(-1, 2)
+    sentences = np.array(pychunk.split_sentences([text])[0], np.int64).reshape(-1, 2)
     vectors = shared_encoder().encode([text[a:b] for a, b in sentences])
     rows = chunk_starts.holders(sentences[:, 0], spans)
     heading_rows = chunk_starts.holders([start for start, _ in headings], spans)
@@ -427,12 +431,12 @@ def ratio(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 
 def of_pages(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """The mean of pages' shares: long pages count as much as short ones."""
+    """Return the mean of pages' shares, in which long pages count as much as short ones."""
     return intervals.interval([found / of for found, of in pairs if of])._asdict()
 
 
 def drawn(file: Path, count: int, seed: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """So many pages with marked text, drawn by seed, in the file's order; 0: all of them."""
+    """Yield this many pages with marked text, drawn by seed, in the file's order; 0 means all."""
     columns = ["html", "main_content", "page_type", "url", "must_contain", "must_not_contain"]
     table = pq.read_table(file, columns=columns)
     rows = np.array([row for row, text in enumerate(table["main_content"]) if (text.as_py() or "").strip()])
@@ -443,7 +447,7 @@ def drawn(file: Path, count: int, seed: int = 0) -> Iterator[tuple[int, dict[str
 
 
 def articles(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The pages of article_extraction in the same form, without snippets."""
+    """Yield the pages of article_extraction in the same form, without snippets."""
     truth = json.loads((folder / "ground-truth.json").read_text(encoding="utf-8"))
     for number, name in enumerate(sorted(truth)):
         if (file := folder / "html" / f"{name}.html.gz").is_file():
@@ -466,7 +470,7 @@ PARTS = ("dangling", "cuts a unit", "sharp turn", "equal headings")
 def measured(
     pages: Iterator[tuple[int, dict[str, Any]]], models: Sequence[NoiseModel], spaced_words: bool = True
 ) -> dict[str, Any]:
-    """The tables; ``spaced_words``: all pages are in scripts with spaces, so that units are found by their words."""
+    """Return the tables; with ``spaced_words`` all scripts have spaces, so that units are found by their words."""
     usable = ways()
     every = {way.name: Judged() for way in usable}
     reading = {"nothing": 0.0, "html": 0.0, "blocks": 0.0, "noise": 0.0}
@@ -524,7 +528,7 @@ def measured(
 
 
 def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
-    """A table; intervals are in per cent."""
+    """Print a table; intervals are in per cent."""
 
     def written(value: Any) -> str:
         if not isinstance(value, dict):
@@ -549,7 +553,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prints the tables; saves them."""
+    """Print the tables and save them."""
     options = arguments()
     file = Path(options.data) / "wcxb" / "dev.parquet"
     found = measured(drawn(file, options.pages), fold_models(file, options.processes))

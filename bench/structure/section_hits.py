@@ -1,14 +1,14 @@
-"""Questions about sections of Wikipedia articles, found with and without what a hit stands in.
+"""Questions about sections of Wikipedia articles, found with and without the context around a hit.
 
-A question is an article's title and a heading, whose line is not in the text; the answer is the section under it. All
-ways search the same chunks of method `structure` and hand over the same number of words: hits in their order, no chunk
-twice, each hit with as much of its passages as fits; subtrees and sections as `search(words=)` chooses among them.
-Recall: share of the section's characters that is handed over.
-Merged: a section is handed over whole where at least half of its chunks are among the hits (auto-merging).
+A question is an article's title and a heading, whose line is not in the text. The answer is the section under it. All
+ways search the same chunks of method `structure` and return the same number of words: hits in order, no chunk twice,
+each hit with as much of its passages as fits. `search(words=)` chooses among subtrees and sections. Recall is the share
+of the section's characters that is returned. "Merged" returns a whole section if at least half of its chunks are among
+the hits (auto-merging).
 
-Weighted precision at 3 and 5 is of the chunks that a reader gets first, each as relevant as its share in the section
-(pychunk/evaluation/measures/quality_counts.py); a chunk of another section of the article has its parent, as headings
-of Wikipedia's articles have one level here.
+Weighted precision at 3 and 5 refers to the first chunks that a reader gets, each as relevant as its share in the
+section (pychunk/evaluation/measures/quality_counts.py). A chunk of another section of the article has its parent,
+because headings of Wikipedia's articles have one level here.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree",
 MERGED = "merged"
 WORDS = 1000
 HITS = 20
-#: Chunks of which weighted precision is taken.
+#: The numbers of chunks for weighted precision.
 FIRST = (3, 5)
 RECALL = "recall within 1,000 words"
 MEASURES = (RECALL, *(f"weighted precision at {k}" for k in FIRST))
-#: Searched at a time.
+#: The number of queries searched at a time.
 BATCH = 256
 
 
@@ -63,7 +63,7 @@ def passages(hit: Hit) -> tuple[Passage, ...]:
 
 
 def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
-    """(document, first, last character) of what a reader gets."""
+    """Return (document, first, last character) of the text that a reader gets."""
     found: list[tuple[int, int, int]] = []
     known: set[tuple[int, int]] = set()
     left = words
@@ -82,7 +82,7 @@ def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
 
 
 def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
-    """Hits; where at least half of the chunks of a section were found, with all of it. ``whole``: all hits with it."""
+    """Return hits, with the whole section if at least half of its chunks were found; ``whole``: for all hits."""
     counts = Counter((hit.document, passages(full)[0].chunk) for hit, full in zip(hits, whole, strict=True))
     made = []
     for hit, full in zip(hits, whole, strict=True):
@@ -92,8 +92,7 @@ def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
 
 
 def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.ndarray]]:
-    """By way and measure float64[questions]: the share of its section's characters that is handed over, and how
-    relevant the first chunks are."""
+    """Return, by way and measure, the returned share of the section and the first chunks' relevance, per question."""
     found: dict[str, dict[str, list[float]]] = {name: {each: [] for each in MEASURES} for name in (*WAYS, MERGED)}
     for first in range(0, len(data.questions), BATCH):
         asked = data.questions[first : first + BATCH]
@@ -112,7 +111,7 @@ def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.nda
 
 
 def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
-    """Weighted precision of the first chunks that a reader gets, hits with their passages in reading order."""
+    """Return the weighted precision of the first chunks that a reader gets, hits with passages in reading order."""
     every = [(hit.document, each.start, each.end) for hit in hits for each in passages(hit)]
     first = list(dict.fromkeys(every))[: max(FIRST)]
     own = [document == question.document for document, *_ in first]
@@ -122,7 +121,7 @@ def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
 
 
 def _sections(index: pychunk.Index, lists: Sequence[Sequence[Hit]]) -> Iterator[list[Hit]]:
-    """Hits, each with its whole section, also where several hits share one."""
+    """Yield hits, each with its whole section, even if several hits share one."""
     searcher = index._contents.searcher()
     outline = searcher.outline
     for hits in lists:
@@ -149,7 +148,7 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
 
 
 def main() -> None:
-    """Prints the table with paired differences; saves it."""
+    """Print the table with paired differences, and save it."""
     options = arguments()
     table = pq.read_table(Path(options.data) / "wiki" / "articles.parquet", columns=["id", "title", "text"])
     rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == options.split and row["text"]]
@@ -161,7 +160,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         pychunk.Index.create(Path(folder) / "index", stemmer="english", k1=0.9, b=0.4) as index,
     ):
-        index.add(made(data.documents, blocks=data.blocks))
+        index.add(made(data.documents, columns={"blocks": data.blocks}))
         found = measured(data, index)
         index.close(discard=True)
     tables: dict[str, list[dict[str, Any]]] = {}

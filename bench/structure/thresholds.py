@@ -1,7 +1,8 @@
-"""What the threshold of the model of noise buys: noise of chunks of `structure` against text that is kept.
+"""The effect of the noise model's threshold: noise in chunks of `structure` against text that is kept.
 
-The pages of `tenets`, told by the networks that saw none of their domain, once a threshold. Beside them the best that
-labels of blocks can do, which are taken from the marked text itself: a block is kept when more than half is marked.
+The pages are those of `tenets`, judged once a threshold by networks that saw none of their domain. One more row shows
+the best result that labels of blocks can reach. These are taken from the marked text itself: a block is kept if more
+than half of it is marked.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from bench.inputs import add_data
 from bench.structure.extraction import fold_models
 from bench.structure.page_tenets import PAGES, Cut, Loaded, cutter, drawn, load, ratio, show, spaced, together, words_in
 
-#: Scores above which blocks are left out; None: each page's own, the default.
+#: The scores above which blocks are removed; None for each page's own threshold, the default.
 THRESHOLDS = (None, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BEST, DEFAULT = "best labels of blocks", "each page's own"
 
 
 def unmarked(page: Loaded) -> list[tuple[int, int, str, float]]:
-    """The blocks that are best left out, as removed spans: at most half of their words' characters are marked."""
+    """Return the removed spans of ideal labels: blocks with at most half of their words' characters marked."""
     text, own = page.page.text, page.page.blocks
     spans = np.stack([own.start, own.end], axis=1)
     found = quality_counts.noise(text, spans, quality_counts.marked_spans(text, page.marked))
@@ -40,7 +41,7 @@ def unmarked(page: Loaded) -> list[tuple[int, int, str, float]]:
 
 
 def judged(page: Loaded, removed: list[tuple[int, int, str, float]], cut: Cut) -> dict[str, tuple[float, float]]:
-    """(count, of how many) of each measure, of a page's chunks without what is removed."""
+    """Return (count, total) of each measure, for a page's chunks without the removed spans."""
     text, spans = together([each for each in cut(page, removed) if each.strip()])
     noise = quality_counts.noise(text, spans, quality_counts.marked_spans(text, page.marked))
     there = spaced(text)
@@ -54,7 +55,7 @@ def judged(page: Loaded, removed: list[tuple[int, int, str, float]], cut: Cut) -
 
 
 def measured(pages: Iterable[tuple[int, dict[str, Any]]], models: Sequence[NoiseModel]) -> list[dict[str, Any]]:
-    """One row a threshold, and one of the best labels."""
+    """Return one row for each threshold, and one for the best labels."""
     cut = cutter("structure")
     found: dict[str, list[dict[str, tuple[float, float]]]] = {}
     for number, row in pages:
@@ -69,7 +70,7 @@ def measured(pages: Iterable[tuple[int, dict[str, Any]]], models: Sequence[Noise
 
 
 def labels(page: Loaded, model: NoiseModel) -> Iterator[tuple[str, list[tuple[int, int, str, float]]]]:
-    """What is removed of a page, by threshold and by the best labels."""
+    """Yield the removed spans of a page, by threshold and by the best labels."""
     for each in THRESHOLDS:
         yield DEFAULT if each is None else f"{each}", removed_spans(page.page, threshold=each, model=model)
     yield BEST, unmarked(page)
@@ -85,7 +86,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Prints the table; saves it."""
+    """Print the table and save it."""
     options = arguments()
     file = Path(options.data) / "wcxb" / "dev.parquet"
     rows = measured(drawn(file, options.pages), fold_models(file, options.processes))

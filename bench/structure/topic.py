@@ -1,8 +1,8 @@
-"""Section starts of Wikipedia articles that nothing was learned from, found by `topic` and by other methods.
+"""Section starts of Wikipedia articles that no model learned from, found by `topic` and by other methods.
 
-Articles are seen with headings hidden and as one line, with headings hidden and line breaks kept, and as they are. The
+The articles have three views: headings hidden and one line, headings hidden with line breaks kept, and unchanged. The
 thresholds of `semantic` are the best on validation articles. With --ablations (extra `train`) the network is trained
-again without each group of inputs, and from lengths alone, on fewer articles.
+again on fewer articles, without each group of inputs and from lengths alone.
 
     python bench/structure/topic.py --ablations --save bench/results/topic.json
 """
@@ -30,9 +30,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
 VIEWS = {"headings hidden, one line": HIDDEN, "headings hidden, line breaks": PARAGRAPHS, "as they are": WHOLE}
-#: Of `semantic`, chosen from on validation articles.
+#: The values of `semantic`, from which validation articles choose.
 WINDOWS, PERCENTILES = (1, 2, 3, 5), (4, 8, 12, 20)
-#: Besides it, as they come.
+#: The other methods, with their defaults.
 METHODS: dict[str, dict[str, Any]] = {
     "topic": {"method": "topic"},
     "topic, any length": {"method": "topic", "max_tokens": None},
@@ -43,12 +43,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "paragraph": {"method": "paragraph"},
     "fixed, 300 tokens": {"method": "fixed", "size": 300},
 }
-#: Of the ablations: articles of each part, passes.
+#: The articles of each part and the passes of the ablations.
 LIMIT, EPOCHS = 1000, 6
 
 
 class Shown:
-    """Articles of a part of the split that have sections, as a view shows them."""
+    """The articles of a part of the split that have sections, in the form of a view."""
 
     def __init__(self, articles: Sequence[str], view: View) -> None:
         own = [each for each in (seen(text, view) for text in articles) if each[1]]
@@ -56,7 +56,7 @@ class Shown:
         self.articles = topic_eval.articles_of(own)
 
     def measured(self, options: dict[str, Any]) -> dict[str, Any]:
-        """AUC where the method scores pairs of neighbours, F1, Pk and WindowDiff, with intervals over articles."""
+        """Return AUC if the method scores pairs of neighbours, F1, Pk and WindowDiff, with intervals over articles."""
         cuts = pychunk.Segmenter(**options).cuts(self.texts)
         found = [cuts.part(row)[1:].astype(np.int64) for row in range(cuts.documents)]
         measures: dict[str, Any] = {"AUC": None}
@@ -67,7 +67,7 @@ class Shown:
         return measures | {name: value._asdict() for name, value in kept.items()}
 
     def f1(self, options: dict[str, Any]) -> np.ndarray:
-        """F1 of each article."""
+        """Return the F1 of each article."""
         cuts = pychunk.Segmenter(**options).cuts(self.texts)
         return np.array(
             [
@@ -78,7 +78,7 @@ class Shown:
 
 
 def tuned(validation: Shown) -> dict[str, Any]:
-    """The window and percentile of `semantic` with the best F1."""
+    """Return the window and percentile of `semantic` with the best F1."""
     every = [
         {"method": "semantic", "window": window, "threshold": ("percentile", percentile)}
         for window in WINDOWS
@@ -88,7 +88,7 @@ def tuned(validation: Shown) -> dict[str, Any]:
 
 
 def compare(test: Sequence[str], validation: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(rows of methods in every view, F1 of `topic` less that of each other method, on the same articles)."""
+    """Return rows of methods in every view, and F1 of `topic` minus that of each other method, on the same articles."""
     rows, differences = [], []
     for name, view in VIEWS.items():
         shown = Shown(test, view)
@@ -106,7 +106,7 @@ def compare(test: Sequence[str], validation: Sequence[str]) -> tuple[list[dict[s
 
 
 def ablations(file: Path, test: Sequence[str], threads: int) -> list[dict[str, Any]]:
-    """What the network finds without a group of inputs, trained again without it; from lengths alone."""
+    """Return the results of networks trained without a group of inputs, and from lengths alone."""
     from training import topic, topic_fit
 
     options = topic.parser().parse_args(["--articles", str(file), "--limit", str(LIMIT), "--threads", str(threads)])
@@ -130,8 +130,8 @@ def ablations(file: Path, test: Sequence[str], threads: int) -> list[dict[str, A
 
 
 def rate(texts: Sequence[str]) -> dict[str, Any]:
-    """Characters a CPU second of `topic` and of `pic`, one thread, in turns, and their ratios."""
-    makers = {name: pychunk.Segmenter(name, threads=1) for name in ("pic", "topic")}
+    """Return the characters a CPU second of `topic` and of `pic`, one thread, in turns, and their ratios."""
+    makers = {name: pychunk.Segmenter(name, placement=pychunk.Placement(threads=1)) for name in ("pic", "topic")}
     seconds: dict[str, list[float]] = {name: [] for name in makers}
     for _ in range(25):
         for name, segmenter in makers.items():

@@ -129,7 +129,7 @@ struct Kernels {
   // ---- codes of vectors (codes_simd.h), of 32 rows at a time ----
   // Sets out[r] to the k of 16 with the highest bias[k] + sum over c of x[c * 32 + r] * book[k * width + c].
   void (*best_centroids)(const float* x, size_t width, const float* book, const float* bias, uint8_t* out);
-  // Finds the rows, in n groups of 32, whose sum of tables[piece * 16 + code] is at least `least`. Returns their
+  // Finds the rows whose sum of tables[piece * 16 + code] is at least `least`, in n groups of 32 rows. Returns their
   // number.
   size_t (*codes_above)(const uint8_t* codes, size_t n, size_t pieces, const uint8_t* tables, uint16_t least,
                         uint32_t* found, uint16_t* scores);

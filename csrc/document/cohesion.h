@@ -40,7 +40,7 @@ constexpr int64_t kStatementWords = 5;
 // them are a list.
 constexpr int64_t kHeadingRun = 6, kHeadingsAbove = 3;
 // The most characters of a bare number, and of a short chunk.
-constexpr int64_t kNumberCharacters = 16, kScrapCharacters = 50;
+constexpr int64_t kNumberCharacters = 16, kShortCharacters = 50;
 
 // Set the cohesion of the sentences that begin at `starts` and tile the text. Their breaks are already set. If levels
 // are given, they say which sentences are headings. Otherwise this finds the lines that look like headings, all of

@@ -37,7 +37,7 @@ void Document::check_given() const {
   const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
     PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
                   cut_by_page_ ? " (a page, block or removed span begins inside one)" : "", " but ", found, what,
-                  "; pass sentence_spans= to say which sentences they belong to");
+                  "; pass columns={'sentence_spans': ...} to say which sentences they belong to");
   };
   const Inputs& in = *inputs_;
   const int64_t n = sentences(), pairs = std::max<int64_t>(0, n - 1);
@@ -144,7 +144,7 @@ const Borders& Document::borders() {
     if (s > 0 && turns_page(s)) found = Break::kPage;
     borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
   }
-  if (inputs_->plan->atoms || inputs_->plan->method->outline) {
+  if (inputs_->plan->keep_together || inputs_->plan->method->outline) {
     if (!block_of_.empty()) block_levels(*this, borders_.levels);
     find_ties(text_, starts(), borders_);
     if (!block_of_.empty()) tie_blocks(*this, borders_);

@@ -33,7 +33,7 @@ class Document : private RowMaker {
   uint8_t flags(int64_t s) const { return sentences_.flags[static_cast<size_t>(s)]; }
   std::span<const int64_t> starts() const { return sentences_.starts; }
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
-  // Return the boundaries before the sentences. Without the plan's `atoms`, no spans are kept together.
+  // Return the boundaries before the sentences. Without the plan's `keep_together`, no spans are kept together.
   const Borders& borders();
   // Let nothing cross the boundary before sentence s from now on. borders() must have been called.
   void wall_off(int64_t s) { borders_.ties[static_cast<size_t>(s)] = Tie::kWall; }

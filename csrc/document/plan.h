@@ -70,7 +70,7 @@ struct Plan {
   // Whether headings, fragments and marks stay with the text that they belong to (cohesion.h). A chunk of fewer than
   // min_characters joins another one, also from another section. 0 means that none does, and that no heading makes a
   // cut (page, sentence).
-  bool atoms = false;
+  bool keep_together = false;
   int64_t min_characters = 0;
 
   bool chunk_vectors = false;

@@ -39,7 +39,7 @@ void page(const Plan&, Document& document, Grouping& out) {
 // Fills chunks up to a size. It uses the known boundaries if spans are kept together or structure counts.
 void filled(const Plan& plan, Document& document, bool by_structure, Grouping& out) {
   Filling filling{.by_structure = by_structure, .even = plan.balance, .sections = false};
-  if (plan.atoms || by_structure) filling.borders = &document.borders();
+  if (plan.keep_together || by_structure) filling.borders = &document.borders();
   // Every group of a section checks the size of the rest, so the white space at the end of the section is measured only
   // once.
   int64_t last = -1, end = 0;

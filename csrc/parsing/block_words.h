@@ -22,7 +22,7 @@ struct BlockWords {
   std::vector<uint32_t> hashes;        // CRC-32 of words without marks; each digit of a number is a zero
 };
 
-// Return the words of texts in lower case and valid UTF-8.
+// Return the counts and hashes of the words of each text. The texts must be valid UTF-8 in lower case.
 BlockWords block_words(const Texts& texts, const BlockWordOptions& options);
 
 }  // namespace pychunk

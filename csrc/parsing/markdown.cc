@@ -692,7 +692,8 @@ class MarkdownScanner {
   }
 
   // Return the end of the line that closes the front matter at the beginning of a document, or 0 if there is none.
-  // Blank lines may precede it if it begins with a key. Then `begin` is moved after them.
+  // Blank lines may precede its opening fence. After them, `---` and `+++` count only if the next line is a key.
+  // `begin` is moved after the blank lines.
   int64_t front_matter_end(int64_t& begin) {
     const int64_t mark = begin;
     int64_t end = line_end(begin);

@@ -39,7 +39,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
       {{"size", Within::kSize}, {"topic", Within::kTopic}, {"semantic", Within::kSemantic}, {"nsp", Within::kNsp}},
       from, "within");
   plan.method = method_named(foreign ? "given" : name, plan.within);
-  const py::object wrap = from.attr("wrap");
+  const py::object wrap = from.attr("unwrap_lines");
   plan.wrap = py::isinstance<py::str>(wrap) ? Wrap::kAuto : wrap.cast<bool>() ? Wrap::kOn : Wrap::kOff;
   plan.unit = unit_from(from.attr("unit").cast<std::string>());
   plan.size = from.attr("size").cast<int64_t>();
@@ -65,7 +65,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   plan.min_tokens = from.attr("min_tokens").cast<int64_t>();
   plan.overlap = from.attr("overlap").cast<int64_t>();
   plan.auto_limits = from.attr("auto_limits").cast<bool>();
-  plan.atoms = from.attr("atoms").cast<bool>();
+  plan.keep_together = from.attr("keep_together").cast<bool>();
   plan.min_characters = from.attr("min_characters").cast<int64_t>();
   plan.balance = from.attr("balance").cast<bool>();
   plan.chunk_vectors = from.attr("chunk_vectors").cast<bool>();

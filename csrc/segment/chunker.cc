@@ -39,7 +39,7 @@ class Chunker {
     return bounds_groups() ? Sections::kNamed : Sections::kCut;
   }
   // Return whether groups take boundaries into account at all.
-  bool heeds_borders() const { return plan_.atoms || plan_.method->outline || document_.has_walls(); }
+  bool heeds_borders() const { return plan_.keep_together || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
 
   void group() {
@@ -344,7 +344,7 @@ class Chunker {
 
   // Return whether all sentences of a chunk lead to those of the next one.
   bool leads(const Span& span, const Span& next) {
-    if (!plan_.atoms || span.first < span.own_first || next.first < next.own_first) return false;
+    if (!plan_.keep_together || span.first < span.own_first || next.first < next.own_first) return false;
     if (span.begin != document_.begin(span.first) || next.begin != document_.begin(next.first)) return false;
     const std::vector<Tie>& ties = document_.borders().ties;
     for (int64_t s = span.first + 1; s <= next.first; ++s)
@@ -394,10 +394,10 @@ class Chunker {
   std::vector<int64_t> borders(Rung rung, int64_t begin, int64_t end) {
     std::vector<int64_t> found;
     if (rung <= Rung::kSentence) {
-      bool leads = plan_.atoms;  // whether all text so far leads to the sentence, as a heading does; it may not be a
-                                 // piece by itself
+      bool leads = plan_.keep_together;  // whether all text so far leads to the sentence, as a heading does; it may not
+                                         // be a piece by itself
       for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s) {
-        const Tie tie = plan_.atoms ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
+        const Tie tie = plan_.keep_together ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
         leads = leads && tie == Tie::kLead;
         if (!leads && (rung == Rung::kSentence || !is_closed(tie))) found.push_back(document_.begin(s));
       }

@@ -19,10 +19,12 @@ MORE = {0x200C, 0x200D, 0xFF9E, 0xFF9F, 0xE33, 0xEB3, *range(0x1F3FB, 0x1F400), 
 
 
 def extends(c: int) -> bool:
+    """Return whether a character never begins a grapheme cluster."""
     return c in MORE or (unicodedata.category(chr(c)) in ("Mn", "Me", "Mc") and c not in ALONE)
 
 
 def main() -> None:
+    """Write grapheme_tables.inc."""
     runs: list[list[int]] = []
     for c in range(0x110000):
         if not extends(c):

@@ -20,6 +20,7 @@ CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
 
 def bert(**on: bool) -> normalizers.Normalizer:
+    """Return BERT's normalizer with only the named steps switched on."""
     off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
     return normalizers.BertNormalizer(**{**off, **on})
 
@@ -68,6 +69,7 @@ def runs(values: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def flags(decompose: normalizers.Normalizer) -> list[tuple[int, int]]:
+    """Return (code point, flags) of every code point, as BERT's tokenizer treats it."""
     clean, chinese, strip = bert(clean_text=True), bert(handle_chinese_chars=True), bert(strip_accents=True)
     split = pre_tokenizers.BertPreTokenizer()
     found = []
@@ -83,6 +85,7 @@ def flags(decompose: normalizers.Normalizer) -> list[tuple[int, int]]:
 
 
 def mappings(normalizer: normalizers.Normalizer) -> list[tuple[int, ...]]:
+    """Return (code point, its replacement's code points) of the code points that a normalizer changes."""
     found = []
     for c in CODE_POINTS:
         mapped = normalizer.normalize_str(chr(c))
@@ -105,6 +108,7 @@ def lowercase_runs(pairs: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]],
 
 
 def array(name: str, comment: str, rows: Iterable[Iterable[int]]) -> str:
+    """Return a C++ array of the rows' numbers, with a comment above it."""
     cells = [f"{value:#x}," for row in rows for value in row]
     lines, line = [], ""
     for cell in cells:
@@ -117,6 +121,7 @@ def array(name: str, comment: str, rows: Iterable[Iterable[int]]) -> str:
 
 
 def render() -> str:
+    """Return the content of unicode_tables.inc."""
     decompose = normalizers.NFD()
     one, several = lowercase_runs(mappings(bert(lowercase=True)))
     parts = [

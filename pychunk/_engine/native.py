@@ -365,10 +365,10 @@ def token_windows(
 
 
 def split_texts(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, wrap: str | bool = "auto", threads: int
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, unwrap_lines: str | bool = "auto", threads: int
 ) -> tuple[Ragged, Ragged]:
     """Return the sentences of texts as :func:`split` does. The texts must be valid UTF-8; nothing else is given."""
-    return split(Request(Features(text, offsets), Plan("sentence", wrap=wrap), threads=threads))
+    return split(Request(Features(text, offsets), Plan("sentence", unwrap_lines=unwrap_lines), threads=threads))
 
 
 def heading_texts(sources: list[str], document: str) -> list[str]:

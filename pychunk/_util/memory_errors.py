@@ -8,8 +8,8 @@ import numpy as np
 
 #: The remedy, in the words of the command line and of Python.
 LACK = (
-    "memory ran out: let the process have more (ulimit -v, the container's limit), or lower --threads and --workers "
-    "(threads=, workers=)"
+    "memory ran out: let the process have more (ulimit -v, the container's limit), or lower the numbers of "
+    "threads and workers (--placement threads=1, --reader workers=1; in Python threads=, workers=)"
 )
 #: The bytes that must be available: more than any reader takes for one good document
 #: (:mod:`pychunk.io.decompression.streams`).

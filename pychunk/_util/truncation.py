@@ -6,7 +6,7 @@ from __future__ import annotations
 def whole_words(text: str, characters: int) -> str:
     """Return the first words of a text, as many as fit.
 
-    A word that alone takes more than half is cut.
+    If whole words would fill less than half of ``characters``, the next word is cut to fill the rest.
 
     >>> whole_words("Take it with food", 10), whole_words("Donaudampfschiff", 5), whole_words("ab", 5)
     ('Take it', 'Donau', 'ab')

@@ -231,7 +231,7 @@ def augment(
     Example:
         >>> import pychunk
         >>> text = "Aspirin, for adults. Take it with food. Never twice a day."
-        >>> chunks = pychunk.augment(pychunk.segment(text, "sentence", atoms=False), "head", characters=24)
+        >>> chunks = pychunk.augment(pychunk.segment(text, "sentence", keep_together=False), "head", characters=24)
         >>> [(chunk.text, context) for chunk, context in zip(chunks, chunks.table["context"].to_pylist())][1]
         ('Take it with food.', 'Aspirin, for adults.')
     """

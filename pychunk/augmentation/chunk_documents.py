@@ -18,7 +18,7 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Document:
-    """A document with its chunks, as a context function receives it.
+    r"""A document with its chunks, as a context function receives it.
 
     Attributes:
         document: Row of the document in the input.
@@ -29,7 +29,7 @@ class Document:
         >>> table = pa.table({"text": ["Cats purr.", "Dogs bark.", "Rain falls."]})
         >>> one = Document(0, None, table)
         >>> one.excerpt(2), one.around(0, 1)
-        ('Cats purr.\\n\\n[... 1 chunk left out ...]\\n\\nRain falls.', 'Cats purr.\\n\\nDogs bark.')
+        ('Cats purr.\n\n[... 1 chunk left out ...]\n\nRain falls.', 'Cats purr.\n\nDogs bark.')
     """
 
     document: int

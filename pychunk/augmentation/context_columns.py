@@ -15,7 +15,7 @@ BETWEEN = " > "
 #: The remedies for columns that chunks lack.
 _REMEDIES = {
     "path": "cut by method 'structure', the default for Markdown, HTML, PDF and wikis",
-    "title": "segment with keep=['title'] (--keep title) where the documents have titles",
+    "title": "segment with metadata_columns=['title'] (--metadata-columns title) where the documents have titles",
 }
 
 
@@ -34,7 +34,7 @@ def contexts(documents: Documents, name: str, given: Mapping[str, Any]) -> pa.Ar
     if not documents.table.num_rows:
         return pa.array([], pa.large_string())
     known = ", ".join(documents.table.column_names)
-    remedy = _REMEDIES.get(name, f"segment with keep=[{name!r}] (--keep {name})")
+    remedy = _REMEDIES.get(name, f"segment with metadata_columns=[{name!r}] (--metadata-columns {name})")
     raise ValueError(f"augment: the chunks have no column {name!r}: {remedy}; they have {known}")
 
 

@@ -60,7 +60,7 @@ def sentences_of(table: pa.Table) -> Sentences:
     texts: list[str] = table["text"].to_pylist()
     start = np.asarray(table["start"], np.int64)
     if "sentences" not in table.column_names:
-        options: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "atoms": False, "vectors": "sentence"}
+        options: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "keep_together": False, "vectors": "sentence"}
         encoded = by_name("pychunk.segmenter", "Segmenter")("fixed", **options)(texts).table
         found = sentences_of(encoded)
         filled = np.zeros(len(texts) + 1, np.int64)

@@ -21,7 +21,7 @@ _LEVELS, _FINEST = "levels", "sentence"
 
 
 class LevelSummary(LLMTextSource):
-    """A source of summaries of the nodes of some levels by an LLM, with one cached call for each node.
+    r"""A source of summaries of the nodes of some levels by an LLM, with one cached call for each node.
 
     Use it with :func:`pychunk.augment` on :meth:`pychunk.Hierarchy.chunks`. A node that is at several levels takes one
     call, and a node that is a single sentence takes none. Nodes of other levels have an empty context. If a call gives
@@ -40,7 +40,7 @@ class LevelSummary(LLMTextSource):
         >>> import pychunk
         >>> from pychunk.llm import LLM
         >>> llm = LLM("http://127.0.0.1:8099/v1", "test", cache=False, dry_run=True)
-        >>> text = "Cats\\n\\nThey purr. They sleep.\\n\\nDogs\\n\\nThey bark."
+        >>> text = "Cats\n\nThey purr. They sleep.\n\nDogs\n\nThey bark."
         >>> found = pychunk.segment(text, levels=["section", "document"])
         >>> chunks = pychunk.augment(found.chunks(), LevelSummary(llm, levels=["section", "document"]))
         >>> llm.account.total.calls  # two sections and the document

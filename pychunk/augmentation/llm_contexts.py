@@ -81,6 +81,7 @@ class LLMTextSource(LLMContextSource):
     """A source in which every answer is a context, and a source without an LLM replaces missing answers."""
 
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
+        """Return a context for each chunk of each document, from the LLM's answers, and notes on the answers."""
         from ..llm.plain_text import plain
 
         asks = [self._asks(document) for document in documents]
@@ -251,9 +252,11 @@ class LLMPropositionSource(LLMContextSource):
 
     @property
     def options(self) -> dict[str, int]:
+        """The limits on a context and on a request's window of chunks."""
         return {"characters": self.characters, "window_tokens": self.window}
 
     def contexts(self, documents: Sequence[Document]) -> tuple[list[list[str]], Notes]:
+        """Return the propositions of each chunk of each document as its context, and notes on the answers."""
         from ..llm.grouping import Grouper
         from ..llm.repair import Propositions
 

@@ -82,7 +82,8 @@ def verdicts(
     would keep half the excess of a false alarm. A true alarm needs no help.
 
     Args:
-        new, base: The timings of each workload in the new run and in the base.
+        new: The timings of each workload in the new run.
+        base: The timings of each workload in the base.
         compare: A function that returns the ratio of two timings.
         limit: The limit, 0.1 for 10 %.
         again: A function that measures the named workloads again and returns (new, base).

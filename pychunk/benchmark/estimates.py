@@ -63,7 +63,8 @@ def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0
     """Return new over base from the figures of each; both must be positive.
 
     Args:
-        new, base: The figures.
+        new: The figures of the new run.
+        base: The figures of the base.
         doubt: The share by which the interval is widened on either side, 0.1 for 10 %. It is for differences that the
             figures do not show.
 

@@ -43,6 +43,7 @@ class PackageFinder:
         self._parent = str(package.parent)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return the specification of a module of pychunk; None for modules of other packages."""
         if name.partition(".")[0] != "pychunk":
             return None
         found = PathFinder.find_spec(name, [self._parent] if path is None else path)
@@ -150,6 +151,7 @@ def serve(lines: Any, out: Any) -> None:
 
 
 def main() -> None:
+    """Answer the parent's requests on standard input until it closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C; closing the pipe ends this process
     sys.path[:1] = [] if Path(sys.path[0]).resolve() == FOLDER else sys.path[:1]
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")

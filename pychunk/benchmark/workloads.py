@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,9 +46,11 @@ class Workload:
         """
         import pyarrow as pa
 
-        from pychunk import Segmenter
+        import pychunk
 
-        segmenter = Segmenter(self.method, threads=1, **self.options)
+        # Versions before the class Placement have a keyword for the threads.
+        one = {"placement": pychunk.Placement(threads=1)} if hasattr(pychunk, "Placement") else {"threads": 1}
+        segmenter = pychunk.Segmenter(cast(Any, self.method), **one, **self.options)
         # Tiny and single documents are Python strings, as in a service; large batches are Arrow, as in a pipeline.
         batch = pa.array(texts, pa.large_string()) if self.corpus in ("articles", "few") else texts
         return lambda: segmenter(batch)

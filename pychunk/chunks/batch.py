@@ -123,9 +123,9 @@ class ChunkBatch:
         summaries: With ``summaries_out=True``, a table with the summary of each document, else None. Its columns are
             ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``. ``sentences`` holds
             ``start``, ``end`` and ``text`` of the sentences that the summary is made of.
-        removed: With ``removed=``, a table with the spans that no chunk holds, else None. Its columns are ``document``,
-            ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``. :meth:`removed_with_text` adds
-            their text.
+        removed: With a column ``removed``, a table with the spans that no chunk holds, else None. Its columns are
+            ``document``, ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``.
+            :meth:`removed_with_text` adds their text.
         windowed: Number of sentences longer than a transformer's input, which it read in windows (see
             :meth:`describe`).
         origin: The documents and the Segmenter that cut them, for :meth:`view`. It holds documents of up to 4 MB. It is
@@ -253,7 +253,7 @@ class ChunkBatch:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def tree(self, document: int | None = None) -> list[Node]:
-        """Return the tree of headings of one document, as its outermost nodes with their chunks and children.
+        r"""Return the tree of headings of one document, as its outermost nodes with their chunks and children.
 
         Args:
             document: Row of the input; not needed for a single document.
@@ -264,7 +264,7 @@ class ChunkBatch:
 
         Example:
             >>> import pychunk
-            >>> text = "Cats\\n\\nCats purr.\\n\\nDogs\\n\\nDogs bark."
+            >>> text = "Cats\n\nCats purr.\n\nDogs\n\nDogs bark."
             >>> [node.chunk.path for node in pychunk.segment(text, "structure", size=4).tree()]
             [['Cats'], ['Dogs']]
         """
@@ -274,7 +274,7 @@ class ChunkBatch:
         return found
 
     def to_markdown(self, document: int | None = None) -> str:
-        """Return the chunks of one document as one text, without removed spans and repeated text.
+        r"""Return the chunks of one document as one text, without removed spans and repeated text.
 
         The result is Markdown if the document was. Headings without marks of their own get those of Markdown.
 
@@ -283,8 +283,8 @@ class ChunkBatch:
 
         Example:
             >>> import pychunk
-            >>> pychunk.segment("Menu\\n\\n# Cats\\n\\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
-            '# Cats\\n\\nCats purr.'
+            >>> pychunk.segment("Menu\n\n# Cats\n\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
+            '# Cats\n\nCats purr.'
         """
         return str(by_name("pychunk.chunks.heading_tree", "joined")(list(self._of(document))))
 
@@ -380,12 +380,13 @@ class ChunkBatch:
 
         Example:
             >>> import pychunk
-            >>> chunks = pychunk.segment("Menu. Cats purr.", "sentence", removed=[[(0, 5, "navigation", 0.9)]])
+            >>> columns = {"removed": [[(0, 5, "navigation", 0.9)]]}
+            >>> chunks = pychunk.segment("Menu. Cats purr.", "sentence", columns=columns)
             >>> chunks.removed_with_text()["text"].to_pylist()
             ['Menu.']
         """
         if self.removed is None:
-            raise ValueError("these chunks have no table of removed spans: segment with removed=")
+            raise ValueError("these chunks have no table of removed spans: segment with columns={'removed': ...}")
         held = None if self.origin is None else self.origin.texts
         if texts is not None:
             held = TextBatch.of(texts, on_error="skip")

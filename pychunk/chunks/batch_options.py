@@ -8,7 +8,7 @@ from typing import Any
 from ..methods import METHODS, Method
 
 #: Options in addition to the method's own that are shown only if they differ from these values.
-USUAL = {"wrap": "auto", "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
+USUAL = {"unwrap_lines": "auto", "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
 
 
 def told(metadata: Mapping[str, Any]) -> dict[str, Any]:

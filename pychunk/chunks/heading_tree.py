@@ -10,15 +10,15 @@ from .._engine.data.columns import ChunkFields
 
 @dataclass(slots=True)
 class Node:
-    """A chunk and its children in the tree of headings, in reading order.
+    r"""A chunk and its children in the tree of headings, in reading order.
 
     Iterating over a node gives the chunks of its subtree, its own first.
 
     Example:
         >>> import pychunk
-        >>> chunks = pychunk.segment("Cats\\n\\nCats purr. They sleep all day.", "structure", size=5, unit="words")
+        >>> chunks = pychunk.segment("Cats\n\nCats purr. They sleep all day.", "structure", size=5, unit="words")
         >>> [(node.chunk.text, len(node.children)) for node in chunks.tree()]
-        [('Cats\\n\\nCats purr.', 1)]
+        [('Cats\n\nCats purr.', 1)]
     """
 
     chunk: ChunkFields

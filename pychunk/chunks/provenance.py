@@ -12,6 +12,7 @@ from .._engine.arrow import flat_text, strings
 from ..inputs import TextBatch
 from ..inputs.arguments import NOTHING
 from ..inputs.inputs import Inputs
+from ..vectors import Vectors
 
 if TYPE_CHECKING:
     from .batch import ChunkBatch
@@ -55,6 +56,8 @@ class BatchProvenance:
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
         self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
+        vectors = segmenter.options["vectors"]
+        self._encoder = vectors.encoder if isinstance(vectors, Vectors) else None
         self._inputs = inputs
         self._scores: pa.Table | None = None
 
@@ -92,7 +95,7 @@ class BatchProvenance:
     def table_encoder(self) -> Any:
         """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
         own = None if "pairs" in self.segmenter.method.traits.needs else self._options["encoder"]
-        return self._options["vector_encoder"] or own or "static"
+        return self._encoder or own or "static"
 
     def scores(self) -> pa.Table | None:
         """Return the method's scores of these documents, as ``Segmenter.scores`` does, or None if it has none."""
@@ -110,7 +113,8 @@ class BatchProvenance:
     def again(self, ids: pa.Array) -> ChunkBatch:
         """Return the same chunks with sentence vectors, under other ids of the documents."""
         assert self._inputs is not None
-        made = self._kind(**{**self._options, "vectors": "sentence", "augment": None})
+        vectors = Vectors("sentence", self._encoder)
+        made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
         return made(replace(self._inputs, texts=texts, first_document=0))
 

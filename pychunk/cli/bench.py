@@ -121,7 +121,7 @@ def _share(text: str) -> float:
 
 @contextmanager
 def _progress(console: Console) -> Iterator[tuple[Callable[[str, int], None], Callable[[], None]]]:
-    """Yield (announce, step), the two callbacks of a progress bar that only a terminal shows."""
+    """Yield (announce, step), the two callbacks of a progress bar, which is shown only on a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("preparing", total=None)

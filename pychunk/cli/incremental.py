@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from ..index.index import Index
 from ..index.store import context_column, document_digests
 from ..index.store.document_catalog import DocumentCatalog
 from ..index.store.document_digests import Digests
+from ..inputs.document_columns import DocumentColumns
 from ..io import Source
 from ..io.files import SourceFile, scheme_of, unwritable
 from ..segmenter import Segmenter
@@ -29,7 +30,7 @@ from .shared.console import counted, say
 #: The columns that only readers of structured documents make, and that segmentation reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")
 #: The options that do not change the chunks.
-_FREE = ("threads", "on_error", "llm")
+_FREE = ("on_error", "llm")
 
 
 class Changes:
@@ -66,15 +67,16 @@ class Changes:
 
     @property
     def has_documents(self) -> bool:
-        """Whether the index holds any chunks, so that most documents are likely to be unchanged."""
+        """True if the index holds any chunks, so that most documents are likely to be unchanged."""
         return len(self._index) > 0
 
     def cut_by(self, made: Segmenter) -> None:
         """Record the segmenter; after a change of an option, model or version every document counts as changed."""
         options = {name: value for name, value in made.options.items() if name not in _FREE}
+        options["placement"] = str(made.placement)
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         self._read = [way.reads for way in made.ways if way.reads]
-        self._made_by = [options, made([], **nothing).metadata]
+        self._made_by = [options, made([], columns=cast("DocumentColumns", nothing)).metadata]
 
     def unread(self, source: Source, said: dict[str, Any], first: int) -> npt.NDArray[np.bool_]:
         """Return which files of the next source need not be read, because the index holds them unchanged.
@@ -125,14 +127,14 @@ class Changes:
         Raises:
             ValueError: Two documents of the run have the same id.
         """
-        columns = {name: value for name, value in said.items() if name != "keep"}
-        names = ["text", *said.get("keep", ()), *columns.values()]
+        columns = {name: value for name, value in said.items() if name != "metadata_columns"}
+        names = ["text", *said.get("metadata_columns", ()), *columns.values()]
         marks: dict[bytes, bytes] = {}
         if "blocks" in table.column_names:
             marks = table.schema.metadata or {}
             names += [name for name in _OF_PARSERS if name in table.column_names]
         names += [name for name in self._read if name in table.column_names and name not in names]
-        how = [*self._made_by, columns, sorted(said.get("keep", ())), sorted(map(str, marks.items()))]
+        how = [*self._made_by, columns, sorted(said.get("metadata_columns", ())), sorted(map(str, marks.items()))]
         found = document_digests.of(table, names, how)
         self.see(found.ids, numbers)
         self._note(table, found)

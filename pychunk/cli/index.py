@@ -23,6 +23,7 @@ from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.listing import check_once, has_documents
 from ..segmenter import Segmenter
+from ..vectors import Vectors
 from . import file_cache
 from .incremental import Changes
 from .llm import LLMOptions, LLMReport, with_llm
@@ -38,11 +39,11 @@ _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "u
 #: The options of a new index that do not concern its terms.
 _OF_VECTORS = ("encoder", "vectors", "kind", "dtype", "terms")
 #: The options of chunking that also apply to the vectors of given chunks.
-_BESIDE_CUTTING = ("--runtime", "--device", "--precision", "--threads")
+_BESIDE_CUTTING = ("--placement",)
 
 EPILOG = """Examples:
 
-pychunk index articles.parquet --ids id --keep title -o wiki.idx
+pychunk index articles.parquet --ids id --metadata-columns title -o wiki.idx
 
 pychunk index notes/*.md -o notes.idx --encoder minilm --stemmer english
 
@@ -98,7 +99,7 @@ def index(
         typer.Option(
             metavar="LEVEL,...",
             help="Levels at which to index documents, from fine to coarse, such as "
-            "sentence,paragraph,section,document. The index remembers them. HTML pages need --noise off.",
+            "sentence,paragraph,section,document. The index remembers them. HTML pages need --reader noise=off.",
         ),
     ] = None,
     pooling: Annotated[
@@ -124,7 +125,8 @@ def index(
         bool, typer.Option("--rehash", help="Read every file again, even if its size and times are unchanged.")
     ] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check every byte of the indexes that the inputs name; add nothing.")
+        bool,
+        typer.Option("--verify", help="Check every byte of the indexes given as inputs, and add nothing."),
     ] = False,
     asking: LLMOptions,
 ) -> None:
@@ -134,8 +136,8 @@ def index(
     given, without a leading ./. Run the command again to update an index. It skips documents whose text and kept
     columns are unchanged. It cuts all inputs again if the options of chunking or the version of pychunk changed.
 
-    Without --keep, documents keep the columns that the index has. Searches can filter by kept columns. Methods fixed
-    and recursive make chunks of 110 words here by default.
+    Without --metadata-columns, documents keep the columns that the index has. Searches can filter by kept columns.
+    Methods fixed and recursive make chunks of 110 words here by default.
 
     With --on-duplicate merge, consecutive rows with the same id are one document, so a table of paragraphs must be
     sorted by --ids. The rows become one text with blank lines between them, and the document keeps the columns of its
@@ -304,6 +306,7 @@ class ReadErrors:
         self.count = 0
 
     def __call__(self, letter: DeadLetter) -> None:
+        """Print or raise a dead letter, and record the file or document that was skipped."""
         self._tell(letter)
         whole = letter.position == "whole file"
         if whole:
@@ -433,7 +436,7 @@ def _batches(
         for path in inputs:
             for table in _whole_documents(path, merge=changes.merge):
                 if chunk_tables.fingerprint(table) != facts["encoder"]["fingerprint"]:
-                    table = chunk_tables.encode_chunks(table, encoder, vectors=vectors, threads=cutting.threads)
+                    table = chunk_tables.encode_chunks(table, encoder, vectors=vectors, placement=cutting.where)
                 if beside.augment:
                     from ..augmentation import augment  # imported here, as levels below, because few runs need it
 
@@ -445,14 +448,16 @@ def _batches(
         say(f"documents that are not in this run keep their levels, {levels_before}", "yellow")
     levels = levels_before if levels is None else levels
     if levels is not None and "group" not in levels.split(","):
-        idle = [name for name in given_in(cutting) if name not in (*_BESIDE_CUTTING, "--atoms", "--wrap")]
+        idle = [
+            name for name in given_in(cutting) if name not in (*_BESIDE_CUTTING, "--keep-together", "--unwrap-lines")
+        ]
         if idle:
             raise ValueError(
                 f"{idle[0]} changes nothing with --levels {levels}: leave it out, add the level group, which holds the "
                 "method's chunks, or name a new folder for chunks without levels"
             )
     options = cutting.options(reading.said, usual=_USUAL, **vars(beside))
-    options |= {"vector_encoder": encoder, "vectors": vectors, "threads": cutting.threads, "on_error": on_error}
+    options |= {"vectors": Vectors(vectors, encoder), "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
     made = Segmenter(**options)

@@ -6,7 +6,7 @@ import json
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,7 +18,6 @@ from ..ingest.dead_letters import NAME as LETTERS
 from ..ingest.run import Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
-from ..io.formats.html_files import How, Links
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import NullProgress, progress_bar, rate_in, rate_of, tell_ignored
 from .shared.console import counted, errors, say, sized
@@ -30,9 +29,9 @@ EPILOG = """Examples:
 
 pychunk ingest articles.parquet --column text -o wiki.chunks
 
-pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd
+pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --reader workers=16 --compression zstd
 
-pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --workers 16 --compression zstd --resume
+pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --reader workers=16 --compression zstd --resume
 
 pychunk ingest 2023.jsonl 2024.jsonl notes/ --ids id -o all.chunks
 
@@ -90,8 +89,8 @@ def command(
     """Cut a whole corpus into a folder of Parquet files.
 
     If anything stops the run, the same command with --resume continues it and writes the same bytes as one run would.
-    It needs the same sources in the same order, because they number the documents. --threads and --workers never change
-    a byte of the output.
+    It needs the same sources in the same order, because they number the documents. Threads and workers never change a
+    byte of the output.
 
     OUTDIR holds complete shards (part-000000.parquet ...) and two other files. _manifest.json lists the source, the
     options, the versions and the SHA-256 of every shard. _dead_letters.jsonl lists what could not be read, where, and
@@ -110,18 +109,11 @@ def command(
                     sources,
                     output,
                     kind=kind,
-                    column=reading.column,
+                    columns=reading.roles,
                     ids=reading.ids,
-                    keep=reading.keep or (),
-                    encoding=reading.encoding,
-                    quotes=reading.quotes,
-                    redirects=reading.redirects,
-                    namespaces=reading.namespaces,
-                    noise=cast("How", reading.noise),
-                    noise_threshold=reading.noise_threshold,
-                    links=cast("Links", reading.links),
+                    metadata_columns=reading.metadata_columns or (),
                     hide_parameters=reading.hide_parameter or (),
-                    workers=reading.workers,
+                    **reading.reading,
                     limit=reading.limit,
                     sample=sample,
                     seed=seed,
@@ -129,9 +121,7 @@ def command(
                     compression=compression,
                     resume=resume,
                     strict=strict,
-                    threads=cutting.threads,
                     progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
-                    **reading.said,
                     **options,
                 )
             except IngestError as error:
@@ -178,7 +168,8 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
     if report.dropped:
         templates = counted(report.dropped, "template")
         tell(
-            f"{templates} removed inside sentences, because their text is unknown (--keep dropped_templates lists them)"
+            f"{templates} removed inside sentences, because their text is unknown "
+            "(--metadata-columns dropped_templates lists them)"
         )
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, listed in {report.folder / LETTERS}", "yellow")

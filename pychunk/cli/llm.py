@@ -71,7 +71,7 @@ class LLMOptions:
             if given:
                 flag = f"--{given[0].replace('_', '-')}"
                 raise ValueError(
-                    f"{flag} needs an option that asks an LLM: methods {', '.join(_ASKING)}, pic with --summary llm, "
+                    f"{flag} needs an option that asks an LLM: methods {', '.join(_ASKING)}, -m pic:summary=llm, "
                     f"--augment summary:llm, context:llm and propositions:llm{others}"
                 )
             return None

@@ -49,7 +49,7 @@ def get(
 def list_models() -> None:
     """List the models that are installed, and those that `pychunk model get` can download."""
     console = Console(highlight=False)
-    if not console.is_terminal:  # do not wrap lines in a pipe
+    if not console.is_terminal:  # do not unwrap_lines lines in a pipe
         console.width = 10_000
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("name", "task", "state"):

@@ -111,7 +111,7 @@ def search(
         int | None, typer.Option(min=1, help=f"Number of hits to rerank; default: {SEARCH.depth}.")
     ] = None,
     by_document: Annotated[
-        bool, typer.Option("--by-document", help="Find -k documents, each with its best chunk.")
+        bool, typer.Option("--by-document", help="Find documents, as many as -k says, each with its best chunk.")
     ] = False,
     min_score: Annotated[
         float | None,
@@ -169,7 +169,7 @@ def search(
             min_score=min_score,
         )
         console = Console(highlight=False)
-        console.soft_wrap = not console.is_terminal  # do not wrap lines in a pipe
+        console.soft_wrap = not console.is_terminal  # do not unwrap_lines lines in a pipe
         if empty:
             message = f"{path} holds no chunks; add documents that have text with pychunk index INPUT -o {path}"
             say(message, "yellow")

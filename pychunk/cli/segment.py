@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -31,11 +31,11 @@ EPILOG = """Examples:
 
 pychunk segment README.md
 
-pychunk segment articles.parquet --ids id --keep title -o chunks.parquet
+pychunk segment articles.parquet --ids id --metadata-columns title -o chunks.parquet
 
 pychunk segment README.md -m semantic --scores
 
-pychunk segment page.html --noise off
+pychunk segment page.html --reader noise=off
 
 cat notes.txt | pychunk segment - -m fixed:size=100,unit=words
 
@@ -81,7 +81,7 @@ def segment(
         told = LLMReport(asking.client(options))
         if told.llm is not None:
             options = with_llm(options, told.llm)
-        made = Segmenter(**options, threads=cutting.threads, on_error=on_error)
+        made = Segmenter(**options, on_error=cast(Any, on_error))
         shares = InputProgress()
         left_out = SkippedDocuments()
         tell = left_out if on_error == "skip" else refuse

@@ -6,11 +6,12 @@ import webbrowser
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
 from ..chunks.provenance import BatchProvenance
+from ..inputs.document_columns import arguments_of
 from ..inputs.inputs import Inputs
 from ..io import KINDS
 from ..segmenter import Segmenter
@@ -66,12 +67,11 @@ def view(
             check_output(output, inputs, overwrite=overwrite)
         elif show:
             raise ValueError("--open needs a file; name it with -o")
-        methods = [cutting, *(replace(cutting, method=other, short={}) for other in against or [])]
+        methods = [cutting, *(replace(cutting, method=other) for other in against or [])]
         if len(methods) > 4:
             raise ValueError(f"a page has room for four methods side by side; got {len(methods)}")
         made = [
-            Segmenter(**each.options(reading.said, **vars(encoders)), threads=cutting.threads, on_error=on_error)
-            for each in methods
+            Segmenter(**each.options(reading.said, **vars(encoders)), on_error=cast(Any, on_error)) for each in methods
         ]
         left_out = SkippedDocuments()
         title = ", ".join(Path(each).name or each for each in islice(inputs, 3)) + (", ..." if len(inputs) > 3 else "")
@@ -81,7 +81,7 @@ def view(
             for texts, said in documents(made, inputs, kind, reading, left_out if on_error == "skip" else refuse):
                 status.update(f"cutting {counted(first + len(texts), 'document')}")
                 batches = [
-                    each(texts, first_document=first, **say).with_origin(
+                    each(texts, first_document=first, **arguments_of(say)).with_origin(
                         BatchProvenance(each, Inputs(texts, dict(say), first_document=first))
                     )
                     for each, say in zip(made, said, strict=True)

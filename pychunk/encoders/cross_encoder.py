@@ -16,7 +16,7 @@ from .exported_models import I64, ExportedModel
 from .files.model_dir import FACTS
 from .model_cache import loaded
 from .runtime.cpu_batches import Sink
-from .runtime.placement import Placement
+from .runtime.placement import ModelPlacement
 
 if TYPE_CHECKING:
     from .._cuda import Array
@@ -33,7 +33,7 @@ class PairScorer(ExportedModel):
     errors are those of :class:`exported_models.ExportedModel`.
     """
 
-    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> None:
+    def __init__(self, path: str | Path, *, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> None:
         super().__init__(path, task, runtime, "logits")
         if self.session.rank != 2:
             raise ValueError(f"{self.path / self.facts.model} has no logits of a head for {task}")
@@ -101,7 +101,7 @@ class PairScorer(ExportedModel):
         return out
 
 
-def load(path: str | Path, runtime: str | Placement = "onnxruntime", task: str = "pairs") -> PairScorer:
+def load(path: str | Path, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> PairScorer:
     """Return the scorer in a directory, loaded once for each placement."""
-    placement = Placement.of(runtime)
+    placement = ModelPlacement.of(runtime)
     return loaded(path, FACTS, lambda: PairScorer(path, runtime=placement, task=task), PairScorer, placement, task)

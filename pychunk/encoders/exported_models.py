@@ -17,7 +17,7 @@ from .files import model_dir
 from .runtime.cpu_batches import Report, Sink, run_batches
 from .runtime.device_batches import DeviceSink, Streams, run_device_batches
 from .runtime.device_sessions import DeviceSession, open_device_session
-from .runtime.placement import Placement
+from .runtime.placement import ModelPlacement
 from .runtime.sessions import Session, open_session
 
 I64 = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class ExportedModel:
         path: The directory, as ``pychunk export`` or ``pychunk model get`` writes it.
         task: The task that the model must be for.
         runtime: ``onnxruntime``, ``openvino`` (faster if the CPU has bfloat16, vectors within 1e-4 in cosine) or
-            ``torch``; or a :class:`placement.Placement`, which also says the device.
+            ``torch``; or a :class:`placement.ModelPlacement`, which also says the device.
         output: Name of the output to read, if there is a choice.
 
     Raises:
@@ -41,8 +41,8 @@ class ExportedModel:
     #: The engine cannot compute the model in its own call.
     in_engine: ClassVar[Literal[False]] = False
 
-    def __init__(self, path: str | Path, task: str, runtime: str | Placement, output: str | None = None) -> None:
-        self.path, self.placement = Path(path), Placement.of(runtime)
+    def __init__(self, path: str | Path, task: str, runtime: str | ModelPlacement, output: str | None = None) -> None:
+        self.path, self.placement = Path(path), ModelPlacement.of(runtime)
         self.facts = model_dir.read(self.path, task)
         self.tokenizer = token_ids.load(self.path / self.facts.tokenizer)
         self.template = self._prompted(self.facts.passage_prompt)
@@ -57,6 +57,7 @@ class ExportedModel:
 
     @property
     def name(self) -> str:
+        """The name of the model."""
         return self.facts.name
 
     @property
@@ -79,7 +80,7 @@ class ExportedModel:
         return self.session.version, self.session.arithmetic or self.facts.precision
 
     @property
-    def in_doubt(self) -> Placement | None:
+    def in_doubt(self) -> ModelPlacement | None:
         """The placement on which sentences that half precision leaves in doubt run again, or None."""
         return self.placement.in_doubt
 

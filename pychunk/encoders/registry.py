@@ -10,7 +10,7 @@ from typing import Any
 from . import cross_encoder, static_encoder, static_nsp, transformer
 from .files import model_dir
 from .model_cache import read
-from .runtime.placement import Placement
+from .runtime.placement import ModelPlacement
 
 VectorEncoder = static_encoder.StaticEncoder | transformer.TransformerEncoder
 PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
@@ -19,7 +19,7 @@ PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
 SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
 
 
-def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> VectorEncoder:
+def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
     """Return the encoder of a name or directory.
 
     ``None`` or ``"static"`` is the shipped table. Another name is a model in the user's cache. Anything else is a
@@ -36,7 +36,7 @@ def vector_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Ve
     return transformer.load(path, runtime)
 
 
-def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> PairEncoder:
+def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairEncoder:
     """Return the next-sentence model of a name or directory.
 
     ``None`` is the shipped cross-encoder, and ``"static"`` the network on static vectors. For other values see
@@ -52,7 +52,7 @@ def pair_encoder(encoder: Any, runtime: str | Placement = "onnxruntime") -> Pair
     return cross_encoder.load(_directory(encoder, "pairs"), runtime)
 
 
-def relevance_model(model: Any, runtime: str | Placement = "onnxruntime") -> cross_encoder.PairScorer:
+def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -> cross_encoder.PairScorer:
     """Return the cross-encoder of a name or directory that scores how well a passage answers a question.
 
     Raises:
@@ -92,9 +92,11 @@ def _directory(encoder: Any, task: str) -> Path:
     others = {name for name in catalogue.names() if catalogue.about(name).get("task", "vectors") != task}
     shipped = [] if task == "relevance" else ["static"]
     known = [*shipped, *sorted({*catalogue.names(), *cached_names()} - others)]
+    from .._util.suggestions import did_you_mean  # imported here because only an error needs it
+
     raise ValueError(
         f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that "
-        f"holds {static_encoder.FACTS} or {model_dir.FACTS}"
+        f"holds {static_encoder.FACTS} or {model_dir.FACTS}{did_you_mean(encoder, known)}"
     )
 
 

@@ -64,6 +64,7 @@ class StaticEncoder:
 
     @property
     def name(self) -> str:
+        """The name of the encoder."""
         return str(self.facts["name"])
 
     @property
@@ -86,6 +87,7 @@ class StaticEncoder:
 
     @property
     def dim(self) -> int:
+        """The number of dimensions of a vector."""
         return int(self.table.shape[1])
 
     def encode(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:

@@ -42,6 +42,7 @@ class StaticPairs:
 
     @property
     def name(self) -> str:
+        """The name of the network."""
         return str(self.facts["name"])
 
     @property

@@ -24,7 +24,9 @@ I64 = npt.NDArray[np.int64]
 class Tokenizer(Protocol):
     """A tokenizer of consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
 
-    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens: ...
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        ...
 
 
 class WordPieceTokenizer:
@@ -44,6 +46,7 @@ class WordPieceTokenizer:
         return mine == others and self.vocabulary == other.vocabulary
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
         return native.tokenize(self, text, bounds, threads=threads)
 
 
@@ -71,6 +74,7 @@ class OtherTokenizer:
         self._loaded.no_truncation()
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
+        """Return the tokens of the consecutive spans, without the white space at their beginnings and ends."""
         data = text.tobytes()
         # White space belongs to the sentence before it, but these tokenizers would make tokens of it.
         sentences = [data[a:b].decode().strip() for a, b in pairwise(bounds)]

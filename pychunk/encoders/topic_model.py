@@ -44,6 +44,7 @@ class TopicModel:
 
     @property
     def name(self) -> str:
+        """The name of the network."""
         return str(self.facts["name"])
 
     @property

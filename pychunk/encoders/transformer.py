@@ -19,7 +19,7 @@ from .._engine.device import Device
 from .exported_models import I64, ExportedModel
 from .files.model_dir import FACTS
 from .model_cache import loaded
-from .runtime.placement import Placement
+from .runtime.placement import ModelPlacement
 from .token_windows import many, windows
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TransformerEncoder(ExportedModel):
         (1, 384)
     """
 
-    def __init__(self, path: str | Path, *, runtime: str | Placement = "onnxruntime") -> None:
+    def __init__(self, path: str | Path, *, runtime: str | ModelPlacement = "onnxruntime") -> None:
         super().__init__(path, "vectors", runtime)
         wanted = 2 if self.facts.pooling == "none" else 3
         if self.session.rank != wanted:
@@ -50,6 +50,7 @@ class TransformerEncoder(ExportedModel):
 
     @property
     def dim(self) -> int:
+        """The number of dimensions of a vector."""
         return self.facts.dim
 
     def encode(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
@@ -165,7 +166,7 @@ def _beginnings(found: Tokens, rows: I64, most: int) -> Tokens:
     return Tokens(ids, offsets, sizes)
 
 
-def load(path: str | Path, runtime: str | Placement = "onnxruntime") -> TransformerEncoder:
+def load(path: str | Path, runtime: str | ModelPlacement = "onnxruntime") -> TransformerEncoder:
     """Return the encoder in a directory, loaded once for each placement."""
-    placement = Placement.of(runtime)
+    placement = ModelPlacement.of(runtime)
     return loaded(path, FACTS, lambda: TransformerEncoder(path, runtime=placement), TransformerEncoder, placement)

@@ -71,7 +71,11 @@ def _from_json(path: Path) -> tuple[list[str], dict[str, Any]]:
         )
     by_id = {index: token for token, index in model["vocab"].items()}
     if sorted(by_id) != list(range(len(model["vocab"]))):
-        raise ValueError(f"{path}: token ids must be 0 to {len(model['vocab']) - 1}, each once")
+        missing = next(index for index in range(len(model["vocab"])) if index not in by_id)
+        raise ValueError(
+            f"{path}: token ids must be 0 to {len(model['vocab']) - 1}, each once; {missing} is missing, so another is "
+            "doubled or out of range: save the tokenizer again"
+        )
     tokens = [by_id[index] for index in range(len(by_id))]
     unknown = model.get("unk_token", "[UNK]")
     _check(tokens, unknown, path)

@@ -368,10 +368,10 @@ def wikipedia_sections(path: str | Path, limit: int | None = None) -> Dataset:
 
 
 def section_starts(text: str) -> list[int]:
-    """Return the first characters of the sections of a WikiExtractor text, without 0.
+    r"""Return the first characters of the sections of a WikiExtractor text, without 0.
 
     Example:
-        >>> section_starts("Ada was a mathematician.\\nLife.\\nYouth.\\nAda was born in London.")
+        >>> section_starts("Ada was a mathematician.\nLife.\nYouth.\nAda was born in London.")
         [25]
     """
     lines = lines_with_headings(text)
@@ -379,10 +379,10 @@ def section_starts(text: str) -> list[int]:
 
 
 def lines_with_headings(text: str) -> list[tuple[int, str, bool]]:
-    """Return (first character, text, whether it is a heading) of each line of a WikiExtractor text that is not blank.
+    r"""Return (first character, text, whether it is a heading) of each line of a WikiExtractor text that is not blank.
 
     Example:
-        >>> lines_with_headings("Ada lived.\\nLife.\\nShe was born.")
+        >>> lines_with_headings("Ada lived.\nLife.\nShe was born.")
         [(0, 'Ada lived.', False), (11, 'Life.', True), (17, 'She was born.', False)]
     """
     lines, start = [], 0

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 
 from ..index.index import Index
 from ..index.planners import planner
-from ..levels.hierarchy_builder import segment_levels
+from ..inputs.document_columns import DocumentColumns
+from ..levels.hierarchy_builder import hierarchy_by
 from ..segmenter import Segmenter
+from ..vectors import Vectors
 from .datasets import Dataset
 from .systems import Encoder, LevelSetup, SystemChunks
 
@@ -68,12 +70,16 @@ def by_levels(
     levelled = LevelSetup(names, _plan(plan, names, llm), str(own.pop("fusion", "score")))
     method = own.pop("method", None)
     asked = {} if llm is None or plan == "llm" else {"llm": llm}
-    segmenter = Segmenter(method, **own, **asked, vector_encoder=encoder.name, vectors="chunk")
-    said: dict[str, Any] = {"ids": data.ids}
+    segmenter = Segmenter(method, **own, **asked, vectors=Vectors("chunk", encoder.name))
+    columns: DocumentColumns = {}
     if data.page_starts:
-        said["page_starts"] = data.page_starts
+        columns["page_starts"] = data.page_starts
     begun = time.perf_counter()
-    table = segment_levels(segmenter, data.documents, list(names), pooling=pooling, **said).chunks().table
+    table = (
+        hierarchy_by(segmenter, data.documents, list(names), pooling=pooling, ids=data.ids, columns=columns)
+        .chunks()
+        .table
+    )
     seconds = time.perf_counter() - begun
     return SystemChunks(name or NAME, table, seconds, options=dict(options), levelled=levelled)
 

@@ -47,7 +47,8 @@ def judged_rows(
         chunked: The chunks of the system.
         data: The dataset.
         encoder: The encoder of the evaluation.
-        modes, options: How ``"retrieval"`` searches chunks, as in :func:`~.runner.retrieve`.
+        modes: The strategies by which ``"retrieval"`` searches chunks, or their names.
+        options: The options of the index and the search for ``"retrieval"``, as in :func:`~.runner.retrieve`.
         most: The number of chunks that each judge sees, drawn with ``seed``. For retrieval, one question is made from
             each.
         task: The purpose of the chunks.

@@ -174,7 +174,7 @@ def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa
 
 
 def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | None]:
-    """Return (rows int64[q, depth], pages of the hits or None if they have none), with -1 for missing hits."""
+    """Return (rows, pages) of the hits, int64[q, depth] each, -1 for missing hits; pages are None if no hit has one."""
     rows, paged = np.full((2, len(lists), depth), -1, np.int64)
     for number, hits in enumerate(lists):
         rows[number, : len(hits)] = [hit.row for hit in hits]
@@ -304,9 +304,9 @@ def _pages(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
 
 def measure_boundaries(chunked: SystemChunks, data: Dataset) -> dict[str, F64]:
     """Return Pk, WindowDiff and boundary F1 of each document's chunks compared with its sections, in sentences."""
-    from ..api import sentences
+    from ..api import split_sentences
 
-    units = sentences(data.documents)
+    units = split_sentences(data.documents)
     cuts = _spans_by_document(chunked, data)
     values: dict[str, list[float]] = {"pk": [], "windowdiff": [], "boundary F1": []}
     for own, gold, found in zip(units, data.boundaries, cuts, strict=True):
@@ -515,7 +515,6 @@ def _cost(chunked: SystemChunks, found: SearchResults | None) -> dict[str, Any]:
 
 def _differences(rows: Sequence[Mapping[str, Any]], values: Sequence[Mapping[str, F64]], seed: int) -> list[Any]:
     """Return the difference of every row from the first, on the same questions."""
-
     return [
         {
             "measure": measure,

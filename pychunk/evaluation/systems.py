@@ -8,18 +8,20 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine import native
-from ..api import sentences
+from ..api import split_sentences
 from ..encoders import registry, static_encoder
 from ..index.chunk_tables import encode_chunks
+from ..inputs.document_columns import DocumentColumns
 from ..methods import Method
 from ..segmenter import Segmenter
+from ..vectors import Vectors
 from . import custom as callers
 from .datasets import Dataset
 from .peers import Peer, locate
@@ -63,7 +65,7 @@ class Encoder:
     def sentences(self, data: Dataset) -> tuple[list[list[tuple[int, int]]], npt.NDArray[np.float32]]:
         """Return (spans, vectors float32[n, dim]) of all sentences of a dataset's documents, encoded once."""
         if self._sentences is None or self._sentences[0] is not data:
-            spans = sentences(data.documents)
+            spans = split_sentences(data.documents)
             flat = [text[a:b] for text, own in zip(data.documents, spans, strict=True) for a, b in own]
             self._sentences = (data, spans, self._encoded(flat))
         return self._sentences[1:]
@@ -169,7 +171,11 @@ def of_any(
 
     Args:
         method: A name, None for the default, a method as in :func:`~.custom.method_of`, or its ``module:name``.
-        options, data, encoder, name, llm: See :func:`by_method`.
+        options: The options of the method, and those of :class:`pychunk.Segmenter`.
+        data: The dataset.
+        encoder: The encoder of the evaluation.
+        name: The name of the row. By default, it names the method and its options.
+        llm: The client of a method that asks a model, as in :func:`by_method`.
     """
     if method is None or (isinstance(method, str) and not callers.is_place(method)):
         return by_method(method, options, data, encoder, name, llm)
@@ -219,15 +225,15 @@ def by_method(
     """
     cutter = options.get("encoder")
     asked = {} if llm is None else {"llm": llm}
-    arguments: dict[str, Any] = {"ids": data.ids}
+    columns: DocumentColumns = {}
     if data.page_starts:
-        arguments["page_starts"] = data.page_starts
+        columns["page_starts"] = data.page_starts
     begun = time.perf_counter()
-    Segmenter(method, **options, **asked)(data.documents, **arguments)
+    Segmenter(cast(Any, method), **options, **asked)(data.documents, ids=data.ids, columns=columns)
     seconds = time.perf_counter() - begun
     shared = cutter == encoder.name  # the method cuts by the vectors of the index
-    made = Segmenter(method, **options, **asked, vector_encoder=None if shared else "static", vectors="sentence")
-    table = made(data.documents, **arguments).table
+    made = Segmenter(cast(Any, method), **options, **asked, vectors=Vectors("sentence", None if shared else "static"))
+    table = made(data.documents, ids=data.ids, columns=columns).table
     if not shared and encoder.name != "static":
         table = _with_vectors(table, data, encoder)
     by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
@@ -238,9 +244,9 @@ def by_method(
 
 
 def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
-    """Return the table with the encoder's vectors of its sentences; all sentences are encoded once for all systems.
+    """Return the table with vectors of its sentences by the encoder, which encodes each once for all systems.
 
-    A piece of a sentence that was cut has the vector of the whole sentence, as with ``Segmenter(vector_encoder=...)``.
+    A piece of a sentence that was cut has the vector of the whole sentence, as with :class:`pychunk.Vectors`.
     """
     spans, vectors = encoder.sentences(data)
     first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])

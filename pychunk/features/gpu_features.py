@@ -214,5 +214,5 @@ def _check_finite(scores: F32, documents: I64, request: Request) -> None:
         row = int(np.searchsorted(documents, bad[0], side="right")) - 1 + request.first_row
         raise ValueError(
             f"document {row}: a sentence has a vector that is not finite; in fp16 a model may overflow: pass "
-            "precision='bf16' or 'fp32'"
+            "placement=pychunk.Placement(precision='bf16'), or 'fp32'"
         )

@@ -20,7 +20,7 @@ from .._engine.engine import Engine
 from ..encoders import static_encoder, topic_model
 from ..encoders.cross_encoder import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
-from ..encoders.runtime.placement import Placement
+from ..encoders.runtime.placement import ModelPlacement
 from ..encoders.static_encoder import load as load_static
 from ..encoders.token_ids import WordPieceTokenizer
 from ..methods.base import Method
@@ -40,7 +40,7 @@ class Models:
     has nothing to compute.
     """
 
-    def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: Placement) -> None:
+    def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: ModelPlacement) -> None:
         self.method, self.placement = method, placement
         self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
         self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
@@ -106,11 +106,14 @@ class Models:
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
         told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
         if own and head is not None:
-            raise ValueError(f"{told} with encoder='static' reads its own vectors; leave out sentence_vectors=")
+            raise ValueError(
+                f"{told} with encoder='static' reads its own vectors; leave out columns={{'sentence_vectors': ...}}"
+            )
         if own and self.topic is not None:
             raise ValueError(
                 f"{told} reads vectors of {self.cutter.fingerprint}, on which it was trained; "
-                "leave out sentence_vectors=, or name a method that cuts by any vectors, such as method='pic'"
+                "leave out columns={'sentence_vectors': ...}, or name a method that cuts by any vectors, such as "
+                "method='pic'"
             )
         # A transformer's tokenizer has no table, and vectors from the caller are not the table's.
         table = self.words.table if self.words.table.size and not own else None

@@ -8,18 +8,17 @@ from typing import Any
 class AddResult(int):
     """The number of chunks that were added, with the numbers of documents by what happened to them.
 
-    Results can be added up.
-        Chunks without ids count as documents of their own.
+    Results can be added up. Chunks without ids count as documents of their own.
 
-        Attributes:
-            added: The number of documents that were not in the index before.
-            kept: The number of documents that were in the index unchanged, and were left alone.
-            replaced: The number of documents that replaced others with the same ids.
-            removed: The number of documents that were removed.
+    Attributes:
+        added: The number of documents that were not in the index before.
+        kept: The number of documents that were in the index unchanged, and were left alone.
+        replaced: The number of documents that replaced others with the same ids.
+        removed: The number of documents that were removed.
 
-        >>> both = AddResult(3, added=2) + AddResult(1, replaced=1)
-        >>> both, both.added, both.replaced
-        (4, 2, 1)
+    >>> both = AddResult(3, added=2) + AddResult(1, replaced=1)
+    >>> both, both.added, both.replaced
+    (4, 2, 1)
     """
 
     added: int
@@ -30,6 +29,7 @@ class AddResult(int):
     def __new__(
         cls, chunks: int = 0, *, added: int = 0, kept: int = 0, replaced: int = 0, removed: int = 0
     ) -> AddResult:
+        """Return the number ``chunks`` with the counts of documents as attributes."""
         made = super().__new__(cls, chunks)
         made.added, made.kept, made.replaced, made.removed = added, kept, replaced, removed
         return made

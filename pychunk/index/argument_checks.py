@@ -83,7 +83,7 @@ def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
             if name not in table.column_names:
                 raise ValueError(
                     f"metadata names the column {name!r:.80}; the chunks have {', '.join(table.column_names)}: segment "
-                    f"with keep={names!r:.80}, or pass values: {{{name!r:.80}: [...]}}"
+                    f"with metadata_columns={names!r:.80}, or pass values: {{{name!r:.80}: [...]}}"
                 )
         return {}
     if hasattr(metadata, "items"):

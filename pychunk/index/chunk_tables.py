@@ -12,6 +12,7 @@ import pyarrow as pa
 from .._engine.arrow import compute as pc
 from .._engine.data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
+from ..vectors import vectors_of
 from . import argument_checks
 from .scoring.level_rows import has_levels
 from .store import context_column, document_digests
@@ -74,7 +75,7 @@ def pooling(table: pa.Table) -> str | None:
 
     Example:
         >>> import pychunk
-        >>> found = pychunk.segment("One. Two.", levels=["document"], vectors="chunk")
+        >>> found = pychunk.segment_levels("One. Two.", ["document"], vectors="chunk")
         >>> pooling(found.chunks().table), pooling(pychunk.segment("One. Two.", vectors="chunk").table)
         ('tokens', None)
     """
@@ -120,9 +121,10 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             "pychunk.index.chunk_tables.encode_chunks first"
         )
     if wanted and found != encoder:
+        kind = "sentence" if layout.sentences else "chunk"
         raise ValueError(
-            f"the chunks' vectors are of encoder {found!r}, the index's of {encoder!r}: segment with the index's "
-            "encoder (vector_encoder=), or create another index"
+            f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: segment "
+            f"with the index's encoder (vectors=pychunk.Vectors({kind!r}, ...)), or create another index"
         )
     plain = context_column.marked(_plain(table))
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
@@ -256,7 +258,7 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
         chunks: A chunk table.
         encoder: See :class:`Segmenter`.
         vectors: ``"sentence"``, ``"chunk"`` or ``"both"``. See :class:`pychunk.Index`.
-        **options: ``threads``, ``runtime`` and ``progress``.
+        **options: ``placement`` and ``progress``. See :func:`pychunk.segment`.
     """
     table = as_table(chunks)
     if vectors not in ("sentence", "chunk", "both"):
@@ -272,8 +274,8 @@ def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any
     options = dict(options)
     progress = options.pop("progress", False)
     texts = _one(table["text"].cast(pa.large_string()))
-    size: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "atoms": False}
-    whole = Segmenter("fixed", **size, encoder=encoder, vectors=vectors, **options)
+    size: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "keep_together": False}
+    whole = Segmenter("fixed", **size, encoder=encoder, vectors=vectors_of(vectors), **options)
     return whole(texts, progress=progress).table
 
 

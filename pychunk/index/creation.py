@@ -23,7 +23,11 @@ def options(
     """Check the options of :meth:`Index.create`, and return them as the manifest stores them.
 
     Args:
+        vectors: The vectors to store: ``"sentence"``, ``"chunk"`` or ``"both"``.
+        dtype: The type in which vectors are stored: ``"float16"``, ``"float32"`` or ``"int8"``.
+        kind: The kind of the vector index, or ``"auto"``.
         bm25: The parameters ``k1`` and ``b``.
+        terms: The terms to look up: ``"words"``, ``"ngrams"`` or ``"auto"``. None: no terms.
         words: The options of the analyzer.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Index: chunks on disk, found again by meaning, by words, or both."""
+"""The class Index: chunks on disk, which a search finds by meaning, by words, or by both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._engine import native
 from .._util.lazy_imports import LazyModule, by_name
 from ..defaults import BM25, SEARCH
 from ..encoders import registry
-from ..encoders.runtime.placement import Placement
+from ..encoders.runtime.placement import ModelPlacement
 from . import argument_checks, chunk_tables, creation, merge
 from .add_result import AddResult
 from .dense import token_coverage
@@ -46,11 +46,12 @@ GIVEN = "given"
 
 
 class Index:
-    """Chunks with their vectors and words in a folder, for any number of readers and one writer.
+    """A folder of chunks with their vectors and terms, for one writer and any number of readers.
 
-    Made by :meth:`create` and :meth:`open`. What :meth:`add` and :meth:`remove` did is found at once by this object,
-    and kept from :meth:`save` on: whatever moment the process dies at, the folder holds what was saved last. A ``with``
-    block saves at its end, unless an exception leaves it; work that is dropped unsaved gives a warning.
+    :meth:`create` makes an index and :meth:`open` opens one. This object finds changes of :meth:`add` and
+    :meth:`remove` at once, and :meth:`save` stores them. If the process dies at any moment, the last saved state
+    survives. A ``with`` block saves at its end, unless an exception leaves it. Changes that are dropped unsaved give a
+    warning.
 
     Example:
         >>> import pychunk, tempfile
@@ -64,7 +65,7 @@ class Index:
         'Cats purr when content.'
     """
 
-    def __init__(self, store: Store, encoder: Any, placement: Placement, accuracy: int | None) -> None:
+    def __init__(self, store: Store, encoder: Any, placement: ModelPlacement, accuracy: int | None) -> None:
         self._store, self._encoder, self._placement = store, encoder, placement
         self._process = os.getpid()
         self._open: IndexWriter | None = IndexWriter(store, accuracy, placement)
@@ -92,34 +93,40 @@ class Index:
         accuracy: int | None = None,
         exist_ok: bool = False,
     ) -> Index:
-        """A new, empty index in a folder that holds none; with ``exist_ok`` also one that was created alike.
+        """Return a new, empty index in an empty folder; with ``exist_ok`` also an equal one that exists.
 
         Args:
-            path: the folder; made where there is none.
-            encoder: whose vectors chunks bring, and what encodes queries: as for :class:`pychunk.Segmenter`. ``None``:
-                vectors that were given to ``segment(sentence_vectors=...)``; queries come as vectors, too.
-            vectors: ``"sentence"`` (default): a chunk scores as the best of its sentences; ``"chunk"``: by one vector
-                of its own; ``"both"``: by a blend.
-            dtype: of vectors: ``"int8"`` (a byte a number, which is off by at most 1/254 of the vector's largest: no
-                hit is lost by it on SQuAD), ``"float16"`` (twice the size, cosines change by less than 0.001, one query
-                takes twice as long) or ``"float32"``.
-            kind: ``"flat"`` (exact, nothing is built), ``"pq"`` (codes, made in one scan; 24 bytes a vector of
-                256 numbers), ``"hnsw"`` (takes minutes a million vectors), or ``"auto"``: flat up to 512 MB of vectors
-                (two million of 256 bytes), else ``"pq"``.
-            terms: what BM25 counts: ``"auto"`` (words, and n-grams of those that are not English), ``"words"``,
-                ``"ngrams"`` or ``None`` for no BM25. ngram, stemmer, stop_words, fold_diacritics, cjk_bigrams: see
-                :class:`pychunk.index.lexical.analyzer.Analyzer`.
-            k1, b: BM25's parameters.
-            dim: width of given vectors, with ``encoder=None``.
-            runtime, device: where queries are encoded, as for :class:`pychunk.Segmenter`; with ``device="cuda"`` a flat
-                index is searched there, by a GPU build of FAISS or by torch.
-            accuracy: as for :meth:`open`.
-            exist_ok: opens the index that is there, if it was created with these very options.
+            path: The folder of the index. It is created if it does not exist.
+            encoder: The encoder of the chunks' vectors, which also encodes queries: see :class:`pychunk.Segmenter`.
+                None: the caller passes vectors to ``segment(columns={"sentence_vectors": ...})``, and as queries.
+            vectors: ``"sentence"`` (default): the score of a chunk is that of its best sentence. ``"chunk"``: the score
+                of its own vector. ``"both"``: a weighted sum of both.
+            dtype: The type of stored vectors. ``"int8"`` takes one byte a number, with errors of at most 1/254 of the
+                vector's largest number; on SQuAD no hit is lost by it. ``"float16"`` takes twice the size and twice the
+                time for one query; cosines change by less than 0.001. Or ``"float32"``.
+            kind: ``"flat"``: exact, nothing is built. ``"pq"``: codes, built in one scan, 24 bytes a vector of 256
+                numbers. ``"hnsw"``: a graph, which takes minutes for a million vectors. ``"auto"``: flat up to 512 MB
+                of vectors (two million of 256 bytes), else ``"pq"``.
+            terms: The terms that BM25 counts: ``"auto"`` (words, and n-grams of those that are not English),
+                ``"words"``, ``"ngrams"``, or None for an index without BM25.
+            ngram: The length of an n-gram in characters.
+            stemmer: The language of the stemmer, such as ``"english"``.
+            stop_words: The words that are not counted.
+            fold_diacritics: Whether words match without their diacritics.
+            cjk_bigrams: Whether scripts without spaces, such as Chinese and Thai, count pairs of characters.
+            k1: How soon further occurrences of a term in a chunk stop to count.
+            b: How much a long chunk loses, from 0 to 1.
+            dim: The width of vectors from the caller, with ``encoder=None``.
+            runtime: The runtime that encodes queries: see :class:`pychunk.Placement`.
+            device: The device that encodes queries. With ``"cuda"`` a flat index is searched on the GPU, by a GPU build
+                of FAISS or by torch.
+            accuracy: See :meth:`open`.
+            exist_ok: Whether to open an existing index that was created with the same options.
 
         Raises:
-            ValueError: an option out of range; a folder that holds other files; or an index already: without
-                ``exist_ok`` any, with it one of other options, which are named.
-            ImportError: ``kind="hnsw"``, and FAISS is not installed.
+            ValueError: An option is out of range, or the folder holds other files or an index. With ``exist_ok`` only
+                an index with other options is an error, which names them.
+            ImportError: ``kind`` is ``"hnsw"``, and FAISS is not installed.
         """
         if accuracy is not None:
             argument_checks.whole("accuracy", accuracy, 1)
@@ -130,7 +137,7 @@ class Index:
             argument_checks.whole("dim", dim, 1)
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
-        placement = Placement.of(runtime, device)
+        placement = ModelPlacement.of(runtime, device)
         made = registry.vector_encoder(encoder, placement) if encoder is not None else None
         if made is not None and dim not in (None, made.dim):
             raise ValueError(
@@ -164,7 +171,7 @@ class Index:
             found.close()
             raise ValueError(
                 f"{path} was created otherwise, which cannot change: {', '.join(other)}. Index.open takes it as it is; "
-                "to build it anew, remove the folder"
+                "to build it again, remove the folder"
             )
         return found
 
@@ -180,23 +187,26 @@ class Index:
         verify: Verify = True,
         create: bool = False,
     ) -> Index:
-        """An index that was saved; the first :meth:`add` or :meth:`remove` makes this process its writer.
+        """Open a saved index. The first :meth:`add` or :meth:`remove` makes this process its writer.
 
         Args:
-            path: the folder.
-            encoder: what encodes queries; ``None``: the encoder that the index was created with.
-            runtime, device: as for :meth:`create`.
-            accuracy: candidates that an approximate search scores: more is slower, and finds more. None: as many as
-                found .985 of the nearest when the index was built, at least 512 (``"pq"``); 96 (``"hnsw"``).
-            verify: compare the checksum of every file (about a second a gigabyte); ``"headers"``: those of the parts of
-                it that say how it is to be read, and each block of 64 KiB when it is first read, so that a damaged one
-                is an error and never another hit. The blocks of an index that an older version of pychunk saved have no
-                checksums: there ``"headers"`` notices damage of headers, sizes, offsets and texts that are no UTF-8.
-                False promises only that no damage ends the process: hits may be others.
-            create: where there is no index, one is created, with the options that :meth:`create` has of itself.
+            path: The folder of the index.
+            encoder: The encoder of queries. None: the encoder with which the index was created.
+            runtime: See :meth:`create`.
+            device: See :meth:`create`.
+            accuracy: The number of candidates that an approximate search scores. More candidates are slower and find
+                more. None: with ``"pq"`` the number that found 0.985 of the nearest vectors when the index was built,
+                at least 512; with ``"hnsw"`` 96.
+            verify: True: compare the checksum of every file, which takes about a second a gigabyte. ``"headers"``:
+                compare the checksums of headers now, and of each block of 64 KiB when it is first read, so damage is an
+                error and never another hit. Blocks that an older version of pychunk saved have no checksums: there
+                ``"headers"`` detects damaged headers, sizes, offsets and invalid UTF-8. False: damage never ends the
+                process, but it may change hits.
+            create: Whether to create an index with the default options of :meth:`create` if none exists.
 
         Raises:
-            ValueError: no index, a newer version's, a damaged or missing file, another encoder; says which.
+            ValueError: There is no index, it is of a newer version, a file is damaged or missing, or the encoder is
+                another one. The message says which.
         """
         if verify not in (True, False, "headers"):
             raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
@@ -206,17 +216,17 @@ class Index:
         if create and not store.exists():
             name = "static" if encoder is None else encoder
             return cls.create(path, encoder=name, runtime=runtime, device=device, accuracy=accuracy, exist_ok=True)
-        placement = Placement.of(runtime, device)
+        placement = ModelPlacement.of(runtime, device)
         return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, placement: Placement, accuracy: int | None, verify: Verify) -> Index:
+    def _opened(cls, store: Store, encoder: Any, where: ModelPlacement, accuracy: int | None, verify: Verify) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
         if wanted is not None:
             try:
-                made = registry.vector_encoder(wanted, placement)
+                made = registry.vector_encoder(wanted, where)
             except ValueError as error:
                 if encoder is not None:
                     raise
@@ -226,7 +236,7 @@ class Index:
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "
                     f"{str(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or build it again"
                 )
-        return cls(store, made, placement, accuracy)
+        return cls(store, made, where, accuracy)
 
     # What an index is
 
@@ -240,7 +250,7 @@ class Index:
         return self._open
 
     def __len__(self) -> int:
-        """Chunks that can be found."""
+        """Return the number of chunks that a search can find."""
         return len(self._contents)
 
     def __repr__(self) -> str:
@@ -254,19 +264,21 @@ class Index:
 
     @property
     def replaced(self) -> int:
-        """Chunks that were added since the last save, and replaced since by others of the same id, or removed."""
+        """The number of chunks that were added since the last save and have been replaced or removed since."""
         return self._contents.replaced
 
     @property
     def path(self) -> Path:
+        """The folder of the index."""
         return self._store.folder
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the index was created with, and what it holds as last saved.
+        """The options with which the index was created, and its contents as last saved.
 
-        ``recall`` is what codes (kind ``"pq"``) found of the ten nearest of some vectors when they were made, by name.
-        ``pooling``, of an index of levels, is how their vectors are made: ``"tokens"``, or a compressor's fingerprint.
+        ``recall`` is the share of the ten nearest of some vectors that codes (kind ``"pq"``) found when they were made,
+        by name. ``pooling``, in an index of levels, is ``"tokens"`` or the fingerprint of the compressor that made the
+        vectors.
         """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
@@ -284,14 +296,14 @@ class Index:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What whoever fills the index wants to know when it goes on; kept with the next changes that are saved."""
+        """The values that a program which fills the index stores for its next run; :meth:`save` keeps them."""
         return self._contents.notes
 
     def ids(self) -> list[Any]:
-        """The ids of the documents that have chunks here, in the order in which they were added.
+        """Return the ids of the documents that have chunks here, in the order of adding.
 
         Raises:
-            ValueError: the chunks have no ids.
+            ValueError: The chunks have no ids.
         """
         table = self._contents.searcher().stored
         if table is None:
@@ -304,16 +316,16 @@ class Index:
         return list(map(uuid.UUID, found)) if self._contents.uuids else found
 
     def __contains__(self, id: object) -> bool:
-        """Whether chunks of a document are here; looks through all, so ask :meth:`ids` for many."""
+        """Return whether the index has chunks of a document. It scans all ids; for many documents call :meth:`ids`."""
         return self.count(ids=[id]) > 0
 
     def count(self, where: Any = None, ids: Sequence[Any] | None = None) -> int:
-        """Chunks that a search with these conditions looks at; without any, all that can be found."""
+        """Return the number of chunks that a search with these filters considers; by default of all."""
         allowed = self._contents.searcher().allowed(where, ids)
         return len(self) if allowed is None else int(allowed.sum())
 
     def get(self, id: Any) -> pa.Table:
-        """The chunks of a document, without vectors, in their order; of one that is not here, none.
+        """Return the chunks of a document in their order, without vectors; none if the document is not here.
 
         Example:
             >>> import pychunk, tempfile
@@ -336,13 +348,15 @@ class Index:
     # Writing
 
     def changed(self, documents: Digests) -> npt.NDArray[np.bool_]:
-        """bool[n]: documents that are not in the index as they are; the others need not be cut and added again.
+        """Return bool[n]: whether each document is new or differs from the index's.
 
-        Makes this process the writer, so that the answer holds until it adds.
+        The other documents need not be segmented and added again. The call makes this process the writer, so the answer
+        stays true until it adds chunks.
 
         Args:
-            documents: of :func:`pychunk.index.store.document_digests.of`. A document is known by what was said of it
-                when it was added, until it is added without, or it or a chunk of it is removed.
+            documents: The result of :func:`pychunk.index.store.document_digests.of`. A document is known by the values
+                that were passed when it was added, until it is added without them, or it or one of its chunks is
+                removed.
 
         Example:
             >>> import pychunk, tempfile, pyarrow as pa
@@ -354,7 +368,7 @@ class Index:
             ...     for _ in range(2):
             ...         documents = document_digests.of(table, ["text"], seg.options)
             ...         new = index.changed(documents)
-            ...         chunks = seg(table.filter(new), column="text", ids="id")
+            ...         chunks = seg(table.filter(new), columns={"text": "text"}, ids="id")
             ...         index.add(chunks, documents=documents.choose(new)).added
             2
             0
@@ -371,29 +385,29 @@ class Index:
         documents: Digests | None = None,
         on_duplicate: str = "raise",
     ) -> AddResult:
-        """Add chunks; those of a document id that is there already (without ids: the same chunks) are replaced.
+        """Add chunks. They replace the chunks of their documents' ids, or without ids equal chunks.
 
-        Columns of metadata that are not given again are kept: the new chunks of a document have what its old ones had.
-        What is given as null is null.
+        A document that is added again keeps the metadata columns that you do not pass again. A value that you pass as
+        null is null.
 
         Args:
-            chunks: what ``segment(..., vectors=...)`` returned, or a chunk table read back from a file.
-            metadata: columns of one value for each document of the batch, to filter by, in a mapping or a table; or
-                names of columns that the chunk table has (``segment(keep=...)``), which it keeps named or not.
-            documents: what the chunks were made of, columns and all, for :meth:`changed`; a document of which there are
-                no chunks, as its text is blank, replaces what is there of its id all the same, and a column that is not
-                given is null.
-            on_duplicate: documents of one id in this call are an error (``"raise"``), or, as rows of a table of
-                paragraphs, the parts of one document (``"merge"``), whose text is theirs with a blank line between:
-                see :func:`pychunk.index.merge.merged`. A document that is there already is replaced either way.
+            chunks: The result of ``segment(..., vectors=...)``, or a chunk table that was read from a file.
+            metadata: Columns with one value for each document of the batch, to filter by, in a mapping or a table; or
+                names of columns of the chunk table. The index keeps the table's own columns
+                (``segment(metadata_columns=...)``) whether or not you name them.
+            documents: Hashes of all that the chunks were made of, for :meth:`changed`. A document whose text is blank
+                has no chunks; it still replaces the chunks of its id. Columns that are not passed are null then.
+            on_duplicate: ``"raise"``: several documents with the same id in this call are an error. ``"merge"``: they
+                are parts of one document, such as rows of a table of paragraphs, joined with blank lines
+                (:func:`pychunk.index.merge.merged`). Either way they replace a document that is in the index.
 
         Returns:
-            The number of chunks added, which also says how many documents are new, and how many were replaced.
+            The number of chunks added. It also has the numbers of new and of replaced documents.
 
         Raises:
-            ValueError: vectors that are missing, not finite or another encoder's, nodes of levels whose vectors are
-                made by another ``pooling`` than those that are there, two documents of one id, chunks of other
-                documents than those of ``documents``, another process that writes.
+            ValueError: Vectors are missing, not finite or of another encoder; levels were pooled in another way than
+                those in the index; two documents have one id; chunks do not belong to ``documents``; or another process
+                writes.
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
@@ -415,7 +429,7 @@ class Index:
         if table.num_rows and has_levels(self._contents.schema) and not has_levels(table.schema):
             warnings.warn(
                 "these chunks are of no level, and searches of an index of levels by levels= or plan= pass over them: "
-                "add what pychunk.segment(..., levels=...).chunks() gives",
+                "add what pychunk.segment_levels(...).chunks() gives",
                 stacklevel=2,
             )
         late, keys = chunk_tables.outdated(table), chunk_tables.keys(table)
@@ -427,10 +441,10 @@ class Index:
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
-        """Remove documents by id, or single chunks; the number of chunks removed. Unknown ones count as none.
+        """Remove documents by id, or single chunks, and return the number of removed chunks. Unknown ids count as none.
 
         Raises:
-            ValueError: ids, of an index none of whose documents has one.
+            ValueError: You passed ids, and no document of the index has one.
         """
         if (ids is None) == (chunk_ids is None):
             raise ValueError("remove() takes ids or chunk_ids")
@@ -446,23 +460,23 @@ class Index:
         return before - len(self)
 
     def save(self) -> None:
-        """Keep all that was added and removed. Takes effect in one step: readers find the state before or after.
+        """Store all that was added and removed, in one step: readers see the state before or after.
 
-        After an error, such as a full disk, nothing is lost that had been added: make room and call it again. An
-        :meth:`add` that fails adds nothing.
+        After an error, such as a full disk, nothing that was added is lost: make room and call this again. If
+        :meth:`add` fails, it adds nothing.
         """
         self._contents.begin_writing()
         self._contents.save()
 
     def refresh(self) -> bool:
-        """Take up what another process saved since; whether there was anything."""
+        """Load what another process has saved since, and return whether there was anything."""
         contents = self._contents
         return not self._store.locked and contents.refresh()
 
     def close(self, *, discard: bool = False) -> None:
-        """Let another process write; the index cannot be used from here on, only opened again.
+        """Close the index and let another process write. To use it again, open it.
 
-        What was not saved is gone, and a warning says so; ``discard=True`` means it.
+        Changes that were not saved are lost with a warning; ``discard=True`` loses them without one.
         """
         self._close(discard)
 
@@ -620,68 +634,72 @@ class Index:
         rewrite: Any = None,
         on_error: str = "raise",
     ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]:
-        """The best chunks for each query, all queries in one call.
+        """Return the best chunks for each query. All queries are searched in one call.
 
         Args:
-            queries: one text or several.
-            k: hits for each query; with ``by_document`` documents.
+            queries: One text or several.
+            k: The number of hits for each query; with ``by_document`` of documents.
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
-            fusion: how hybrid joins them. ``"score"``: cosine + ``weight`` x BM25 as a share of its bound; ``"rrf"``:
-                reciprocal ranks, BM25's counting ``weight`` times. In an index of levels also ``"levels"``: scores that
-                hold nodes of all sizes against each other, in bits (:mod:`pychunk.index.levels.level_ranking`); with
-                ``words`` those that fit, the better per word first.
-            blend: share of the best sentence against the chunk's own vector, in an index of both.
-            document_weight: how much a chunk's document counts beside it: so many times the document's own score is
-                added, which is BM25 of all its chunks as one text, by vectors the mean of its three best sentences (or
-                chunk vectors), in hybrid both. Conditions choose among chunks; their documents count whole.
-            where: which chunks to look at. ``{"lang": "de", "year": {"gte": 2015}}``: a value, a list of values or
-                comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``) for each column; or a text,
-                ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets, ``is null``; or an
-                expression of ``pyarrow.compute`` (``pc.field("year") >= 2015``). In a dict or a text a column of lists
-                is what one of its values is, and a comparison with null does not hold. ids: only these documents;
-                numbers and their text are the same id, here as in :meth:`remove`.
-            levels: in an index of what :meth:`pychunk.Hierarchy.chunks` gives: the level to look at, or the finest and
-                the coarsest, ``("paragraph", "section")``. Of hits that hold one another the best alone is returned.
-            plan: what chooses these levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``, a
-                function ``(query, metadata) -> (low, high)``, or what :meth:`plan` gave
-                (:mod:`pychunk.index.planners.planner`). ``hit.scores["plan"]`` says which, and why.
-            rerank: what orders the best ``depth`` hits anew: ``"features"``, a weighted sum of what is known of them
-                (:mod:`pychunk.index.rerank.linear_reranker`; of the static encoder's vectors, by sentences and BM25),
-                or a
-                folder with other weights; a cross-encoder (``"reranker"``, which ``pychunk model get reranker`` gets,
-                or what ``pychunk export`` wrote); or a function ``(queries, hits) -> scores`` of the hits of all
-                queries (:mod:`pychunk.index.rerank.rerankers`).
-            expand: what to return around each hit: so many chunks of the same document on either side, in an index of
-                levels of its own level, and with ``levels`` none that an earlier hit brought; ``"subtree"``: all that
-                hangs on it in the tree of headings (chunks of method ``structure``); ``"section"``: the whole section
-                that it is part of, in an index of levels as nodes of its own level. Of subtrees of the ``k`` hits that
-                hold one another the outermost is returned, with the best score among them, so that there may be fewer
-                than ``k``; they are ranked by all hits inside them (:mod:`pychunk.index.search.expansion`).
-            words: at most so many words handed over for each query: hits in their order, each with as much around it
-                as still fits; one that is itself too long for what is left is passed over. With a tree those come
-                first that promise most for their length.
-            parents: with a tree, also the chunks above each hit, up to the document's first, with the first hit under
-                them alone.
-            by_document: find ``k`` documents, of each the best chunk alone; ``rerank`` orders the best ``depth`` of
-                them anew, by that chunk.
-            min_score: only hits of at least this ``score``, whatever they are ranked by: cosines are at most 1, as are
-                scores of BM25; hybrid ones are at most 1 + ``weight``.
-            query_vectors: float[q, dim] in the place of, or beside, the texts.
-            rewrite: searches by several texts, terms or vectors for each query: ``"feedback"`` (by what its first hits
-                say, too), ``"options"`` (queries are pairs of a question and its possible answers), ``"hyde"`` (by a
-                passage that a model writes, too), ``"multi"`` (by other queries that it writes), or a function
+            fusion: The combination of both in mode hybrid. ``"score"``: the cosine plus ``weight`` times BM25 as a
+                share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which BM25 counts
+                ``weight`` times. ``"levels"``, in an index of levels: scores that compare nodes of all sizes, in bits
+                (:mod:`pychunk.index.levels.level_ranking`). With ``words`` they are the nodes that fit the budget,
+                those with the best score per word first.
+            weight: The weight of BM25, compared with 1 for the cosine.
+            blend: The share of the best sentence, compared with the chunk's own vector, in an index of both.
+            document_weight: The weight of the document's score, which is added to the chunk's. It is BM25 of all its
+                chunks as one text; by vectors the mean of its three best sentences or chunk vectors; in mode hybrid
+                both. Filters choose among chunks, but their documents count as a whole.
+            where: The filter on columns of chunks. ``{"lang": "de", "year": {"gte": 2015}}`` has for each column a
+                value, a list of values or comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``). Or a
+                text, ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets and ``is
+                null``. Or an expression of ``pyarrow.compute``, such as ``pc.field("year") >= 2015``. In a dict or a
+                text, a column of lists matches if one of its values does, and a comparison with null is false.
+            ids: The ids of the documents to search. A number and its text are the same id, as in :meth:`remove`.
+            levels: The level to search, in an index of the result of :meth:`pychunk.Hierarchy.chunks`; or the finest
+                and the coarsest, ``("paragraph", "section")``. If hits are nested, the search returns the best of them.
+            plan: The planner that chooses these levels for each query: ``"learned"``, ``"rules"``, ``"llm"``,
+                ``"fixed"``, a function ``(query, metadata) -> (low, high)``, or the result of :meth:`plan`
+                (:mod:`pychunk.index.planners.planner`). ``hit.scores["plan"]`` has the choice and its reason.
+            rerank: The reranker that orders the best ``depth`` hits again. ``"features"``: a weighted sum of what the
+                search knows of them (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights. A
+                cross-encoder: ``"reranker"``, which ``pychunk model get reranker`` gets, or a folder that ``pychunk
+                export`` wrote. Or a function ``(queries, hits) -> scores`` for the hits of all queries
+                (:mod:`pychunk.index.rerank.rerankers`).
+            depth: The number of hits that the reranker orders.
+            expand: The text to return around each hit. A number: that many chunks of the same document on either side;
+                in an index of levels chunks of the hit's level that no earlier hit brought. ``"subtree"``: all chunks
+                below the hit in the tree of headings (chunks of method ``structure``). ``"section"``: the whole section
+                of the hit. If subtrees of the ``k`` hits are nested, the search returns the outermost with the best
+                score among them, so there may be fewer than ``k``. All hits inside them count
+                (:mod:`pychunk.index.search.expansion`).
+            words: The word budget of each query. Hits are added in rank order with as much around them as fits. A hit
+                that is longer than the rest of the budget is skipped. With a tree, hits with the best score per word
+                come first.
+            parents: With a tree: also return the chunks above each hit up to the document's first, with the first hit
+                under them only.
+            by_document: Whether to return ``k`` documents with their best chunk each; ``rerank`` then orders the best
+                ``depth`` documents by that chunk.
+            min_score: The least ``score`` of a hit. Cosines and BM25 are at most 1, hybrid scores at most 1 +
+                ``weight``.
+            query_vectors: Vectors of the queries, float[q, dim], instead of the texts or in addition to them.
+            threads: The number of threads. Default: all CPUs that the process may use.
+            rewrite: The query rewriting: a search by several texts, terms or vectors for each query. ``"feedback"``
+                adds those of the first hits. ``"options"``: queries are pairs of a question and its possible answers.
+                ``"hyde"`` adds a passage, and ``"multi"`` other queries, which a language model writes. Or a function
                 (:mod:`pychunk.index.search.query_rewriting`). Their scores, or with ``"rrf"`` their ranks, are fused.
-            on_error: what a rewrite or a reranker that fails brings, a rewrite that gives nothing, or scores of NaN:
-                ``"raise"`` an error that names the stage and the row, ``"skip"`` the query's hits without that stage,
-                with the reason in ``hit.scores["rewrite"]`` or ``hit.scores["rerank"]``.
+            on_error: What happens if a rewriting or a reranker fails, a rewriting is empty, or scores are NaN.
+                ``"raise"``: an error that names the stage and the row. ``"skip"``: the hits without that stage, with
+                the reason in ``hit.scores["rewrite"]`` or ``hit.scores["rerank"]``.
 
         Returns:
-            One list a query, which a notebook shows as a table, of :class:`Hit`, or of :class:`DocumentHits`; best
-            first, of equals the first in the index.
+            One list for each query, of :class:`Hit` or of :class:`DocumentHits`, best first. Among equal scores the
+            first in
+            the index comes first. A notebook shows the list as a table.
 
         Raises:
-            ValueError: an option out of range, a column that is not there, a condition that cannot be read, queries
-                that nothing can encode.
+            ValueError: An option is out of range, a column does not exist, a filter cannot be parsed, or nothing can
+                encode the queries.
         """
         options = SearchOptions(
             k, mode, fusion, weight, blend, document_weight, where, ids, levels, plan, rerank, depth, expand, words,
@@ -699,15 +717,21 @@ class Index:
     def plan(
         self, queries: str | Sequence[str], plan: Any = "rules", *, words: int | None = None, threads: int | None = None
     ) -> list[planner.Plan]:
-        """The levels that a planner chooses for each query, and why; ``words``: how many are to be handed over.
+        """Return the levels that a planner chooses for each query, with the reasons.
+
+        Args:
+            queries: One text or several.
+            plan: The planner: see :meth:`search`.
+            words: The word budget of each query.
+            threads: The number of threads.
 
         Raises:
-            ValueError: an unknown planner, an index without levels.
+            ValueError: The planner is unknown, or the index has no levels.
 
         Example:
             >>> import pychunk, tempfile
             >>> from pychunk.index.index import Index
-            >>> found = pychunk.segment("Cats purr. They sleep.", levels=["sentence", "document"], vectors="chunk")
+            >>> found = pychunk.segment_levels("Cats purr. They sleep.", ["sentence", "document"], vectors="chunk")
             >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/i", vectors="chunk") as index:
             ...     added = index.add(found.chunks())
             ...     print(index.plan("Who purrs?")[0])
@@ -724,11 +748,15 @@ class Index:
         hits: int = 5,
         threads: int | None = None,
     ) -> list[planner.Metadata]:
-        """What planners are told of each query.
+        """Return the facts about each query that planners use.
 
         Args:
-            look: with a first pass over the finest and the coarsest level. hits: how many the search by
-                ``fusion="levels"`` that follows asks for: the pass looks for its best sentences by vector.
+            queries: The texts of the queries.
+            words: The word budget of each query.
+            look: Whether to search the finest and the coarsest level in a first pass.
+            hits: The number of hits of the search by ``fusion="levels"`` that follows; the pass finds their best
+                sentences by vector.
+            threads: The number of threads.
         """
         terms = self._contents.layout.analyzer is not None
         ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
@@ -758,10 +786,12 @@ class Index:
         query_vectors: Any = None,
         threads: int | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """What :meth:`search` finds, as rows of :attr:`table` without their texts: for joins and for measuring.
+        """Return the hits of :meth:`search` as rows of :attr:`table`, without their texts.
+
+        Joins and measurements need no more. The arguments are those of :meth:`search`.
 
         Returns:
-            (rows int64[q, k], scores float32[q, k]); -1 and NaN where there are fewer hits.
+            (rows int64[q, k], scores float32[q, k]); -1 and NaN if there are fewer hits.
         """
         ranking = Ranking(mode, fusion, weight, blend, document_weight)
         argument_checks.whole("k", k, 1)
@@ -784,16 +814,17 @@ class Index:
 
     @property
     def table(self) -> pa.Table:
-        """All chunks by row, removed ones too; without vectors.
+        """The table of all chunks by row, with removed ones and without vectors.
 
-        Memory-mapped, but for whole numbers, which are of 32 bits on the disk: 80 bytes a chunk from the first use on.
+        It is mapped into memory, except whole numbers: these take 32 bits on disk and 80 bytes a chunk after the first
+        use.
         """
         searcher = self._contents.searcher()
         return pa.table({}) if searcher.stored is None else searcher.table
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of :attr:`table`; of an empty index none."""
+        """The columns of :attr:`table`; an empty index has none."""
         return self._contents.searcher().schema
 
     def _queries(self, threads: int | None) -> Queries:

@@ -60,7 +60,7 @@ def merged(table: pa.Table) -> pa.Table:
         raise ValueError(
             "on_duplicate='merge' takes chunks, and these are nodes of levels. Each row has nodes of its own, so a "
             "document would have one document node for each row: join the texts of its rows, with a blank line "
-            "between, before segment(levels=...)"
+            "between, before segment_levels()"
         )
     order = np.lexsort((chunk, row, code))
     if (order[1:] < order[:-1]).any():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._util.lazy_imports import LazyModule
-from ..encoders.runtime.placement import Placement
+from ..encoders.runtime.placement import ModelPlacement
 from . import argument_checks
 from .levels import level_selection as by_level
 from .scoring.fusion import F32
@@ -47,7 +47,7 @@ class Stages:
 
     contents: IndexWriter
     reader: Queries
-    placement: Placement
+    placement: ModelPlacement
     encoder: str
     options: SearchOptions
 

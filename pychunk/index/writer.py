@@ -16,7 +16,7 @@ from .._engine.arrow import compute as pc
 from .._engine.arrow import primitive
 from .._util.durable_files import remove as discard
 from .._util.durable_files import uninterrupted
-from ..encoders.runtime.placement import Placement
+from ..encoders.runtime.placement import ModelPlacement
 from ..levels.level_names import LEVELS
 from . import chunk_tables
 from .dense.vector_index import StoredVectors, VectorIndex, choose
@@ -48,15 +48,15 @@ _T = TypeVar("_T")
 class IndexWriter:
     """The contents of an index's folder, with what was added and removed since it was saved.
 
-    Rows are the chunks of all parts in order. A part is written once. Removed rows are only marked, until so many are
-    removed that the rest is rewritten.
+    Rows are the chunks of all parts in order. A part is written once. Removed rows are only marked. If many are
+    removed, the rest is rewritten.
 
     An error in an addition leaves all earlier additions in place, and :meth:`save` can be called again. The exception
     is a disk that loses what it had accepted. Then all unsaved changes are lost, and every use raises an error until
     the saved state is loaded again.
     """
 
-    def __init__(self, store: Store, accuracy: int | None, placement: Placement) -> None:
+    def __init__(self, store: Store, accuracy: int | None, placement: ModelPlacement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
         self._writer: PartWriter | None = None
         self._finishing: PartCompletion | None = None  # The part before the open one.
@@ -105,8 +105,7 @@ class IndexWriter:
         for name, own in manifest["stored"].items():
             if own["rows"] > self._counts()[name]:
                 raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
-        self.generation = manifest["generation"]
-        self.uuids = manifest.get("ids") == "uuid"
+        self.generation, self.uuids = manifest["generation"], manifest.get("ids") == "uuid"
         self.notes: dict[str, str] = dict(manifest.get("notes", {}))
         #: The scales of levels, as a manifest stores them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")

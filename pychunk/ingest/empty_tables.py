@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from .._engine.data.columns import COLUMNS
 from ..chunks.batch import ChunkBatch
+from ..inputs.document_columns import arguments_of
 from ..io import KINDS
 from ..io.document_batches import documents_of
 from ..segmenter import Segmenter
@@ -20,14 +21,16 @@ def nothing(made: Segmenter, said: Mapping[str, Any], kind: str, types: Mapping[
 
     ``said`` holds the keywords of a call, which name columns. ``types`` holds the types of these columns.
     """
-    of = {name: types.get(name, pa.null()) if name in said["keep"] else pa.null() for name in columns_of(said)}
+    of = {
+        name: types.get(name, pa.null()) if name in said["metadata_columns"] else pa.null() for name in columns_of(said)
+    }
     columns = {name: pa.nulls(0, kind_) for name, kind_ in of.items()}
     read = KINDS[kind].schema
     columns |= {field.name: pa.array([], field.type) for field in read if field.name != "file"}
     table = pa.table(columns, metadata=read.metadata)
     # There are no sentences, so the vectors may have any width.
     said = {name: value for name, value in said.items() if name != "sentence_vectors"}
-    return made(documents_of(table), **said)
+    return made(documents_of(table), **arguments_of(said))
 
 
 def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
@@ -78,6 +81,10 @@ def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
 def columns_of(said: Mapping[str, Any]) -> list[str]:
     """Return the names of the columns that the keywords name, each once."""
     for name, value in said.items():
-        if name != "keep" and not isinstance(value, str):
+        if name != "metadata_columns" and not isinstance(value, str):
             raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")
-    return list(dict.fromkeys([*said["keep"], *(value for name, value in said.items() if name != "keep")]))
+    return list(
+        dict.fromkeys(
+            [*said["metadata_columns"], *(value for name, value in said.items() if name != "metadata_columns")]
+        )
+    )

@@ -15,12 +15,13 @@ import numpy as np
 from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
 from ..chunks.batch import ChunkBatch
-from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.document_columns import DocumentColumns, arguments_of, columns_by_role, wanted_columns
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.duplicate_ids import DuplicateIds
 from ..io.files import find_if_reached
 from ..io.formats.html_files import How, Links
+from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
 from .empty_tables import columns_of
@@ -46,9 +47,9 @@ def ingest(
     out: str | Path,
     *,
     kind: str = "auto",
-    column: str | None = None,
+    columns: DocumentColumns | None = None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     encoding: str | None = None,
     quotes: bool = True,
     redirects: bool = False,
@@ -65,7 +66,7 @@ def ingest(
     resume: bool = False,
     strict: bool = False,
     workers: int = 1,
-    threads: int | None = None,
+    placement: PlacementLike | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
@@ -81,12 +82,25 @@ def ingest(
 
     Args:
         source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
-            describes it and ``kind``, ``column``, ``ids``, ``keep``, ``encoding``, ``quotes``, ``redirects``,
-            ``namespaces``, ``noise``, ``noise_threshold``, ``links``, ``hide_parameters`` and ``workers``.
+            describes the source in detail, and the arguments that it shares with this function.
         out: The output folder. It is created if it does not exist.
+        kind: The kind of the files, such as ``"parquet"``. ``"auto"`` takes it from their names or first bytes.
+        columns: The columns of tables with the text and with further facts about each document, by role: see
+            :func:`pychunk.segment`.
+        ids: The column of the ids in tables. The default is ``id``, else the file's name and the row's number.
+        metadata_columns: The columns of the source that every chunk repeats.
+        encoding: The character encoding of the files. The default is UTF-8, or for HTML the encoding of the page.
+        quotes: Whether quotation marks of CSV and TSV files enclose fields.
+        redirects: Whether the redirects of MediaWiki dumps are kept.
+        namespaces: The namespaces of MediaWiki dumps whose pages are kept. None: all.
+        noise: The way in which noise of HTML pages is found: ``"model"``, ``"rules"`` or ``"off"``.
+        noise_threshold: The score above which the model removes a block, 0 to 1. The default fits each page.
+        links: The part of links that is text: their words (``"text"``), or also their targets (``"inline"``).
+        hide_parameters: The names of further secret parameters of URLs, which no file or error shows.
         limit: The number of documents to read, from the first on.
         sample: The number of documents to draw: those whose ids hash lowest with ``seed``. The source is read twice.
             With ``limit``, only the first documents of the sample are used.
+        seed: The seed of the sample.
         shard_bytes: The bytes of text in a shard. A shard ends with the batch that fills it.
         compression: ``none``, ``lz4`` or ``zstd``.
         resume: Whether to continue a run of the same source, options and versions. Several sources must be the same
@@ -95,9 +109,9 @@ def ingest(
             again.
         strict: Whether the files of folders that are not read, because their kind is unknown or another one, are dead
             letters, too.
-        threads: The number of threads for segmentation and decompression. The default is every CPU.
+        workers: The number of processes that clean wiki text or parse PDFs.
+        placement: The device, threads and runtime; the threads decompress, too. Default: every CPU.
         progress: A function that is called with the share that is done, 0 to 1, and the report so far.
-        keep: The columns of the source that every chunk repeats.
         options: The options of ``Segmenter``, and columns that describe each document, such as ``titles="title"``.
             ``pic`` with ``summaries_out=True`` also writes its summaries, as a second data set in ``_summaries``.
             ``removed="removed"`` writes the removed spans to ``_removed``. ``llm=`` is the client of a method that asks
@@ -116,15 +130,17 @@ def ingest(
     sources = [os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)]
     sources = named(sources, parameters(hide_parameters))
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
-    said: dict[str, Any] = {"keep": list(keep), **{name: options.pop(name) for name in NAMES if name in options}}
+    said: dict[str, Any] = {"metadata_columns": list(metadata_columns), **columns_by_role(columns)}
+    column = said.pop("text", None)
     options["on_error"] = "skip"
+    where = Placement.of(placement)
     opened = open_source(
         sources,
         kind=kind,
         column=column,
         ids=ids,
-        keep=keep,
-        needed=columns_of(said | {"keep": []}),
+        metadata_columns=metadata_columns,
+        needed=columns_of(said | {"metadata_columns": []}),
         encoding=encoding,
         quotes=quotes,
         redirects=redirects,
@@ -134,25 +150,28 @@ def ingest(
         links=links,
         hide_parameters=hide_parameters,
         workers=workers,
-        threads=threads,
+        threads=where.threads,
         dead_letters=lambda _: None,
     )
     _check_used(
         opened,
-        {"column": column, "ids": ids},
-        {"quotes": not quotes},
-        {"redirects": redirects, "namespaces": namespaces != (0,)},
+        {"columns={'text': ...}": column, "ids=": ids},
+        {"quotes=": not quotes},
+        {"redirects=": redirects, "namespaces=": namespaces != (0,)},
     )
-    made = Segmenter(threads=threads, **options)
+    made = Segmenter(placement=where, **options)
     # A stored column has one type from the first shard to the last, whatever a file without declared types holds.
-    opened = replace(opened, written=tuple(name for name in keep if name not in opened.needed))
+    opened = replace(opened, written=tuple(name for name in metadata_columns if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
-        opened = replace(opened, keep=tuple(columns_of(said)), needed=tuple(columns_of(said | {"keep": []})))
+        opened = replace(
+            opened, metadata_columns=tuple(columns_of(said)), needed=tuple(columns_of(said | {"metadata_columns": []}))
+        )
     if made.llm is not None and made.llm.dry_run:
         return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
+    options |= run_facts.of_placement(where)
     report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
     report.seconds = time.perf_counter() - begun
     return report
@@ -171,7 +190,7 @@ def _written(
     progress: Progress | None,
 ) -> Report:
     """Write the shards of the run with these options that the folder lacks."""
-    types = opened.kept_types() if opened.keep else {}
+    types = opened.kept_types() if opened.metadata_columns else {}
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,7 +232,7 @@ def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any
         given = [name for name, value in said.items() if value]
         if given and set(source.kinds).isdisjoint(kinds):
             raise ValueError(
-                f"do not pass {given[0]}=, which changes nothing for {source.kind}; or pass kind= {', '.join(kinds)} "
+                f"do not pass {given[0]}, which changes nothing for {source.kind}; or pass kind= {', '.join(kinds)} "
                 "if the source is such"
             )
 
@@ -282,7 +301,7 @@ class _Run:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
         try:
-            chunks = self.made(part.documents(), first_document=part.first, **self.said)
+            chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
         # The error is one of the model's client, because nothing else reads or writes meanwhile.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
@@ -337,7 +356,7 @@ def _dry(
     begun, report = time.perf_counter(), Report(folder, ignored=source.ignored)
     for part in parts(source, Range(), limit, sample):
         if part.table is not None:
-            made(part.documents(), first_document=part.first, **said)
+            made(part.documents(), first_document=part.first, **arguments_of(said))
             report.documents += len(part.table)
             report.text_bytes += part.text_bytes
         report.letters += len(part.letters)

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from ..chunks.batch import ChunkBatch
 from ..io import Source
+from ..placement import Placement
+from ..vectors import Vectors
 
 #: The fields of a source that do not change what it yields, or that the facts hold elsewhere.
 _OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters", "kept")
@@ -41,6 +43,17 @@ def _said(value: Any) -> str:
     return str(getattr(value, "__qualname__", value))
 
 
+def of_placement(placement: Placement) -> dict[str, str]:
+    """Return what a caller chose of a placement, by name, without the threads, which change no byte."""
+    named = {name: getattr(placement, name) for name in ("device", "runtime", "precision")}
+    return {name: value for name, value in named.items() if value != "auto"}
+
+
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     # The metadata holds all that a model's answers depend on. The endpoint and the cost limits change no byte.
-    return {name: value for name, value in sorted(options.items()) if name not in ("threads", "llm")}
+    found = {name: value for name, value in options.items() if name != "llm"}
+    if isinstance(vectors := found.get("vectors"), Vectors):
+        found["vectors"] = vectors.of
+        if vectors.encoder is not None:
+            found["vector_encoder"] = vectors.encoder
+    return dict(sorted(found.items()))

@@ -22,6 +22,7 @@ _SHARD = re.compile(r"part-\d{6,}\.parquet")
 
 
 def shard_name(number: int) -> str:
+    """Return the file name of a shard."""
     return f"part-{number:06}.parquet"
 
 

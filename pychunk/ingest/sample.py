@@ -17,6 +17,7 @@ class Sample(NamedTuple):
     last: int
 
     def holds(self, id_: str, number: int) -> bool:
+        """Return whether the document with this id and number in the source belongs to the sample."""
         return (rank(self.seed, id_), number) <= (self.highest, self.last)
 
 

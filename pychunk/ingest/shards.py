@@ -86,7 +86,7 @@ def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
         except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast.
             raise ValueError(
                 f"column {now.name!r} is of type {now.type}, and was of type {before.type} before. Give the files "
-                "one type, or leave the column out of keep="
+                "one type, or leave the column out of metadata_columns="
             ) from None
     return table.cast(schema)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from .._engine.data.ragged import Ragged
 from .._engine.data.removed_spans import RemovedSpans
 from .._engine.data.request import Request
 from .block_inputs import in_bytes
-from .document_columns import DOCUMENT_COLUMNS, NAMES, Call, name_of, values_of, wanted_columns
+from .document_columns import DOCUMENT_COLUMNS, Call, name_of, values_of, wanted_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,9 +60,6 @@ class DocumentArguments:
         said = {name: value for name, value in said.items() if value is not None}
         if not (said or method.wants):
             return NOTHING
-        for name in said:
-            if name not in NAMES:
-                raise TypeError(_unknown(name))
         if texts.source is not None:
             said = wanted_columns(method.wants, texts.source.column_names, said)
         call = Call(method, texts, said, split)
@@ -73,10 +69,11 @@ class DocumentArguments:
             name = column.name
             if name not in said:
                 if name in method.wants:
-                    raise ValueError(f"method {method.name!r} needs {name}=: {column.text}, or the name of a column")
+                    role = f"columns={{{name!r}: ...}}"
+                    raise ValueError(f"method {method.name!r} needs {role}: {column.text}, or the name of a column")
                 continue
             if column.only and name not in method.wants:
-                raise ValueError(f"{name}= is for {column.only}; got {method!r}")
+                raise ValueError(f"columns={{{name!r}: ...}} is for {column.only}; got {method!r}")
             call.names[name] = name_of(name, said[name], texts)
             said[name] = values_of(column, said[name], texts)
             parts.update(column.flat(said[name], call))
@@ -86,6 +83,7 @@ class DocumentArguments:
 
     @property
     def has_vectors(self) -> bool:
+        """Return whether the caller passed vectors of sentences."""
         return "vectors" in self.parts
 
     def rows(self, begin: int, end: int) -> DocumentArguments:
@@ -100,10 +98,12 @@ class DocumentArguments:
 
     @property
     def removed(self) -> RemovedSpans | None:
+        """The removed spans that the caller passed, or None."""
         return self.parts.get("removed")
 
     @property
     def cuts(self) -> Cuts | None:
+        """The cuts that the caller passed, or None."""
         return self.parts.get("cuts")
 
     def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
@@ -126,16 +126,12 @@ class DocumentArguments:
 NOTHING = DocumentArguments()
 
 
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, NAMES, 1)
-    meant = f" (did you mean {near[0]}=?);" if near else ";"
-    return f"unknown argument {name}={meant} the arguments with a value for each document are {', '.join(NAMES)}"
-
-
-def split_all(texts: TextBatch, engine: Engine, wrap: str | bool, threads: int, size: int) -> tuple[Ragged, Ragged]:
+def split_all(
+    texts: TextBatch, engine: Engine, unwrap_lines: str | bool, threads: int, size: int
+) -> tuple[Ragged, Ragged]:
     """Return the sentences of all texts and their flags, from calls of ``size`` bytes of text."""
     found = [
-        engine.split(Request(Features(*flat_text(part)), Plan("sentence", wrap=wrap), threads=threads))
+        engine.split(Request(Features(*flat_text(part)), Plan("sentence", unwrap_lines=unwrap_lines), threads=threads))
         for _, part in texts.slices(size)
     ]
     return Ragged.concat([starts for starts, _ in found], np.int64), Ragged.concat([f for _, f in found], np.uint8)

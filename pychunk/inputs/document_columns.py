@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 
 class DocumentColumns(TypedDict, total=False):
-    """The keywords of a call that hold a value for each document."""
+    """The argument ``columns`` of a call: what the caller knows of each document, by role.
 
+    Each value is the name of a column of the batch, or one value for each document. ``text`` is always a name: the
+    column that holds the text.
+    """
+
+    text: str | None
     summaries: Any
     titles: Any
     sentence_spans: Any
@@ -66,7 +71,7 @@ class DocumentColumn:
         flat: Checks the values of a call and makes features of them, by name.
         only: The methods that take it, in words, if only methods that name it in ``wants`` do. They then require it.
         usual: The column of a table that a method which wants the argument reads by default.
-        flag: Whether the command line has ``--name COLUMN``.
+        flag: Whether the command line takes ``--column NAME=COLUMN``.
         characters: The feature whose positions are in characters; the engine takes them in bytes.
         of_column: Turns an Arrow column into such values; None if the column holds the values.
     """
@@ -169,6 +174,37 @@ DOCUMENT_COLUMNS = (
     ),
 )
 NAMES = tuple(column.name for column in DOCUMENT_COLUMNS)
+#: The roles that the command line takes, as ``--column ROLE=COLUMN``.
+ROLES = tuple(column.name for column in DOCUMENT_COLUMNS if column.flag)
+
+
+def columns_by_role(columns: DocumentColumns | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the argument ``columns`` as a dict of what is not None.
+
+    Raises:
+        TypeError: It is not a mapping, or the column of the text is not a name.
+        ValueError: It has an unknown role.
+    """
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise TypeError(f'columns must map roles to columns, such as {{"titles": "headline"}}; got {columns!r:.80}')
+    for name in columns:
+        if name not in NAMES and name != "text":
+            from .._util.suggestions import did_you_mean  # imported here because only an error needs it
+
+            meant = did_you_mean(name, ["text", *NAMES])
+            raise ValueError(f"columns has no role {name!r}: the roles are text, {', '.join(NAMES)}{meant}")
+    if not isinstance(columns.get("text"), (str, type(None))):
+        kind = type(columns["text"]).__name__
+        raise TypeError(f"columns={{'text': ...}} must be the name of a column; got {kind}: pass texts as the batch")
+    return {name: value for name, value in columns.items() if value is not None}
+
+
+def arguments_of(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments ``columns`` and ``metadata_columns`` of a call, from one mapping that has both."""
+    roles = {name: value for name, value in named.items() if name != "metadata_columns"}
+    return {"columns": roles, "metadata_columns": named.get("metadata_columns", ())}
 
 
 def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +218,7 @@ def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping
 
 
 def name_of(keyword: str, value: Any, texts: TextBatch) -> str:
-    """Return a keyword as errors name it: ``titles``, or ``titles='headline'`` if it names a column."""
+    """Return a role as errors name it: ``titles``, or ``titles='headline'`` if it names a column."""
     return f"{keyword}={value!r}" if isinstance(value, str) and texts.source is not None else keyword
 
 

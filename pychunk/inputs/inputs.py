@@ -12,8 +12,7 @@ from .._engine.arrow import flat_text
 from .._engine.data.ragged import Ragged
 from .arguments import NOTHING, DocumentArguments
 from .block_inputs import columns_of_parsers
-from .passthrough import kept_columns
-from .skip import left_out
+from .document_columns import DocumentColumns, columns_by_role
 from .texts import PartialRowError, RowError, TextBatch
 
 if TYPE_CHECKING:
@@ -53,11 +52,10 @@ class Inputs:
     def of(
         cls,
         batch: Any,
-        said: Mapping[str, Any],
+        columns: DocumentColumns | Mapping[str, Any] | None,
         *,
-        column: str | None = None,
         ids: Any = None,
-        keep: Sequence[str] = (),
+        metadata_columns: Sequence[str] = (),
         on_error: str = "raise",
         first_document: int = 0,
     ) -> Inputs:
@@ -70,9 +68,14 @@ class Inputs:
         """
         if isinstance(batch, Inputs):
             return batch
-        texts = TextBatch.of(batch, column=column, ids=ids, on_error=on_error)
-        kept = kept_columns(keep, texts) if keep else {}
-        return cls(texts, dict(said), kept, first_document, on_error == "skip")
+        said = {} if columns is None else columns_by_role(columns)
+        texts = TextBatch.of(batch, column=said.pop("text", None), ids=ids, on_error=on_error)
+        kept = {}
+        if metadata_columns:
+            from .passthrough import kept_columns  # here, as below, because few calls need it
+
+            kept = kept_columns(metadata_columns, texts)
+        return cls(texts, said, kept, first_document, on_error == "skip")
 
     def with_parsed(self, has_structure: Callable[[], bool]) -> Inputs:
         """Add the columns of readers of structured documents.
@@ -96,16 +99,21 @@ class Inputs:
             split: Returns the sentences of all texts and their flags.
 
         Raises:
-            TypeError, ValueError: An argument is invalid, see :meth:`DocumentArguments.of`, or ``summaries=`` is passed
-                to a method that writes them itself.
+            TypeError, ValueError: An argument is invalid, see :meth:`DocumentArguments.of`, or the role
+                ``summaries`` is passed to a method that writes them itself.
         """
         texts, said, notes = self.texts, self.said, self.notes
         if self.skips and said:
+            from .skip import left_out
+
             texts, said = left_out(texts, said)
         write = None if self.written else getattr(method, "writes", None)
         if write is not None:
             if said.get("summaries") is not None:
-                raise ValueError("summaries= is for summary='given'; got summary='llm', which writes them")
+                raise ValueError(
+                    "columns={'summaries': ...} is for summary='given'; got summary='llm', which writes them: leave "
+                    "summaries out, or pass summary='given'"
+                )
             summaries, notes = self._summaries(write)
             said = {**said, "summaries": summaries}
         given = DocumentArguments.of(method, texts, split, said)

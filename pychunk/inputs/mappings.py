@@ -34,9 +34,11 @@ class MappedColumns:
 
     @property
     def column_names(self) -> list[str]:
+        """The names of the columns."""
         return list(self._columns)
 
     def column(self, name: str) -> Any:
+        """Return the values of a column as Arrow data if possible, else as a list."""
         values = self._columns[name]
         if isinstance(values, (pa.Array, pa.ChunkedArray)) or speaks_arrow(values):
             return values
@@ -77,6 +79,6 @@ def of_datasets(documents: Any) -> pa.Table:
     if not hasattr(documents, "__len__"):
         raise TypeError(
             f"documents are of type {name}, which holds no rows yet: pass its batches to Segmenter.stream, as in "
-            'stream(documents.iter(1000), column="text")'
+            'stream(documents.iter(1000), columns={"text": "text"})'
         )
     return documents.with_format("arrow")[:]

@@ -19,35 +19,43 @@ if TYPE_CHECKING:
 _OWN = frozenset(column.name for column in COLUMNS)
 
 
-def kept_columns(keep: Sequence[str], texts: TextBatch) -> dict[str, Any]:
+def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str, Any]:
     """Return the columns of the documents with these names, as Arrow.
 
     Raises:
-        TypeError: ``keep`` is one name, not a list of names.
+        TypeError: ``metadata_columns`` is one name, not a list of names.
         ValueError: The documents have no columns, or none of that name, or chunks have a column of that name.
     """
-    if isinstance(keep, str):
-        raise TypeError(f"keep must be a list of columns; got {keep!r}: write keep=[{keep!r}]")
-    if not keep:
+    check_names(metadata_columns)
+    if not metadata_columns:
         return {}
     if texts.source is None:
-        raise ValueError(f"keep={list(keep)} names columns, but the documents have none; pass a table or a data frame")
-    check_names(keep)
+        said = f"metadata_columns={list(metadata_columns)} names columns, but the documents have none"
+        raise ValueError(f"{said}; pass a table or a data frame")
     found: dict[str, Any] = {}
-    for name in keep:
-        values = only_column(texts.source, name, "keep")
+    for name in metadata_columns:
+        values = only_column(texts.source, name, "metadata_columns")
         is_list = package_of(values) == "pandas" or isinstance(values, list)
         found[name] = pa.array(values, from_pandas=True) if is_list else values
     return found
 
 
-def check_names(keep: Sequence[str]) -> None:
-    """Check that each column is named once, and that none is a chunk's own."""
-    taken = [name for name in keep if name in _OWN]
-    if taken or len(set(keep)) < len(keep):
+def check_names(metadata_columns: Sequence[str]) -> None:
+    """Check that the columns are a list, each named once, and that none is a chunk's own.
+
+    Raises:
+        TypeError: ``metadata_columns`` is one name, not a list of names.
+        ValueError: A name comes twice, or chunks have a column of that name.
+    """
+    if isinstance(metadata_columns, str):
+        said = f"got {metadata_columns!r}: write metadata_columns=[{metadata_columns!r}]"
+        raise TypeError(f"metadata_columns must be a list of columns; {said}")
+    taken = [name for name in metadata_columns if name in _OWN]
+    if taken or len(set(metadata_columns)) < len(metadata_columns):
         raise ValueError(
-            f"keep must name each column once and none of the chunks' own; got {', '.join(keep)}; chunks have "
-            f"{', '.join(column.name for column in COLUMNS)}: rename the column first"
+            "metadata_columns must name each column once and none of the chunks' own; got "
+            f"{', '.join(metadata_columns)}; chunks have {', '.join(column.name for column in COLUMNS)}: rename the "
+            "column first"
         )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool) -> Ragged | npt.NDArray[np.float32]:
-    """Return one text for each document, in UTF-8, or one vector of unit length, float32[k, d].
+    """Return the values of k documents: their texts in UTF-8, or their vectors at unit length, float32[k, d].
 
     Raises:
         ValueError: There is not one value for each document, a vector is not finite, or nothing can encode the texts.
@@ -33,5 +33,5 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
             raise ValueError(f"{name} must be finite; row {row} is not")
         return unit
     if not has_encoder:
-        raise ValueError(f"{name} must be vectors if sentence_vectors= is given: pass float[k, d]")
+        raise ValueError(f"{name} must be vectors if columns={{'sentence_vectors': ...}} is given: pass float[k, d]")
     return Ragged(*flat_text(texts_of(values, len(texts), texts.source, name)))

@@ -5,6 +5,8 @@ Rows that cannot be used are listed.
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .mappings import MappedColumns
+
+
+#: The characters of the longest text that is looked up as a path: systems allow 255 in a name.
+_LONGEST_PATH = 255
 
 
 class RowError(NamedTuple):
@@ -157,9 +163,11 @@ class PandasColumns:
 
     @property
     def column_names(self) -> list[str]:
+        """The names of the columns."""
         return [name for _, name in self._places]
 
     def column(self, name: str) -> Any:
+        """Return the column of this name as a pandas series."""
         return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
 
     def text_columns(self) -> list[str]:
@@ -243,11 +251,16 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
 def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:
     """Return documents without columns: Arrow data unchanged, other objects as a list of Python objects."""
     if column is not None:
-        raise ValueError(f"column={column!r} needs a table; the documents are a {type(documents).__name__}")
+        raise ValueError(f"the column {column!r} needs a table; the documents are a {type(documents).__name__}")
     if isinstance(documents, str):
+        _warn_of_path(documents)
         return [documents]
     if isinstance(documents, list):
         return documents
+    if isinstance(documents, os.PathLike):
+        raise TypeError(
+            f"documents are a path; pass pychunk.read({os.fspath(documents)!r}) for the documents of a file"
+        )
     if isinstance(documents, bytes):
         raise TypeError("documents must be str, got bytes; decode them first")
     if isinstance(documents, pa.ChunkedArray):
@@ -273,6 +286,16 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
     if not _is_text(values.type) and not pa.types.is_null(values.type):
         raise TypeError(f"documents must be strings, got an Arrow array of {values.type}")
     return values
+
+
+def _warn_of_path(text: str) -> None:
+    """Warn if a text is the path of a file, because its name would be segmented in place of its text."""
+    if len(text) <= _LONGEST_PATH and "\n" not in text and "\0" not in text and os.path.isfile(text):
+        warnings.warn(
+            f"{text!r} is the path of a file, and its name is the text; pass pychunk.read({text!r}) for the file's "
+            "text",
+            stacklevel=3,
+        )
 
 
 def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:

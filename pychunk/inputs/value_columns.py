@@ -28,8 +28,13 @@ class Columns(Protocol):
     """A table with the members that matter here: a ``pyarrow.Table``, or the columns of a pandas data frame."""
 
     @property
-    def column_names(self) -> list[str]: ...
-    def column(self, name: str) -> Any: ...
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+    def column(self, name: str) -> Any:
+        """Return the values of a column."""
+        ...
 
 
 def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Array | None:
@@ -173,6 +178,10 @@ def only_column(table: Columns, column: str, name: str) -> Any:
     return table.column(column)
 
 
+#: The argument that names the column of the text.
+_TEXT = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
+
+
 class NoTextColumnError(ValueError):
     """The error for a table in which no column is known to hold the text."""
 
@@ -197,13 +206,14 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
         return "text"
     if of_ids:
         raise NoTextColumnError(
-            f"the only string column is {strings[0]!r}, which by its name holds no text: pass column= and its name if "
-            "it does, or the name of another"
+            f"the only string column is {strings[0]!r}, which by its name holds no text: pass {_TEXT} with its name if "
+            "it does, or with the name of another"
         )
-    raise NoTextColumnError(f"pass column= to say which column holds the text; the string columns are: {listing}")
+    raise NoTextColumnError(f"pass {_TEXT} to say which column holds the text; the string columns are: {listing}")
 
 
 def speaks_arrow(values: Any) -> bool:
+    """Return whether values have Arrow's PyCapsule interface."""
     return hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
 
 

@@ -13,6 +13,7 @@ except ImportError:
     raise ImportError("integrations.chonkie needs chonkie: pip install chonkie") from None
 
 from ..chunks.batch import Chunk as OwnChunk
+from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 
 #: A limit that no chunk reaches. Tokens are counted if there is a limit.
@@ -34,11 +35,11 @@ class PychunkChunker(BaseChunker):
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    def __init__(self, method: str | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(self, method: MethodName | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
         more = {**(options or {}), **more}
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
-        encoder = {name: more[name] for name in ("encoder", "runtime", "device", "precision") if name in more}
+        encoder = {name: more[name] for name in ("encoder", "placement") if name in more}
         if method == "nsp":
             encoder.pop("encoder", None)  # It is an encoder of pairs, which no other method takes.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
@@ -47,7 +48,7 @@ class PychunkChunker(BaseChunker):
     def _count(self, text: str) -> int:
         """Return the token count of a text by itself, so that chonkie's own ``tokenizer`` counts as for chunks."""
         spans = [[(0, len(text))] if text.strip() else []]
-        found = self._counter([text], sentence_spans=spans).table["tokens"].to_pylist()
+        found = self._counter([text], columns={"sentence_spans": spans}).table["tokens"].to_pylist()
         return int(sum(found))
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 
 
@@ -18,7 +19,7 @@ class PychunkChunker:
         ['One.', 'Two.']
     """
 
-    def __init__(self, method: str | None = None, **options: Any) -> None:
+    def __init__(self, method: MethodName | None = None, **options: Any) -> None:
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:

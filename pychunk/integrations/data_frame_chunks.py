@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -13,9 +13,10 @@ from .._engine import native
 from ..api import segment
 from ..chunks.batch import ChunkBatch
 from ..inputs import RowError, TextBatch
-from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.document_columns import DocumentColumns, columns_by_role, wanted_columns
 from ..inputs.inputs import CALL_BYTES
 from ..inputs.passthrough import check_names
+from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 
 logger = logging.getLogger("pychunk")
@@ -32,33 +33,31 @@ class BlockSegmenter:
 
     Attributes:
         method, options: The arguments of :class:`pychunk.Segmenter`.
-        column: The column of the text.
+        columns: The column of each role that the caller named, such as that of the text.
         ids: The column of the documents' ids, or None.
-        keep: The columns that are repeated on every chunk.
+        metadata_columns: The columns that are repeated on every chunk.
         wants: The columns that the method must have.
-        given: The arguments of ``segment`` about each document, each with the column that holds it.
         on_error: ``"raise"``, ``"skip"`` or ``"row"``. With ``"row"``, a row that is not text becomes a row of its own,
             with the reason in the column ``error`` and null in the columns of the chunk.
         batch_bytes: The bytes of text that are cut at a time.
     """
 
-    method: str | None
+    method: MethodName | None
     options: dict[str, Any]
-    column: str | None
+    columns: dict[str, str]
     ids: str | None
-    keep: tuple[str, ...]
-    given: dict[str, Any]
+    metadata_columns: tuple[str, ...]
     wants: frozenset[str]
     on_error: str
     batch_bytes: int
 
     @staticmethod
     def of(
-        method: str | None,
+        method: MethodName | None,
         *,
-        column: str | None,
+        columns: Mapping[str, Any] | None,
         ids: str | None,
-        keep: Sequence[str],
+        metadata_columns: Sequence[str],
         batch_bytes: int = CALL_BYTES,
         on_error: str = "raise",
         **options: Any,
@@ -72,24 +71,23 @@ class BlockSegmenter:
             raise ValueError(f"on_error must be 'raise', 'skip' or 'row'; got {on_error!r}")
         if not isinstance(batch_bytes, int) or batch_bytes < 1:
             raise ValueError(f"batch_bytes must be a whole number above 0; got {batch_bytes!r}")
-        if isinstance(keep, str):
-            raise TypeError(f"keep must be a list of columns; got {keep!r}: write keep=[{keep!r}]")
-        check_names(keep)
-        given = {name: options.pop(name) for name in NAMES if options.get(name) is not None}
+        check_names(metadata_columns)
+        given = columns_by_role(columns)
         for name, value in {"ids": ids, **given}.items():
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
         if options.get("summaries_out"):
             raise ValueError("summaries_out: a distributed frame holds only chunks; segment() returns summaries")
         wants = Segmenter(method, **options).method.wants
-        return BlockSegmenter(method, options, column, ids, tuple(keep), given, wants, on_error, batch_bytes)
+        return BlockSegmenter(method, options, given, ids, tuple(metadata_columns), wants, on_error, batch_bytes)
 
     def needed(self, known: Sequence[str] | None) -> list[str]:
         """Return the columns to read from those that are known to exist, or none if these or the text's are unknown."""
-        given = wanted_columns(self.wants, known or (), self.given)
-        if not self.column or (known is None and self.wants - given.keys()):
+        given = wanted_columns(self.wants, known or (), self.columns)
+        if "text" not in given or (known is None and self.wants - given.keys()):
             return []
-        return list(dict.fromkeys(name for name in [self.column, self.ids, *given.values(), *self.keep] if name))
+        names = [given["text"], self.ids, *given.values(), *self.metadata_columns]
+        return list(dict.fromkeys(name for name in names if name))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the schema of the chunks of documents with the columns of ``source``.
@@ -99,20 +97,23 @@ class BlockSegmenter:
         """
         documents = source.empty_table()
         chunks = self.segment(documents).table
-        if "error" in self.keep:
-            raise ValueError("keep: chunks may have a column 'error' of their own: rename that of the documents first")
+        if "error" in self.metadata_columns:
+            raise ValueError(
+                "metadata_columns: chunks may have a column 'error' of their own: rename that of the documents first"
+            )
         return self._with_errors(self._beside(chunks, documents), documents, []).schema
 
     def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
         """Yield the chunks of a block, in tables for documents that hold ``batch_bytes`` of text."""
-        texts = TextBatch.of(block, column=self.column, on_error="skip")
+        texts = TextBatch.of(block, column=self.columns.get("text"), on_error="skip")
         for first, part in texts.slices(self.batch_bytes):
             documents = block.slice(first, len(part))
             chunks = self.segment(documents)
             if chunks.errors:
                 self._report(chunks.errors, documents, first)
             table = self._with_errors(self._beside(chunks.table, documents), documents, chunks.errors)
-            if table.num_rows or not self.given:  # Given vectors of no sentence have no known width.
+            # Vectors that the caller gives have no known width if there is no sentence.
+            if table.num_rows or self.columns.keys() <= {"text"}:
                 yield table
 
     def segment(self, documents: pa.Table) -> ChunkBatch:
@@ -120,11 +121,10 @@ class BlockSegmenter:
         chunks: ChunkBatch = segment(
             documents,
             self.method,
-            column=self.column,
+            columns=cast("DocumentColumns", self.columns),
             ids=self.ids,
-            keep=self.keep,
+            metadata_columns=self.metadata_columns,
             on_error="skip",
-            **self.given,
             **self.options,
         )
         return chunks
@@ -135,7 +135,7 @@ class BlockSegmenter:
 
     def _numbers(self, documents: pa.Table) -> pa.Array:
         if self.ids is None:
-            parts = TextBatch.of(documents, column=self.column, on_error="skip").texts
+            parts = TextBatch.of(documents, column=self.columns.get("text"), on_error="skip").texts
         else:
             parts = documents.column(self.ids).cast(pa.large_string()).chunks
         # The number has 63 of the hash's 128 bits. Two of four million documents have the same number with probability
@@ -155,7 +155,7 @@ class BlockSegmenter:
         }
         if self.ids is not None:
             found["id"] = documents.column(self.ids).take(rows)
-        for name in self.keep:
+        for name in self.metadata_columns:
             found[name] = documents.column(name).take(rows)
         columns = [found.get(field.name, pa.nulls(len(rows), field.type)) for field in table.schema]
         return pa.concat_tables([table, pa.table(columns, schema=table.schema)]) if errors else table

@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..inputs.document_columns import NAMES, wanted_columns
+from ..inputs.document_columns import columns_by_role, wanted_columns
+from ..placement import Placement
 from ..segmenter import Segmenter
+from ..vectors import Vectors
 
 
 def keys_of(options: dict[str, Any]) -> dict[str, str]:
-    """Take the options of an adapter that name a key of the metadata, such as ``titles="title"``, and return them.
+    """Take the option ``columns`` of an adapter, which names keys of the metadata by role, and return them.
 
     Raises:
-        TypeError: An option is no name. Values belong to documents, which come later.
+        TypeError: A value is no name. Values belong to documents, which come later.
+        ValueError: A role is unknown, or it is ``text``, which documents of these packages hold themselves.
     """
-    keys = {name: options.pop(name) for name in NAMES if name in options}
+    keys = columns_by_role(options.pop("columns", None))
+    if "text" in keys:
+        raise ValueError(
+            f"columns has the role 'text' with {keys['text']!r}: leave it out; the text is that of the document"
+        )
     for name, key in keys.items():
         if not isinstance(key, str):
             raise TypeError(f"{name} must be a key of the documents' metadata; got {type(key).__name__}")
     return keys
+
+
+def restored(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an adapter, with objects for those that its stored form holds as dictionaries."""
+    kinds = {"placement": Placement, "vectors": Vectors}
+    return {
+        name: kinds[name](**value) if name in kinds and isinstance(value, Mapping) else value
+        for name, value in options.items()
+    }
 
 
 def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mapping[Any, Any]]) -> Any:

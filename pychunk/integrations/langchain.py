@@ -12,6 +12,7 @@ try:
 except ImportError:
     raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
 
+from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from .document_metadata import keys_of, said_of
 
@@ -20,8 +21,8 @@ class PychunkTextSplitter(TextSplitter):
     """A text splitter for LangChain documents, a list of them in one native call.
 
     Args:
-        method, **options: The arguments of :class:`pychunk.Segmenter`. ``titles``, ``summaries`` and other arguments
-            about each document are keys of its metadata.
+        method, **options: The arguments of :class:`pychunk.Segmenter`. ``columns`` names by role the keys of
+            the documents' metadata, such as ``columns={"titles": "title"}``.
         add_start_index: Whether to add the first character of each chunk to its metadata, as ``start_index``. It is
             exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
 
@@ -31,7 +32,7 @@ class PychunkTextSplitter(TextSplitter):
         [('One.', {'file': 'a', 'start_index': 0}), ('Two.', {'file': 'a', 'start_index': 5})]
     """
 
-    def __init__(self, method: str | None = None, *, add_start_index: bool = False, **options: Any) -> None:
+    def __init__(self, method: MethodName | None = None, *, add_start_index: bool = False, **options: Any) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # The Segmenter handles sizes.
         self._keys = keys_of(options)
         self.segmenter = Segmenter(method, **options)
@@ -49,7 +50,7 @@ class PychunkTextSplitter(TextSplitter):
         if len(metadatas) != len(texts):
             raise ValueError(f"metadatas must hold one for each of {len(texts)} texts; got {len(metadatas)}")
         documents = []
-        for chunk in self.segmenter(texts, **said_of(self.segmenter, self._keys, metadatas)):
+        for chunk in self.segmenter(texts, columns=said_of(self.segmenter, self._keys, metadatas)):
             metadata = copy.deepcopy(metadatas[chunk.document])
             if self._add_start_index:
                 metadata["start_index"] = chunk.start

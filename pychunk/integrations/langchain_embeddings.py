@@ -17,7 +17,7 @@ class PychunkEmbeddings(Embeddings):
 
     Args:
         encoder: See :func:`pychunk.embed`.
-        **options: ``device``, ``threads``, ``runtime`` and ``precision`` of :func:`pychunk.embed`.
+        **options: ``placement`` of :func:`pychunk.embed`.
 
     Example:
         >>> embeddings = PychunkEmbeddings()

@@ -110,7 +110,7 @@ class PychunkVectorStore(VectorStore):
         blank = [row for row, text in enumerate(texts) if not text.strip()]
         if blank:
             raise ValueError(f"text {blank[0]} is blank: there is nothing in it to find")
-        plain = segment(texts, "fixed", ids=ids, size=1 << 40, unit="characters", atoms=False)
+        plain = segment(texts, "fixed", ids=ids, size=1 << 40, unit="characters", keep_together=False)
         chunks = encode_chunks(plain.table, facts["encoder"]["name"], vectors=facts["vectors"])
         names = dict.fromkeys(name for own in metadatas for name in own)
         self.index.add(chunks, metadata={name: [own.get(name) for own in metadatas] for name in names} or None)

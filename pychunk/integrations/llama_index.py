@@ -13,8 +13,9 @@ try:
 except ImportError:
     raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
 
+from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
-from .document_metadata import keys_of, said_of
+from .document_metadata import keys_of, restored, said_of
 
 
 class PychunkNodeParser(NodeParser):
@@ -24,8 +25,8 @@ class PychunkNodeParser(NodeParser):
     has its ``embedding``.
 
     Args:
-        method, **options: The arguments of :class:`pychunk.Segmenter`, also as a dictionary, ``options=``. ``titles``,
-            ``summaries`` and other arguments about each document are keys of its metadata.
+        method, **options: The arguments of :class:`pychunk.Segmenter`, also as a dictionary, ``options=``.
+            ``columns`` names by role the keys of the documents' metadata, such as ``columns={"titles": "title"}``.
         include_metadata, include_prev_next_rel, callback_manager, id_func: The arguments of every node parser.
 
     Example:
@@ -35,27 +36,28 @@ class PychunkNodeParser(NodeParser):
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    method: str | None = Field(default=None, description="The method that cuts.")
+    method: MethodName | None = Field(default=None, description="The method that cuts.")
     options: dict[str, Any] = Field(default_factory=dict, description="The options of pychunk.Segmenter.")
     _segmenter: Segmenter = PrivateAttr()
     _keys: dict[str, str] = PrivateAttr()
 
-    def __init__(self, method: str | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(self, method: MethodName | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
         more.pop("class_name", None)  # A stored parser has it.
-        super().__init__(method=method, options={**(options or {}), **more}, **own)
+        super().__init__(method=method, options=restored({**(options or {}), **more}), **own)
         own_options = dict(self.options)
         self._keys = keys_of(own_options)
         self._segmenter = Segmenter(self.method, **own_options)
 
     @classmethod
     def class_name(cls) -> str:
+        """Return the name under which LlamaIndex stores the parser."""
         return "PychunkNodeParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         said = said_of(self._segmenter, self._keys, [node.metadata for node in nodes])
-        found = self._segmenter(texts, progress=show_progress, **said).by_document()
+        found = self._segmenter(texts, progress=show_progress, columns=said).by_document()
         parsed: list[BaseNode] = []
         for node, chunks in zip(nodes, found, strict=True):
             made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=self.id_func)

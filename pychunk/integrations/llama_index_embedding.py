@@ -12,6 +12,7 @@ except ImportError:
     raise ImportError("integrations.llama_index_embedding needs LlamaIndex: pip install llama-index-core") from None
 
 from ..embedding import embed
+from .document_metadata import restored
 
 
 class PychunkEmbedding(BaseEmbedding):
@@ -19,7 +20,7 @@ class PychunkEmbedding(BaseEmbedding):
 
     Args:
         encoder: See :func:`pychunk.embed`.
-        options: ``device``, ``threads``, ``runtime`` and ``precision`` of :func:`pychunk.embed`.
+        options: ``placement`` of :func:`pychunk.embed`.
         embed_batch_size, callback_manager, num_workers: The arguments of every embedding. 1,024 texts go into one
             native call.
 
@@ -34,10 +35,11 @@ class PychunkEmbedding(BaseEmbedding):
 
     def __init__(self, encoder: Any = "static", *, options: dict[str, Any] | None = None, **more: Any) -> None:
         more = {"embed_batch_size": 1024, "model_name": f"pychunk {encoder}", **more}
-        super().__init__(encoder=str(encoder), options=options or {}, **more)
+        super().__init__(encoder=str(encoder), options=restored(options or {}), **more)
 
     @classmethod
     def class_name(cls) -> str:
+        """Return the name under which LlamaIndex stores the embedding."""
         return "PychunkEmbedding"
 
     def _get_query_embedding(self, query: str) -> list[float]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ..inputs.inputs import CALL_BYTES
+from ..methods.method_options import MethodName
+from ..placement import Placement, PlacementLike
 from .data_frame_chunks import BlockSegmenter
 
 if TYPE_CHECKING:
@@ -19,17 +22,18 @@ GPU_ROWS = 1024
 
 def segment(
     dataset: Dataset,
-    method: str | None = None,
+    method: MethodName | None = None,
     *,
-    column: str | None = None,
+    columns: Mapping[str, str] | None = None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     on_error: str = "raise",
     concurrency: int | tuple[int, int] | None = None,
     num_cpus: float = 1,
     num_gpus: float = 0,
     batch_size: int | None = None,
     batch_bytes: int = CALL_BYTES,
+    placement: PlacementLike | None = None,
     **options: Any,
 ) -> Dataset:
     """Segment the documents of a Ray dataset. Like all of Ray Data, this is lazy.
@@ -42,21 +46,23 @@ def segment(
     Args:
         dataset: A dataset with the text in a column.
         method: The method. See :class:`pychunk.Segmenter`.
-        column, ids: The names of columns. See :func:`pychunk.segment`. With ``column``, Ray reads only the columns that
-            are needed.
-        keep: The columns of the input to repeat on every chunk.
+        columns: The names of columns by role: see :func:`pychunk.segment`. With ``{"text": ...}`` Ray reads only the
+            columns that are needed.
+        ids: The name of the column with the ids.
+        metadata_columns: The columns of the input to repeat on every chunk.
         on_error: ``"raise"`` ends the job at a row that is not text. ``"skip"`` leaves such rows out, with a warning in
             the worker's log. ``"row"`` returns them as rows with the reason in the column ``error``, which is null for
             chunks.
         concurrency: The number of actors, or the least and the most of them. The default is as many as the cluster has
             room for. Actors hold their CPUs for the whole job. Leave one CPU for reading, or the job waits for ever.
-        num_cpus, num_gpus: The CPUs and GPUs of an actor. An actor runs ``num_cpus`` threads unless ``threads=`` is
-            passed. Combine ``num_gpus=1`` with ``device="cuda"``.
+        num_cpus: The CPUs of an actor, and the number of its threads unless ``placement`` names another.
+        num_gpus: The GPUs of an actor. Combine ``num_gpus=1`` with ``placement="cuda"``.
         batch_size: The rows of a call. The default is a block, with GPUs 1,024 rows.
         batch_bytes: The bytes of text that are cut at a time, which limits an actor's memory.
+        placement: The device, threads and runtime of an actor: a :class:`pychunk.Placement`, or the name of a device.
+            The default for threads is ``num_cpus``.
         **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything
-            runs. ``summaries``, ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``,
-            ``removed`` and ``cuts`` are names of columns.
+            runs.
 
     Raises:
         ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
@@ -66,12 +72,22 @@ def segment(
     Example:
         >>> import ray  # doctest: +SKIP
         >>> articles = ray.data.read_parquet("articles.parquet")  # doctest: +SKIP
-        >>> segment(articles, column="text", ids="id", concurrency=4).write_parquet("chunks")  # doctest: +SKIP
+        >>> chunks = segment(articles, columns={"text": "text"}, ids="id", concurrency=4)  # doctest: +SKIP
+        >>> chunks.write_parquet("chunks")  # doctest: +SKIP
     """
     data = _ray_data()
-    options.setdefault("threads", max(1, int(num_cpus)))
+    where = Placement.of(placement)
+    if where.threads is None:
+        where = replace(where, threads=max(1, int(num_cpus)))
     blocks = BlockSegmenter.of(
-        method, column=column, ids=ids, keep=keep, on_error=on_error, batch_bytes=batch_bytes, **options
+        method,
+        columns=columns,
+        ids=ids,
+        metadata_columns=metadata_columns,
+        on_error=on_error,
+        batch_bytes=batch_bytes,
+        placement=where,
+        **options,
     )
     known = dataset.schema(fetch_if_missing=False)  # This costs nothing to know.
     if known is not None and isinstance(known.base_schema, pa.Schema):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ..inputs.inputs import CALL_BYTES
+from ..methods.method_options import MethodName
+from ..placement import Placement, PlacementLike
 from .data_frame_chunks import BlockSegmenter
 
 if TYPE_CHECKING:
@@ -16,14 +19,14 @@ if TYPE_CHECKING:
 
 def segment(
     df: DataFrame,
-    method: str | None = None,
+    method: MethodName | None = None,
     *,
-    column: str | None = None,
+    columns: Mapping[str, str] | None = None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     on_error: str = "raise",
     batch_bytes: int = CALL_BYTES,
-    threads: int = 1,
+    placement: PlacementLike | None = None,
     **options: Any,
 ) -> DataFrame:
     """Segment the documents of a Spark data frame. Like all of Spark, this is lazy.
@@ -41,18 +44,19 @@ def segment(
         df: A data frame with the text in a column.
         method: The method. See :class:`pychunk.Segmenter`. Each Python worker of Spark makes one Segmenter and keeps
             it.
-        column, ids: The names of columns. See :func:`pychunk.segment`. With ``column``, Spark reads only the columns
-            that are needed.
-        keep: The columns of the input to repeat on every chunk.
+        columns: The names of columns by role: see :func:`pychunk.segment`. With ``{"text": ...}`` Spark reads only the
+            columns that are needed.
+        ids: The name of the column with the ids.
+        metadata_columns: The columns of the input to repeat on every chunk.
         on_error: ``"raise"`` fails the job at a row that is not text. ``"skip"`` leaves such rows out, with a warning
             in the worker's log. ``"row"`` returns them as rows with the reason in the column ``error``, which is null
             for chunks.
         batch_bytes: The bytes of text that are cut at a time. Spark itself determines the batches that it passes. Long
             documents need a ``spark.sql.execution.arrow.maxRecordsPerBatch`` below its 10,000 rows.
-        threads: The threads of a task. Pass as many as ``spark.task.cpus`` reserves.
+        placement: The device, threads and runtime of a task: a :class:`pychunk.Placement`, or the name of a device.
+            The default is 1 thread. Pass as many as ``spark.task.cpus`` reserves.
         **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything
-            runs. ``summaries``, ``titles``, ``sentence_vectors``, ``sentence_spans``, ``page_starts``, ``blocks``,
-            ``removed`` and ``cuts`` are names of columns.
+            runs.
 
     Raises:
         ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
@@ -61,22 +65,23 @@ def segment(
 
     Example:
         >>> articles = spark.read.parquet("articles.parquet")  # doctest: +SKIP
-        >>> segment(articles, column="text", ids="id").write.parquet("chunks")  # doctest: +SKIP
+        >>> segment(articles, columns={"text": "text"}, ids="id").write.parquet("chunks")  # doctest: +SKIP
     """
     types, arrow = _pyspark()
+    where = Placement.of(placement)
     blocks = BlockSegmenter.of(
         method,
-        column=column,
+        columns=columns,
         ids=ids,
-        keep=keep,
+        metadata_columns=metadata_columns,
         on_error=on_error,
         batch_bytes=batch_bytes,
-        threads=threads,
+        placement=replace(where, threads=where.threads or 1),
         **options,
     )
     chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
     # The columns of the input, which keep their Spark types.
-    taken = {"id": ids, **{name: name for name in blocks.keep}}
+    taken = {"id": ids, **{name: name for name in blocks.metadata_columns}}
     plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
     declared = types.StructType([_taken(field, df.schema, taken) for field in arrow.from_arrow_schema(plain)])
 

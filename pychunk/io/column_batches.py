@@ -38,7 +38,7 @@ def runs(
     *,
     column: str | None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     needed: Sequence[str] = (),
     elsewhere: Mapping[str, pa.DataType] = {},
 ) -> Iterator[Run]:
@@ -53,9 +53,9 @@ def runs(
         dead_letters: The callable that gets a dead letter for each broken row.
         column: The column of texts. Default: the only string column, else ``text``.
         ids: The column of ids. Default: ``id`` if the file has it, else the file's name and the row's number.
-        keep: The columns to keep.
+        metadata_columns: The columns to keep.
         needed: The columns that every document needs. A row that is null in one of them becomes a dead letter.
-        elsewhere: The types of the columns of ``keep`` that other files have.
+        elsewhere: The types of the columns of ``metadata_columns`` that other files have.
 
     Raises:
         ValueError: The file lacks a column, which would be missing in every row.
@@ -65,9 +65,9 @@ def runs(
             column = row_documents.text_of(part, file)
         for name, kind in elsewhere.items():
             part = part._replace(table=_with_nulls(part.table, name, kind))
-        row_documents.check_there(part.table, (column, ids, *keep), file)
+        row_documents.check_there(part.table, (column, ids, *metadata_columns), file)
         texts, names = _valid(part.table.column(column)), _ids(part, file, ids)
-        table = part.table.select(keep)
+        table = part.table.select(metadata_columns)
         lacks = any(part.table.column(name).null_count for name in needed)
         if texts is None or names is None or lacks:  # some value is broken: check row by row
             found = row_documents.readable(part, file, dead_letters, column, ids, needed)
@@ -75,7 +75,7 @@ def runs(
             table = table.take(pa.array(found.rows, pa.int64()))
         own = {"id": names, "text": texts, "file": pa.repeat(pa.scalar(file, pa.string()), len(names))}
         sizes = np.asarray(pc.binary_length(texts), dtype=np.int64)
-        more = {name: _plain(table.column(name)) for name in keep}
+        more = {name: _plain(table.column(name)) for name in metadata_columns}
         yield Run(pa.table({**more, **own}).select([*own, *more]), sizes, file, part.bytes_read)
 
 

@@ -18,7 +18,7 @@ from ..parsing.html.encodings import likely
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The approximate raw text of one batch, in bytes; a longer document is a batch of its own.
+#: The approximate size of one batch's raw text, in bytes; a longer document is a batch of its own.
 BATCH_BYTES = 8 << 20
 #: The maximum number of documents of one batch, so that empty ones cannot fill memory.
 BATCH_ROWS = 50_000
@@ -107,11 +107,19 @@ class Item(Protocol):
     """An item that becomes a document: its file, its raw size, which decides where a batch ends, and the progress."""
 
     @property
-    def file(self) -> str: ...
+    def file(self) -> str:
+        """The file that holds the item."""
+        ...
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The raw size of the item in bytes."""
+        ...
+
     @property
-    def bytes_read(self) -> int: ...
+    def bytes_read(self) -> int:
+        """The number of the source's bytes, as they are stored, up to the end of the item."""
+        ...
 
 
 class Document(NamedTuple):

@@ -43,19 +43,19 @@ class ParserOptions(NamedTuple):
     Attributes:
         column: The column of texts.
         ids: The column of ids.
-        keep: The columns to keep.
-        written: Those of ``keep`` that are strings, as the file writes them, if the file declares no types.
+        metadata_columns: The columns to keep.
+        written: Those of ``metadata_columns`` that are strings, as the file writes them, if the file declares no types.
         wanted: The pages of a dump to read.
         every: Whether to read all columns, in their own types.
         noise, noise_threshold: The way in which noise in HTML is found.
         links: The part of links in HTML that is text.
         quotes: Whether quotation marks in CSV enclose fields.
-        elsewhere: Those of ``keep`` that other files have.
+        elsewhere: Those of ``metadata_columns`` that other files have.
     """
 
     column: str | None = None
     ids: str | None = None
-    keep: tuple[str, ...] = ()
+    metadata_columns: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     wanted: PageFilter = PageFilter()
     every: bool = False
@@ -68,13 +68,18 @@ class ParserOptions(NamedTuple):
     @property
     def named(self) -> dict[str, Any]:
         """The columns by their roles."""
-        found = {"column": self.column, "ids": self.ids, "keep": self.keep, "written": self.written}
+        found = {
+            "column": self.column,
+            "ids": self.ids,
+            "metadata_columns": self.metadata_columns,
+            "written": self.written,
+        }
         return found | {"elsewhere": self.elsewhere}
 
     @property
     def columns(self) -> list[str] | None:
         """The columns that are all that must be read; None if they are not known."""
-        return [self.column, *([self.ids] if self.ids else []), *self.keep] if self.column else None
+        return [self.column, *([self.ids] if self.ids else []), *self.metadata_columns] if self.column else None
 
     @property
     def optional(self) -> tuple[str, ...]:
@@ -316,11 +321,11 @@ _ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KIN
 
 
 def kind_of(name: str, wanted: str = "auto") -> str | None:
-    """Return the kind that a file's name says, without the suffix of a compression; None if it says none.
+    r"""Return the kind that a file's name says, without the suffix of a compression; None if it says none.
 
     The kind ``wanted`` comes before the others.
 
-    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\\nb.md"), kind_of("data.bin")
+    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\nb.md"), kind_of("data.bin")
     ('mediawiki', 'markdown', None)
     """
     bare = streams.bare(files.base_name(name))

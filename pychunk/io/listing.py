@@ -198,4 +198,5 @@ def opened_at(path: str) -> Any:
 
 
 def opened(path: str) -> Any:
+    """Open a file, or standard input for "-", for reading bytes."""
     return _StandardInput() if path == "-" else files.open_binary(path)

@@ -70,7 +70,7 @@ class Source:
         ignored: The files of a folder that have no known kind.
         column: The column of texts; None for the default.
         ids: The column of ids; None for the default.
-        keep: The columns to keep.
+        metadata_columns: The columns to keep.
         needed: Those columns to keep that no document may lack.
         written: Those columns to keep that JSON Lines yield as the file writes them, as strings. The others have the
             type that the values of a part share.
@@ -96,7 +96,7 @@ class Source:
     ignored: list[str]
     column: str | None = None
     ids: str | None = None
-    keep: tuple[str, ...] = ()
+    metadata_columns: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     encoding: str = ""
@@ -124,12 +124,18 @@ class Source:
         return sum(file.size for file in self.files)
 
     def column_names(self) -> list[str]:
-        """Return the columns that every file has, for tables those of the first rows; none if a file cannot be read."""
+        """Return the columns that the first files of all kinds have in common; see :meth:`columns_by_kind`.
+
+        The list is empty if one of these files is remote and cannot be read.
+
+        Raises:
+            OSError: One of these files is local and cannot be read.
+        """
         found = list(self.columns_by_kind().values())
         return [name for name in (found[0] if found else []) if all(name in names for names in found)]
 
     def columns_by_kind(self) -> dict[str, list[str]]:
-        """Return the columns of each kind; for tables, the columns in the first rows of the first file."""
+        """Return the columns of the first file of each kind; those of a table are the columns of its first rows."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
             first = self.files[self.kinds.index(kind)]
@@ -159,7 +165,7 @@ class Source:
         Raises:
             ValueError: No file has such a column; the message lists the columns that exist.
         """
-        wanted = [name for name in self.keep if name not in _OWN and name not in self.needed]
+        wanted = [name for name in self.metadata_columns if name not in _OWN and name not in self.needed]
         types, seen, is_sure = self._found_types(wanted)
         absent = [name for name in wanted if name not in seen]
         if absent and is_sure:
@@ -169,7 +175,7 @@ class Source:
             more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             of_files = f"the file {self.path}" if len(self.files) == 1 else f"any file of {self.path}"
             raise ValueError(
-                f"keep: {absent[0]!r} is not a column of {of_files}{meant}; columns that can be kept: "
+                f"metadata_columns: {absent[0]!r} is not a column of {of_files}{meant}; columns that can be kept: "
                 f"{', '.join(names[:_LISTED]) or 'none'}{more}"
             )
         return types
@@ -258,7 +264,7 @@ class Source:
             raise ValueError(f"skip must not be negative; got {skip}")
         # If there is only one table, reading it reports the same error.
         several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
-        if self.keep and not self.kept and several and (types := self.kept_types()):
+        if self.metadata_columns and not self.kept and several and (types := self.kept_types()):
             yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
             return
         groups = self._groups(skip)
@@ -328,7 +334,7 @@ class Source:
 
     def _batch(self, number: int, kind: str, documents: list[Document], last: Any) -> Batch:
         table = table_of(documents, KINDS[kind].schema)
-        for name in self.keep:
+        for name in self.metadata_columns:
             if name not in table.column_names:  # a file without columns of its own has no column of this name
                 table = table.append_column(name, pa.nulls(len(table), dict(self.kept).get(name, pa.null())))
         return Batch(table, number, last.file, last.bytes_read)
@@ -403,13 +409,13 @@ class Source:
         return "" if KINDS[kind].is_table else next((name for name in self.needed if name not in known), "")
 
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
-        keep = tuple(name for name in self.keep if name not in _OWN)
+        metadata_columns = tuple(name for name in self.metadata_columns if name not in _OWN)
         opened = self._opened(file, tell)
-        elsewhere = {name: type_ for name, type_ in self.kept if name in keep and name not in self.needed}
+        elsewhere = {name: type_ for name, type_ in self.kept if name in metadata_columns and name not in self.needed}
         asked = ParserOptions(
             self.column,
             self.ids,
-            keep,
+            metadata_columns,
             self.written,
             self.wanted,
             noise=self.noise,
@@ -421,14 +427,14 @@ class Source:
         items = KINDS[kind].read(opened, asked)
         if not KINDS[kind].is_table:
             return items
-        needed = [name for name in self.needed if name in keep]
+        needed = [name for name in self.needed if name in metadata_columns]
         return column_batches.runs(
             items,
             file.path,
             opened.tell,
             column=self.column,
             ids=self.ids,
-            keep=keep,
+            metadata_columns=metadata_columns,
             needed=needed,
             elsewhere=elsewhere,
         )
@@ -477,7 +483,7 @@ def open_source(
     kind: str = "auto",
     column: str | None = None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     needed: Sequence[str] = (),
     encoding: str | None = None,
     redirects: bool = False,
@@ -504,17 +510,18 @@ def open_source(
             subfolders of a folder. It reads each file by its kind; if ``kind`` is named, it reads files whose names are
             of that kind or of none. ``Source.unread()`` says why others are not read. All kinds but Parquet and Arrow
             may be compressed: .gz, .bz2, .zst, .xz, .7z.
-        column, ids: jsonl, csv, tsv, parquet, arrow: the column of the text (default: the only string column, else
-            ``text``) and of ids (default: ``id``, else the file's name and the row's number). Ids are strings, as the
-            file writes them. The id of a text, Markdown, HTML or PDF file is its path as given, without ``./``.
-        keep: The columns of tables to keep in every batch. They have the types of the file. For JSON Lines this is the
-            type that all values share, for CSV strings. Files that lack a column have nulls there, as text files do. It
-            is an error if no file has it. The columns of wikis (title, url, ns, ...) are always there.
+        column: jsonl, csv, tsv, parquet, arrow: the column of the text. Default: the only string column, else ``text``.
+        ids: jsonl, csv, tsv, parquet, arrow: the column of ids. Default: ``id``, else the file's name and the row's
+            number. Ids are strings, as the file writes them. The id of a text, Markdown, HTML or PDF file is its path
+            as given, without ``./``.
+        metadata_columns: The columns of tables to keep in every batch. They have the types of the file. For JSON Lines
+            this is the type that all values share, for CSV strings. Files that lack a column have nulls there, as text
+            files do. It is an error if no file has it. The columns of wikis (title, url, ns, ...) are always there.
         needed: Further columns to keep, which no document may lack: a row with a null there is broken.
         encoding: The character encoding of text, Markdown, CSV, JSON Lines and wiki text, by a name that Python knows.
             Default: UTF-8. For HTML, the default is the encoding that the page is in, whatever it declares.
-        redirects, namespaces: mediawiki: whether redirects are kept, and the namespaces whose pages are kept (None:
-            all).
+        redirects: mediawiki: whether redirects are kept.
+        namespaces: mediawiki: the namespaces whose pages are kept. None: all.
         workers: mediawiki: the number of processes that clean text; 1 does it in this process. The others are spawned,
             so a script that asks for them needs ``if __name__ == "__main__":``. pdf: the number of processes that
             parse; at least 4, or the number of CPUs if that is smaller. They need nothing in the script.
@@ -544,7 +551,7 @@ def open_source(
 
     >>> source = open_source("enwiki.xml.bz2", dead_letters=print)  # doctest: +SKIP
     >>> for batch in source:  # doctest: +SKIP
-    ...     chunks = pychunk.segment(batch.table, column="text", ids="id")
+    ...     chunks = pychunk.segment(batch.table, columns={"text": "text"}, ids="id")
     """
     paths = [os.fspath(each) for each in ([path] if isinstance(path, (str, Path)) else path)]
     hides = urls.parameters(hide_parameters)
@@ -557,10 +564,12 @@ def open_source(
     check_noise(noise, noise_threshold)
     check_links(links)
     needed = tuple(dict.fromkeys(needed))
-    keep = tuple(dict.fromkeys([*([keep] if isinstance(keep, str) else keep), *needed]))
+    metadata_columns = tuple(
+        dict.fromkeys([*([metadata_columns] if isinstance(metadata_columns, str) else metadata_columns), *needed])
+    )
     codec = streams.encoding_of(encoding)
     found, kinds, ignored = listed(paths, kind, codec)
-    _check_kept(keep, column, ids, kinds)
+    _check_kept(metadata_columns, column, ids, kinds)
     if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         said = (
@@ -575,7 +584,7 @@ def open_source(
         ignored,
         column,
         ids,
-        keep,
+        metadata_columns,
         needed,
         (),
         codec,
@@ -593,16 +602,18 @@ def open_source(
     )
 
 
-def _check_kept(keep: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
+def _check_kept(metadata_columns: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
     """Raise if a column to keep has the name of another column of the batch, or if no file has it."""
     for name, given in (("id", ids), ("text", column), ("file", "")):
-        if name in keep and given not in (None, name):
-            raise ValueError(f"keep: every batch has a column {name!r} of its own: rename the column in the files")
+        if name in metadata_columns and given not in (None, name):
+            raise ValueError(
+                f"metadata_columns: every batch has a column {name!r} of its own: rename the column in the files"
+            )
     for kind in kinds:
         known = [name for name, _ in KINDS[kind].columns]
         if (
             known
-            and (absent := [name for name in keep if name not in known and name not in _OWN])
+            and (absent := [name for name in metadata_columns if name not in known and name not in _OWN])
             and len(set(kinds)) == 1
         ):
             raise ValueError(f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}")

@@ -95,7 +95,7 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
     """Return a table that CSV can hold: lists of strings are joined, lists of integers or structs become JSON.
 
     Raises:
-        ValueError: A column has lists of another type.
+        ValueError: A column has another nested type.
     """
     for i, field in enumerate(table.schema):
         if pa.types.is_large_list(field.type) and pa.types.is_large_string(field.type.value_type):
@@ -110,7 +110,7 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
             continue
         if pa.types.is_nested(field.type):
             raise ValueError(
-                f"{path}: a CSV file cannot hold the column {field.name!r}, which contains lists: write .parquet, "
+                f"{path}: a CSV file cannot hold the column {field.name!r} of type {field.type}: write .parquet, "
                 ".arrow or .jsonl, or leave that column out"
             )
         if pa.types.is_dictionary(field.type):

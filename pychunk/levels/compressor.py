@@ -87,6 +87,9 @@ class Compressor:
             sentences: The vectors of the sentences, float32[n, d], of unit length.
             tokens: The token counts of the sentences, int64[n].
             doc_offsets: The documents as runs of the sentences, int64[k + 1].
+            spans: For each level, the first sentence of each node and the one after its last, int64[nodes] each.
+            engine: The engine that computes the vectors.
+            threads: The number of threads.
         """
         return engine.compressed_vectors(self.parts, sentences, tokens, doc_offsets, spans, threads=threads)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
-    """A hierarchy of k documents with n sentences at L levels, from fine to coarse, in flat arrays.
+    r"""A hierarchy of k documents with n sentences at L levels, from fine to coarse, in flat arrays.
 
     At each level the nodes tile every document that has a sentence. Each node holds whole nodes of the finer level. A
     node with a single child is the same node as that child, at one more level. It is stored once, with a range of
@@ -53,7 +53,7 @@ class Hierarchy:
 
     Example:
         >>> import pychunk
-        >>> text = "Cats purr. They sleep.\\n\\nDogs bark."
+        >>> text = "Cats purr. They sleep.\n\nDogs bark."
         >>> found = pychunk.segment(text, levels=["sentence", "paragraph", "document"])
         >>> found.texts_of("paragraph"), found.parents("sentence").tolist()
         (['Cats purr. They sleep.', 'Dogs bark.'], [0, 0, 1])
@@ -87,7 +87,7 @@ class Hierarchy:
 
     @property
     def has_vectors(self) -> bool:
-        """Whether the nodes have vectors."""
+        """True if the nodes have vectors."""
         return self.stored_vectors is not None
 
     def place(self, level: Any) -> int:
@@ -215,11 +215,11 @@ class Hierarchy:
         return [text[a:b].tobytes().decode().strip() for a, b in rows]
 
     def cuts(self, level: Level) -> Cuts:
-        """Return the nodes of a level as cuts for ``segment(..., method="given", cuts=)``.
+        r"""Return the nodes of a level as cuts for ``segment(..., method="given", cuts=)``.
 
         Example:
             >>> import pychunk
-            >>> found = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph"])
+            >>> found = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph"])
             >>> found.cuts("paragraph").first.tolist()
             [0, 2]
         """
@@ -229,7 +229,7 @@ class Hierarchy:
         return Cuts((first - self.doc_offsets[rows]).astype(np.int32), offsets_of(counts))
 
     def chunks(self) -> ChunkBatch:
-        """Return all nodes as chunks, each once, as an index of levels takes them.
+        r"""Return all nodes as chunks, each once, as an index of levels takes them.
 
         They are ordered by document, and within a document from fine to coarse. Their column ``levels`` lists the
         levels of each node. A search with ``where={"levels": ["section"]}`` therefore finds only sections. ``vector``
@@ -237,7 +237,7 @@ class Hierarchy:
 
         Example:
             >>> import pychunk
-            >>> found = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph", "document"])
+            >>> found = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph", "document"])
             >>> found.chunks().table["levels"].to_pylist()[2:]
             [['sentence', 'paragraph'], ['paragraph'], ['document']]
         """
@@ -250,14 +250,14 @@ class Hierarchy:
 
     @staticmethod
     def from_arrow(table: Any) -> Hierarchy:
-        """Return the hierarchy of a table that :meth:`to_arrow` made. The order of the rows does not matter.
+        r"""Return the hierarchy of a table that :meth:`to_arrow` made. The order of the rows does not matter.
 
         Raises:
             ValueError: The table is another one, or lacks rows.
 
         Example:
             >>> import pychunk
-            >>> table = pychunk.segment("One. Two.\\n\\nThree.", levels=["paragraph", "document"]).to_arrow()
+            >>> table = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph", "document"]).to_arrow()
             >>> Hierarchy.from_arrow(table).texts_of("paragraph")
             ['One. Two.', 'Three.']
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
-    from typing_extensions import Unpack
 
     from ..inputs.document_columns import DocumentColumns
     from ..inputs.inputs import Inputs
@@ -48,37 +47,40 @@ class HierarchyPart:
     vectors: list[F32] | None
 
 
-def segment_levels(
+def hierarchy_by(
     segmenter: Segmenter,
     batch: Any,
     levels: Sequence[str | int],
     *,
     pooling: str | Path = "tokens",
-    column: str | None = None,
+    columns: DocumentColumns | None = None,
     ids: Any = None,
     first_document: int = 0,
-    **said: Unpack[DocumentColumns],
 ) -> Hierarchy:
-    """Return documents at several levels, as :func:`pychunk.segment` with ``levels`` does.
+    """Return documents at several levels, as :func:`pychunk.segment_levels` does.
 
     Args:
         segmenter: The segmenter that makes the chunks of level ``"group"`` and the vectors of sentences.
-        batch, levels, pooling, column, ids, **said: See :func:`pychunk.segment`.
+        batch: The documents, as in :func:`pychunk.segment`.
+        levels: The levels from fine to coarse.
+        pooling: The way to compute vectors of nodes from those of sentences: "tokens", or a compressor's directory.
+        columns: The columns of documents by role. See :func:`pychunk.segment`.
+        ids: The ids of the documents, or the name of a column.
         first_document: The number of the first document.
 
     Raises:
-        ValueError: The levels are unknown, out of order or not nested. Or ``removed=`` is passed, or ``overlap`` with
-            level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was made
-            for other vectors.
+        ValueError: The levels are unknown, out of order or not nested. Or spans are removed, or ``overlap`` is passed
+            with level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was
+            made for other vectors.
 
     Example:
         >>> from pychunk import Segmenter
-        >>> found = segment_levels(Segmenter("fixed", size=4, unit="words"), "One two. Three four. Five.", ["group"])
+        >>> found = hierarchy_by(Segmenter("fixed", size=4, unit="words"), "One two. Three four. Five.", ["group"])
         >>> found.texts_of("group")
         ['One two. Three four.', 'Five.']
     """
-    arguments = {"column": column, "ids": ids, "first_document": first_document}
-    return inputs_and_levels(segmenter, batch, check_levels(levels), pooling, said, **arguments)[1]
+    arguments = {"ids": ids, "first_document": first_document}
+    return inputs_and_levels(segmenter, batch, check_levels(levels), pooling, columns, **arguments)[1]
 
 
 def inputs_and_levels(
@@ -86,21 +88,21 @@ def inputs_and_levels(
     batch: Any,
     levels: tuple[Level, ...],
     pooling: str | Path,
-    said: Mapping[str, Any],
+    columns: DocumentColumns | None,
     **arguments: Any,
 ) -> tuple[Inputs, Hierarchy]:
-    """Return the result of :func:`segment_levels`, and the documents as they were read.
+    """Return the result of :func:`hierarchy_by`, and the documents as they were read.
 
     The arguments are those of `Segmenter.read`.
 
     Raises:
-        ValueError: See :func:`segment_levels`.
+        ValueError: See :func:`hierarchy_by`.
     """
     if segmenter.ways:
         raise ValueError(
             "levels= cannot be combined with augment= or method 'proposition', because contexts are not made for levels"
         )
-    segmenter, inputs = segmenter.read(batch, said, **arguments)
+    segmenter, inputs = segmenter.read(batch, columns, **arguments)
     facts = segmenter.metadata(inputs)
     compressor = None if pooling == "tokens" else compressor_for(pooling, facts.get("vector_encoder"))
     found = hierarchy_of(
@@ -186,8 +188,8 @@ def part_of(
         request = request.with_(removed=None)  # Badges and tags of Markdown have no content.
     elif removed is not None:
         raise ValueError(
-            "levels= cannot be combined with removed=, because levels tile documents. Cut the text to remove "
-            "beforehand, or read whole pages of HTML with noise='off' (--noise off)"
+            "levels= cannot be combined with the column removed, because levels tile documents. Cut the text to remove "
+            "beforehand, or read whole pages of HTML with noise='off' (--reader noise=off)"
         )
     if plan.overlap and "group" in levels:
         raise ValueError(f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}")
@@ -251,4 +253,4 @@ def level_vectors(
 
 def _by_headings(plan: Plan) -> Plan:
     """Return a plan for which the engine looks for headings, whatever the method does."""
-    return Structure().plan(Plan("structure", wrap=plan.wrap))
+    return Structure().plan(Plan("structure", unwrap_lines=plan.unwrap_lines))

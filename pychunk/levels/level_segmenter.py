@@ -5,30 +5,28 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._engine.data.columns import ID_TYPE, UUIDS
 from ..chunks.batch import ChunkBatch
 from ..inputs.passthrough import with_kept
-from ..segmenter import Segmenter
+from ..segmenter import Segmenter, refuse
 from .compressor import check_pooling
 from .hierarchy_builder import inputs_and_levels
 from .level_names import check_levels
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from .._util.progress import Progress
     from ..inputs.document_columns import DocumentColumns
 
 
 class NodeSegmenter(Segmenter):
-    """A :class:`pychunk.Segmenter` that returns all nodes of ``levels`` instead of the method's chunks.
+    r"""A :class:`pychunk.Segmenter` that returns all nodes of ``levels`` instead of the method's chunks.
 
     Each node is one row, as :meth:`Hierarchy.chunks` returns them. No progress is reported.
 
     Args:
-        levels, pooling: See :func:`pychunk.segment`.
+        levels, pooling: See :func:`pychunk.segment_levels`.
         method: The method of level ``"group"``.
         **options: The options of :class:`pychunk.Segmenter`.
 
@@ -37,8 +35,8 @@ class NodeSegmenter(Segmenter):
 
     Example:
         >>> seg = NodeSegmenter(["paragraph", "document"])
-        >>> seg("One. Two.\\n\\nThree.").texts
-        ['One.', 'Two.', 'Three.', 'One. Two.', 'One. Two.\\n\\nThree.']
+        >>> seg("One. Two.\n\nThree.").texts
+        ['One.', 'Two.', 'Three.', 'One. Two.', 'One. Two.\n\nThree.']
     """
 
     def __init__(
@@ -50,6 +48,7 @@ class NodeSegmenter(Segmenter):
 
     @property
     def options(self) -> dict[str, Any]:
+        """The options of the segmenter, with its levels and, unless it is the default, the pooling."""
         pooling = {} if self.pooling == "tokens" else {"pooling": str(self.pooling)}
         return {**super().options, "levels": list(self.levels), **pooling}
 
@@ -70,16 +69,17 @@ class NodeSegmenter(Segmenter):
         self,
         batch: Any,
         *,
-        column: str | None = None,
+        columns: DocumentColumns | None = None,
         ids: Any = None,
-        keep: Sequence[str] = (),
+        metadata_columns: Sequence[str] = (),
         progress: bool | Progress = False,
         first_document: int = 0,
-        **said: Unpack[DocumentColumns],
+        **unknown: NoReturn,
     ) -> ChunkBatch:
         """Return the nodes of a batch of documents. See :func:`pychunk.segment` for the arguments."""
-        arguments = {"column": column, "ids": ids, "keep": keep, "first_document": first_document}
-        inputs, found = inputs_and_levels(self._plain, batch, self.levels, self.pooling, said, **arguments)
+        refuse(unknown)
+        arguments = {"ids": ids, "metadata_columns": metadata_columns, "first_document": first_document}
+        inputs, found = inputs_and_levels(self._plain, batch, self.levels, self.pooling, columns, **arguments)
         table = found.chunks().table
         if inputs.texts.uuids:
             table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})

@@ -30,7 +30,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
         pooling: ``"tokens"``: the mean weighted by tokens, as :meth:`Hierarchy.vectors` returns it. ``"length"``: the
             mean weighted by bytes. ``"first"``: the vector of the first child. ``"medoid"``: the vector of the child
             that is nearest to the mean weighted by tokens, the first one of equals. ``"compressor"``: the vector that
-            ``segment(pooling="compressor")`` computes. A sentence is its own child.
+            ``segment_levels(pooling="compressor")`` computes. A sentence is its own child.
         threads: The number of documents that are processed at a time.
 
     Raises:
@@ -38,7 +38,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
 
     Example:
         >>> import pychunk
-        >>> found = pychunk.segment("Cats purr. They sleep.", levels=["document"], vectors="sentence")
+        >>> found = pychunk.segment_levels("Cats purr. They sleep.", ["document"], vectors="sentence")
         >>> bool((pooled(found, "document", "first") == found.vectors("sentence")[:1]).all())
         True
     """

@@ -42,7 +42,7 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
     Example:
         >>> import pychunk
         >>> text = "Cats purr. Cats sleep. Stars burn hydrogen. Stars shine."
-        >>> found = pychunk.segment(text, levels=["sentence"], vectors="sentence")
+        >>> found = pychunk.segment_levels(text, ["sentence"], vectors="sentence")
         >>> agglomerated(found, branching=2).texts_of("tree 1")
         ['Cats purr. Cats sleep.', 'Stars burn hydrogen. Stars shine.']
     """

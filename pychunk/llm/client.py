@@ -179,8 +179,8 @@ class LLM:
 
         Args:
             ask: The request, or the text of the user.
-            system, more: The fields of :class:`Request` for a request given as text, such as ``schema`` and
-                ``max_tokens``.
+            system: The system prompt of a request given as text.
+            **more: Other fields of :class:`Request` for a request given as text, such as ``schema`` and ``max_tokens``.
 
         Raises:
             TypeError: A name is not a field, or fields are given together with a :class:`Request`.

@@ -66,7 +66,7 @@ class AttemptError(Exception):
 
     @property
     def passes(self) -> bool:
-        """Whether another attempt may succeed."""
+        """True if another attempt may succeed."""
         return self.status == 0 or self.status in PASSING or self.status >= 500
 
 

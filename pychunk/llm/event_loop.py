@@ -47,7 +47,7 @@ class LoopThread:
 
     @property
     def began_here(self) -> bool:
-        """Whether the loop runs in this process."""
+        """True if the loop runs in this process."""
         return self._loop is not None and self._pid == os.getpid()
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ class Grouper:
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is asked, so that no window has an answer."""
+        """True if nothing is asked, so that no window has an answer."""
         return self.llm.dry_run
 
     @property
@@ -100,9 +100,9 @@ class Grouper:
 
 
 def shown(text: str) -> str:
-    """Return a unit on one line, without the middle if it is long, so that no text of it looks like another unit.
+    r"""Return a unit on one line, without the middle if it is long, so that no text of it looks like another unit.
 
-    >>> shown("a\\n[2] b"), len(shown("x" * 9000))
+    >>> shown("a\n[2] b"), len(shown("x" * 9000))
     ('a [2] b', 2003)
     """
     line = " ".join(text.split())

@@ -13,10 +13,10 @@ _RANGE = re.compile(r"(\d{1,9})\s*(?:-|–|—|to|\.\.+|,|:)\s*(\d{1,9})")
 
 
 def json_in(text: str) -> Any:
-    """Return the first JSON object in a text, else the first list, else None; fences and other words do not matter.
+    r"""Return the first JSON object in a text, else the first list, else None; fences and other words do not matter.
 
     Example:
-        >>> json_in('Sure: ```json\\n{"first": 3}\\n``` as you asked')
+        >>> json_in('Sure: ```json\n{"first": 3}\n``` as you asked')
         {'first': 3}
         >>> json_in("none at all") is None
         True

@@ -24,7 +24,9 @@ class HasText(Protocol):
     """The part of a hit that a reranker reads."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text of the hit."""
+        ...
 
 
 class Logprob(DefaultClient):

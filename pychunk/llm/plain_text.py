@@ -6,17 +6,17 @@ import unicodedata
 
 from .._util.truncation import whole_words
 
-#: The zero-width non-joiner and joiner, which words of some scripts need. The function removes all other characters of
-#: the categories below (control, format, surrogate, private, unassigned).
+#: The zero-width non-joiner and joiner, which words of some scripts need. plain() removes all other characters of the
+#: categories below (control, format, surrogate, private, unassigned).
 _KEPT = "\u200c\u200d"
 _OUT = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 
 def plain(text: str, characters: int) -> str:
-    """Return the first words of a text with single spaces between them, up to a number of characters.
+    r"""Return the first words of a text with single spaces between them, up to a number of characters.
 
     Example:
-        >>> plain("Cats\\x00  purr\\n\\u202eloudly.\\ud800", 12), plain(" \\x07 ", 9)
+        >>> plain("Cats\x00  purr\n\u202eloudly.\ud800", 12), plain(" \x07 ", 9)
         ('Cats purr', '')
     """
     spaced = " ".join(text[: 8 * characters + 1024].split())  # bounds the work on an answer of a megabyte

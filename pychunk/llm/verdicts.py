@@ -235,9 +235,9 @@ def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
 
 
 def shown(text: str) -> str:
-    """Return a chunk on one line, with marks for its line breaks, and without the middle if it is long.
+    r"""Return a chunk on one line, with marks for its line breaks, and without the middle if it is long.
 
-    >>> shown("a\\n\\n[2]  b\\n"), len(shown("x" * 9000))
+    >>> shown("a\n\n[2]  b\n"), len(shown("x" * 9000))
     ('a ¶ [2] b', 8003)
     """
     lines = (" ".join(line.split()) for line in text.splitlines())

@@ -43,6 +43,56 @@ METHODS: dict[str, type[Method]] = {
     "proposition": Proposition,
 }
 
+#: The options of every method that are keywords of methods, with their defaults.
+SHARED: dict[str, bool | str] = {"keep_together": "auto", "unwrap_lines": "auto"}
+
+_ROLES = (
+    *("titles", "summaries", "sentence_spans", "sentence_vectors"),
+    *("page_starts", "blocks", "removed", "cuts"),
+)
+_LENGTHS = (
+    "lengths are counted in the tokens of encoder=, or for the methods 'fixed' and 'recursive' in unit='words' or "
+    "unit='characters'"
+)
+_ENCODER = "pass encoder=, or vectors of your own as columns={'sentence_vectors': ...}"
+_THRESHOLD = (
+    "pass threshold= to method 'semantic', such as ('percentile', 5) of its cosines for percentile 95 of distances"
+)
+
+#: Keywords that no method has, each with what to write instead: roles of ``columns``, arguments of a call, keywords
+#: of earlier versions, and keywords of other packages.
+REPLACEMENTS: dict[str, str] = {
+    "text": "pass columns={'text': ...} with the name of the column that holds the text",
+    "column": "pass columns={'text': ...} with the name of the column that holds the text",
+    **{
+        role: f"pass columns={{{role!r}: ...}} with the name of a column, or with one value for each document"
+        for role in _ROLES
+    },
+    **{
+        name: f"pass {name}= to segment(), or to a call of the Segmenter"
+        for name in ("columns", "ids", "metadata_columns", "progress")
+    },
+    "keep": "pass metadata_columns= with the columns that every chunk repeats",
+    "atoms": "pass keep_together=",
+    "wrap": "pass unwrap_lines=",
+    **{name: f"pass placement=pychunk.Placement({name}=...)" for name in ("device", "threads", "runtime", "precision")},
+    "vector_encoder": "pass vectors=pychunk.Vectors('chunk', ...) with the encoder of the vectors",
+    "levels": "call pychunk.segment_levels(batch, [...])",
+    "pooling": "call pychunk.segment_levels(batch, [...], pooling=...)",
+    "chunk_size": "pass max_tokens= for the longest chunk, or method='fixed' with size= for chunks of one size",
+    "max_chunk_size": "pass max_tokens=",
+    "min_chunk_size": "pass min_tokens=",
+    "chunk_overlap": "pass overlap=",
+    "tokenizer": _LENGTHS,
+    "length_function": _LENGTHS,
+    "embeddings": _ENCODER,
+    "embed_model": _ENCODER,
+    "embedding_model": _ENCODER,
+    "breakpoint_threshold_type": _THRESHOLD,
+    "breakpoint_threshold_amount": _THRESHOLD,
+    "breakpoint_percentile_threshold": _THRESHOLD,
+}
+
 
 def option_names(method: str) -> list[str]:
     """Return the names of the options that a method takes in addition to the shared ones."""
@@ -68,14 +118,20 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
         common: Names of the options that every method has, which the caller handles.
 
     Raises:
-        ValueError: The name or an option is unknown. The message lists the choices.
+        ValueError: The name or an option is unknown. The message lists the choices, or says what to write instead.
     """
+    # This comes first, because an option that no method has leaves the default method to options of other methods.
+    for option in options:
+        if option in REPLACEMENTS:
+            raise ValueError(f"no method has an option {option!r}: {REPLACEMENTS[option]}")
     if isinstance(name, Method):
         if options:
             raise ValueError(f"{name!r} is a finished method, which takes no further options; got {', '.join(options)}")
         return name
     if not isinstance(name, str) or name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
+        from .._util.suggestions import did_you_mean  # imported here because only an error needs it
+
+        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}{did_you_mean(name, METHODS)}")
     known = option_names(name)
     for option in options:
         if option not in known:
@@ -88,16 +144,19 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
 
 
 def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
-    """Return a hint with the known name nearest to an unknown option, or "" if none is near.
+    """Return a hint with the name nearest to an unknown option, or "" if none is near.
 
-    If the name is an option of other methods only, the hint names them.
+    If the name is an option of other methods only, the hint names them. If no method has it, the hint says what to
+    write instead.
     """
     import difflib
 
     owners = {each: [repr(m) for m in METHODS if each in option_names(m)] for m in METHODS for each in option_names(m)}
-    near = difflib.get_close_matches(option, dict.fromkeys([*known, *common, *owners]), 1)
+    near = difflib.get_close_matches(option, dict.fromkeys([*known, *common, *owners, *REPLACEMENTS]), 1)
     if not near:
         return ""
+    if near[0] in REPLACEMENTS:
+        return f"; did you mean {near[0]!r}? Then {REPLACEMENTS[near[0]]}"
     if near[0] in known or near[0] in common:
         return f"; did you mean {near[0]!r}?"
     *others, last = owners[near[0]]
@@ -109,4 +168,4 @@ def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
     )
 
 
-__all__ = ["METHODS", "Method", "make_method", "option_names"]
+__all__ = ["METHODS", "REPLACEMENTS", "SHARED", "Method", "make_method", "option_names"]

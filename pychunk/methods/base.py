@@ -35,7 +35,7 @@ class Method:
         ...     def cuts(self, features: Features) -> Cuts:
         ...         counts = features.given("sentences").counts
         ...         return Cuts.of([list(range(0, count, 2)) for count in counts])
-        >>> segment("One. Two. Three.", Pairs(), atoms=False).texts  # which keeps cuts at headings and scraps, too
+        >>> segment("One. Two. Three.", Pairs(), keep_together=False).texts  # keeps every cut
         ['One. Two.', 'Three.']
     """
 
@@ -53,7 +53,7 @@ class Method:
     sized: ClassVar[bool] = False
     #: True if short chunks stay as they are: text that belongs together stays whole, and no short chunk joins another.
     keeps_short: ClassVar[bool] = False
-    #: True if the table has the pages of each chunk.
+    #: True if the table has columns with the pages of each chunk.
     pages: ClassVar[bool] = False
     #: True if the method cuts by headings and keeps text together itself, and the table holds the tree of headings.
     outline: ClassVar[bool] = False
@@ -79,8 +79,8 @@ class Method:
         return 0
 
     @property
-    def auto_atoms(self) -> bool:
-        """The value of ``atoms="auto"``."""
+    def auto_keep_together(self) -> bool:
+        """The value of ``keep_together="auto"``."""
         return True
 
     @property
@@ -151,18 +151,21 @@ MOST = 2**62
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return an option that must be one of the choices, or raise ValueError."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
     return str(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
+    """Return an option that must be True or False, or raise ValueError."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False; got {value!r}")
     return value
 
 
 def check_whole(name: str, value: Any, *, least: int, most: int = MOST) -> int:
+    """Return an option that must be a whole number from ``least`` to ``most``, or raise ValueError."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {_shown(value)}")
     if value.__index__() > most:
@@ -171,6 +174,7 @@ def check_whole(name: str, value: Any, *, least: int, most: int = MOST) -> int:
 
 
 def check_number(name: str, value: Any, *, low: float = float("-inf"), high: float = float("inf")) -> float:
+    """Return an option that must be a finite number from ``low`` to ``high``, or raise ValueError."""
     try:
         number = float("nan") if isinstance(value, (bool, str, bytes)) else float(value)
     except (TypeError, ValueError):

@@ -33,11 +33,14 @@ class Cluster(Method):
 
     @property
     def auto_max_tokens(self) -> int:
+        """The limit of a chunk that is the default for the method's unit."""
         return _LIMITS[self.unit][0]
 
     @property
     def auto_min_tokens(self) -> int:
+        """The least size of a chunk that is the default for the method's unit."""
         return _LIMITS[self.unit][1]
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's unit filled in."""
         return super().plan(shared).with_(unit=self.unit)

@@ -29,4 +29,5 @@ class Fixed(Method):
         self.balance = check_flag("balance", balance)
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's size, unit and balance filled in."""
         return super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)

@@ -31,19 +31,32 @@ class Answer(Protocol):
     """The answer about one window: booleans for each unit, or None with the reason if no answer was usable."""
 
     @property
-    def groups(self) -> Any: ...
+    def groups(self) -> Any:
+        """The booleans for each unit, or None if no answer was usable."""
+        ...
+
     @property
-    def fault(self) -> str: ...
+    def fault(self) -> str:
+        """The reason if no answer was usable."""
+        ...
 
 
 class GroupingModel(Protocol):
     """A callable that asks an LLM about windows, each a list with the texts of its units."""
 
-    def __call__(self, windows: Sequence[Sequence[str]]) -> Sequence[Answer]: ...
+    def __call__(self, windows: Sequence[Sequence[str]]) -> Sequence[Answer]:
+        """Return the answer about each window."""
+        ...
+
     @property
-    def dry_run(self) -> bool: ...
+    def dry_run(self) -> bool:
+        """Return whether requests are only counted and not sent."""
+        ...
+
     @property
-    def facts(self) -> dict[str, object]: ...
+    def facts(self) -> dict[str, object]:
+        """The facts about the LLM that the cuts depend on, for the table's metadata."""
+        ...
 
 
 class Units:
@@ -125,18 +138,22 @@ class LLMMethod(Method):
 
     @property
     def facts(self) -> dict[str, Any]:
+        """The options for windows and for the fallback, and the facts about the LLM."""
         options = {"window_tokens": self.window_tokens, "overlap_units": self.overlap_units, "fallback": self.fallback}
         return {"llm": {**options, **self.asker.facts}}
 
     @property
     def auto_max_tokens(self) -> int:
+        """The limit for methods whose chunks follow the meaning of the text."""
         return CHUNKS.max_by_meaning
 
     @property
-    def auto_atoms(self) -> bool:
+    def auto_keep_together(self) -> bool:
+        """The value False, because nothing but the LLM's groups keeps sentences together."""
         return False  # The units that the LLM grouped stay together.
 
     def cuts(self, features: Features) -> Cuts:
+        """Return the first sentence of each chunk of each document, by the LLM's groups."""
         return self.decided(features).cuts
 
     def decided(self, features: Features) -> MethodResult:

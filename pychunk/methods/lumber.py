@@ -30,6 +30,7 @@ class Lumber(LLMMethod):
         super().__init__(llm=llm, window_tokens=window_tokens, overlap_units=0, fallback=fallback, strict=strict)
 
     def decided(self, features: Features) -> MethodResult:
+        """Return the cuts of all documents, and the windows without a usable answer."""
         out = GroupingResult(self, features)
         units = [Units(features, row) for row in range(features.documents)]
         begins = [np.zeros(own.count, bool) for own in units]

@@ -43,12 +43,15 @@ class Nsp(Method):
 
     @property
     def score_name(self) -> str:
+        """The meaning of a score in words."""
         return "probability that the next sentence follows"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        """Return the scores as they are, and the threshold of each document."""
         return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's threshold filled in."""
         # NaN stands for no threshold, until the model's own replaces it.
         kind, value = self.threshold or ("value", float("nan"))
         return super().plan(shared).with_(threshold=kind, threshold_value=value)

@@ -4,7 +4,7 @@ from .base import Method
 
 
 class Page(Method):
-    """A method that cuts at form feeds, or at the positions in ``page_starts=``.
+    """A method that cuts at form feeds, or at the positions in the column ``page_starts``.
 
     It adds the columns ``page`` and ``page_end``, which count from 1.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .._engine.data.plan import Plan
     from .._engine.data.ragged import Ragged
 
-#: The sources of the summary; ``given`` stands for the values of ``summaries=`` or ``titles=``.
+#: The sources of the summary; ``given`` stands for the values of the column ``summaries`` or ``titles``.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
 
 #: The arguments that a source needs if pychunk does not compute its summaries.
@@ -30,10 +30,10 @@ class Pic(Method):
 
     The option ``summary`` chooses the summary. ``"extractive"`` takes up to five sentences that are central and unlike
     each other. ``"mean"`` is the mean of all sentences, and ``"lead"`` the first paragraph. ``"title"`` takes the
-    titles in ``titles=``, and ``"given"`` the summaries in ``summaries=``. With ``"llm"``, an LLM writes the summaries,
-    with one call for each document. It is the :class:`pychunk.llm.LLM` in the option ``llm``, by default the one that
-    the environment describes. Two values are for comparisons, and are seeded by the text. ``"sentence"`` takes a
-    sentence at random, and ``"random"`` a random direction, which is no text. The paper's Random is the summary of
+    titles in the column ``titles``, and ``"given"`` those in ``summaries``. With ``"llm"``, an LLM writes the
+    summaries, with one call for each document. It is the :class:`pychunk.llm.LLM` in the option ``llm``, by default the
+    one that the environment describes. Two values are for comparisons, and are seeded by the text. ``"sentence"`` takes
+    a sentence at random, and ``"random"`` a random direction, which is no text. The paper's Random is the summary of
     another document. No option offers that, because results do not depend on the batch.
 
     ``summaries_out=True`` returns the summaries in ``ChunkBatch.summaries``.
@@ -62,6 +62,7 @@ class Pic(Method):
 
     @property
     def facts(self) -> dict[str, Any]:
+        """The facts about the LLM, if it writes the summaries."""
         return {} if self._write is None else {"llm": self._write.facts}
 
     @property
@@ -71,19 +72,24 @@ class Pic(Method):
 
     @property
     def score_name(self) -> str:
+        """The meaning of a score in words."""
         return "cosine to the summary"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        """Return the scores as they are, and the threshold of each document."""
         return scores, native.thresholds(plan, scores, threads=1)
 
     @property
     def wants(self) -> frozenset[str]:
+        """The values that the chosen summary needs from the caller, such as "titles"."""
         return _WANTS.get(self.summary, frozenset())
 
     @property
     def has_kernel(self) -> bool:
+        """Return whether a GPU computes everything that the method cuts by."""
         return not self.summaries_out and self.summary in ("extractive", "mean", "lead", "title", "given", "llm")
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the summary and its options filled in."""
         source = "given" if self.summary in ("title", "llm") else self.summary
         return super().plan(shared).with_(summary=source, k=self.k, summaries_out=self.summaries_out)

@@ -4,20 +4,22 @@ from .base import Method
 
 
 class Precomputed(Method):
-    """A method that begins chunks at the sentences that ``cuts=`` lists for each document.
+    """A method that begins chunks at the sentences that the column ``cuts`` lists for each document.
 
-    Use it for cuts that were decided outside of pychunk. Sentences are those of :func:`pychunk.sentences`, or of
-    ``sentence_spans=``. Budget, overlap and table come after, as with any method. Without ``max_tokens`` there is no
-    limit. By default ``atoms=`` is off, so no cut is moved.
+    Use it for cuts that were decided outside of pychunk. Sentences are those of :func:`pychunk.split_sentences`, or of
+    the column ``sentence_spans``. Budget, overlap and table come after, as with any method. Without ``max_tokens``
+    there is no limit. By default ``keep_together=`` is off, so no cut is moved.
     """
 
     name = "given"
     needs = frozenset({"cuts"})
 
     @property
-    def auto_atoms(self) -> bool:
+    def auto_keep_together(self) -> bool:
+        """The value False, so that the given cuts are kept."""
         return False
 
     @property
     def wants(self) -> frozenset[str]:
+        """The values that the caller must pass for each document, which are "cuts"."""
         return frozenset({"cuts"})

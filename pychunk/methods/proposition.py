@@ -33,7 +33,9 @@ class Proposition(Structure):
 
     @property
     def facts(self) -> dict[str, Any]:
+        """The name of the method, which the plan replaces by ``structure``."""
         return {"method": self.name}
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan of the method ``structure``."""
         return super().plan(shared).with_(method=Structure.name)

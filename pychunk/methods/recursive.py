@@ -49,10 +49,12 @@ class Recursive(Method):
         self.separators = None if separators is None else tuple(separators)
 
     @property
-    def auto_atoms(self) -> bool:
+    def auto_keep_together(self) -> bool:
+        """The value True, unless the method cuts at separators."""
         return self.separators is None  # Chunks between separators do not follow sentences.
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's size, unit, balance and separators filled in."""
         plan = super().plan(shared).with_(size=self.size, unit=self.unit, balance=self.balance)
         if self.separators is None:
             return plan

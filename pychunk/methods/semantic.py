@@ -44,16 +44,19 @@ class Semantic(Method):
 
     @property
     def has_kernel(self) -> bool:
+        """Return whether a GPU computes everything that the method cuts by, which it does for windows of 1."""
         return self.window == 1
 
     @property
     def score_name(self) -> str:
+        """The meaning of a score in words, which depends on the window and on the kind of threshold."""
         what = (
             "cosine to the next sentence" if self.window == 1 else f"cosine of {self.window} sentences on either side"
         )
         return f"slope of the {what}" if self.threshold[0] == "gradient" else what
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        """Return the cosines, or for a threshold of slopes the negated slopes, and the thresholds."""
         if plan.threshold != "gradient":
             return scores, native.thresholds(plan, scores, threads=1)
         # The engine does not return slopes, so this computes them as pychunk/_engine/reference/search/thresholds.py
@@ -69,5 +72,6 @@ class Semantic(Method):
         return Ragged.of(slopes, np.float64), found
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's threshold and window filled in."""
         kind, value = self.threshold
         return super().plan(shared).with_(threshold=kind, threshold_value=value, window=self.window)

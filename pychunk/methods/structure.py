@@ -26,17 +26,17 @@ WITHIN: dict[str, frozenset[str]] = {
 class Structure(Method):
     """A method that cuts at headings and packs the units of a section into chunks of up to ``size``.
 
-    The table holds the tree of headings. Headings, lists, tables and code come from ``blocks=``. Without blocks, lines
-    that look like headings are headings, all of one level. A heading belongs to the text that it heads. These units
-    stay together: a list with the line that introduces it, a question with its answer, a table with its caption, code
-    with the sentence before it. Any other sentence is a unit, too. If the first sentence of a block has at most five
-    words, it keeps the next one, as a heading that runs into its text.
+    The table holds the tree of headings. Headings, lists, tables and code come from the column ``blocks``. Without it,
+    lines that look like headings are headings, all of one level. A heading belongs to the text that it heads. These
+    units stay together: a list with the line that introduces it, a question with its answer, a table with its caption,
+    code with the sentence before it. Any other sentence is a unit, too. If the first sentence of a block has at most
+    five words, it keeps the next one, as a heading that runs into its text.
 
     A chunk ends at the strongest boundary of its second half: a blank line, a line break, or the end of a sentence.
     ``balance=True`` makes the last chunks as even as possible. A unit that is too long is cut into even parts, at
     items, rows and lines if that is enough. The columns ``part`` and ``parts`` number the parts, and ``header`` repeats
-    the first row of a table that was cut. No chunk crosses the start of a page (``page_starts=``) between two blocks,
-    or a span of ``removed=``.
+    the first row of a table that was cut. No chunk crosses the start of a page (``page_starts``) between two blocks, or
+    a ``removed`` span.
 
     Sections that fit into one chunk share it. Its ``path`` holds the headings above all of them. A section may not fit,
     or may be outside the parent of the chunk's first section. It then begins the next chunk if this chunk is half full.
@@ -65,12 +65,15 @@ class Structure(Method):
 
     @property
     def traits(self) -> Traits:
+        """The requirements of the method, including the features by which it cuts long sections."""
         return replace(super().traits, needs=WITHIN[self.within])
 
     @property
     def auto_max_tokens(self) -> int:
+        """The limit of a chunk, which is 0 if a size or another unit is given."""
         return CHUNKS.max_tokens if self.size is None and self.unit == "tokens" else 0
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's size, unit, balance and ``within`` filled in."""
         size = _SIZES[self.unit] if self.size is None else self.size
         return super().plan(shared).with_(size=size, unit=self.unit, balance=self.balance, within=self.within)

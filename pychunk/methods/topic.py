@@ -43,11 +43,14 @@ class Topic(Method):
 
     @property
     def score_name(self) -> str:
+        """The meaning of a score in words."""
         return "probability that the topic goes on"
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
+        """Return the scores as they are, and the threshold of each document."""
         return scores, native.thresholds(plan, scores, threads=1)
 
     def plan(self, shared: Plan) -> Plan:
+        """Return the shared plan with the method's size filled in."""
         # NaN stands for the threshold until the model gives the one for this size.
         return super().plan(shared).with_(size=self.size, threshold="value", threshold_value=float("nan"))

@@ -33,7 +33,7 @@ _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
 
 
 def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
-    """Return (start, end, reason, score) of each run of blocks of one document that show no words.
+    r"""Return (start, end, reason, score) of each run of blocks of one document that show no words.
 
     The reasons are:
 
@@ -45,7 +45,7 @@ def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
 
     Example:
         >>> from pychunk.parsing.markdown import blocks_of
-        >>> text = "[![build](https://a.example/b.svg)](https://ci.example)\\n\\nText."
+        >>> text = "[![build](https://a.example/b.svg)](https://ci.example)\n\nText."
         >>> badges_of(text, blocks_of([text]))
         [(0, 55, 'badge', 1.0)]
     """

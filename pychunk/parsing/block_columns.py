@@ -153,7 +153,11 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
 
     def needed(name: str) -> npt.NDArray[Any]:
         if rows.field(name).null_count:
-            raise ValueError(f"a block must have a {name}; one has null")
+            place = rows.field(name).is_null().index(True).as_py()
+            document = int(np.searchsorted(np.cumsum(counts), place, "right"))
+            raise ValueError(
+                f"each block must have `{name}`; it is null in document {document}, in {rows[place].as_py()}"
+            )
         found = field(name, pa.int64())
         assert found is not None
         return found

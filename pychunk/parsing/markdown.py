@@ -24,7 +24,7 @@ _TITLE = re.compile(
 
 
 def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> Blocks:
-    """Return the blocks of documents in Markdown: CommonMark with tables and front matter.
+    r"""Return the blocks of documents in Markdown: CommonMark with tables and front matter.
 
     One native call handles all documents, in time proportional to their length, whatever they hold. Blocks are leaves,
     from the first mark of their first line to the end of their last:
@@ -33,7 +33,7 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
     - ``item``, the first paragraph of a list item (level: the number of lists around it), or an item without text;
       further paragraphs, code and tables of the item are blocks of their own;
     - ``quote``, a paragraph in a quote (level: the number of quotes around it);
-    - ``code``: fenced, indented, ``<pre>``, a formula in lines of its own (``$$``, ``\\[``, ``\\begin{align}``),
+    - ``code``: fenced, indented, ``<pre>``, a formula in lines of its own (``$$``, ``\[``, ``\begin{align}``),
       imports and exports of MDX;
     - ``table``, with bars and one or two header rows, or ``<table>``;
     - ``term``, a line before its definitions, which begin with ``:``;
@@ -53,7 +53,7 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
 
     Example:
         >>> from pychunk._engine.data.blocks import BLOCK_KINDS
-        >>> blocks = blocks_of(["# One\\n\\n- two\\n  three\\n\\n| a |\\n|---|\\n"])
+        >>> blocks = blocks_of(["# One\n\n- two\n  three\n\n| a |\n|---|\n"])
         >>> [BLOCK_KINDS[kind] for kind in blocks.kind], blocks.start.tolist(), blocks.end.tolist()
         (['heading', 'item', 'table'], [0, 7, 22], [5, 20, 33])
     """
@@ -63,10 +63,10 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
 
 
 def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
-    """Return the title of each document: its first heading of level 1, else the title in its front matter, else None.
+    r"""Return the title of each document: its first heading of level 1, else the title in its front matter, else None.
 
     Example:
-        >>> text = "---\\ntitle: A\\n---\\nB\\n=\\n"
+        >>> text = "---\ntitle: A\n---\nB\n=\n"
         >>> titles_of([text, "- c"], blocks_of([text, "- c"]))
         ['B', None]
     """
@@ -77,14 +77,14 @@ def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
 
 
 def heading_text(source: str, document: str = "") -> str:
-    """Return the text of a heading as a block has it: without its marks, and without inline markup.
+    r"""Return the text of a heading as a block has it: without its marks, and without inline markup.
 
     Args:
         source: The heading as it is written.
         document: The text that defines the labels of its links.
 
     Example:
-        >>> heading_text("## Two ##"), heading_text("Two\\n---"), heading_text("> # `f(x)` &amp; [more](url)")
+        >>> heading_text("## Two ##"), heading_text("Two\n---"), heading_text("> # `f(x)` &amp; [more](url)")
         ('Two', 'Two', 'f(x) & more')
     """
     return native.heading_texts([source], document)[0]

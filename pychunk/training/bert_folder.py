@@ -27,7 +27,9 @@ def write_bert(
 
     Args:
         out: The model directory.
-        weights, config, head: See :func:`pychunk.encoders.files.bert_graph.bert_graph`.
+        weights: The weights, as in :func:`pychunk.encoders.files.bert_graph.bert_graph`.
+        config: The model's ``config.json``.
+        head: The weight and bias of a classifier.
         facts: The facts of :class:`pychunk.encoders.files.model_dir.ModelFacts` that the files do not contain.
 
     Returns:

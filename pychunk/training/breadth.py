@@ -145,16 +145,16 @@ def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Quest
 
 
 def of_articles(titles: Sequence[str], texts: Sequence[str]) -> list[_Article]:
-    """Make section and document questions about articles of WikiExtractor that have sections.
+    r"""Make section and document questions about articles of WikiExtractor that have sections.
 
     Example:
         >>> body = "She was born in London and wrote about engines. " * 40
-        >>> text = f"Ada Lovelace was an early English writer of programs.\\nLife.\\n{body}"
+        >>> text = f"Ada Lovelace was an early English writer of programs.\nLife.\n{body}"
         >>> found = of_articles(["Ada Lovelace"], [text])[0]
         >>> [(kind, asked) for kind, asked, _ in found.asked]
         [('section', 'Ada Lovelace: Life'), ('document', 'was an early English writer of programs.')]
         >>> found.text[:12]
-        '§\\n\\nShe was b'
+        '§\n\nShe was b'
     """
     made = section_questions.section_questions(titles, texts)
     by_document: dict[int, list[section_questions.Question]] = {}

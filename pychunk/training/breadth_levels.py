@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..api import segment
+from ..api import segment_levels
 from ..index.index import Index
+from ..placement import Placement
 from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 
 F64 = npt.NDArray[np.float64]
@@ -25,8 +26,13 @@ _BATCH = 256
 def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS, threads: int | None = None) -> Index:
     """Make an index of the documents at levels, with the settings of the other measurements on English text."""
     ids = [str(row) for row in range(len(data.documents))]
-    found: Any = segment(
-        data.documents, levels=list(levels), vectors="chunk", blocks=data.blocks, ids=ids, threads=threads
+    found: Any = segment_levels(
+        data.documents,
+        list(levels),
+        vectors="chunk",
+        columns={"blocks": data.blocks},
+        ids=ids,
+        placement=Placement(threads=threads),
     )
     made = Index.create(folder, vectors="chunk", stemmer="english")
     made.add(found.chunks())

@@ -32,10 +32,10 @@ class Document:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split ``text`` after stops (with their closing quotes) and at line breaks; headings and fragments are kept.
+    r"""Split ``text`` after stops (with their closing quotes) and at line breaks; headings and fragments are kept.
 
     Example:
-        >>> split_sentences('He said "no." She left.\\nEtymology.')
+        >>> split_sentences('He said "no." She left.\nEtymology.')
         ['He said "no."', 'She left.', 'Etymology.']
     """
     sentences: list[str] = []

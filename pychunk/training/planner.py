@@ -236,6 +236,7 @@ def said(weights: dict[str, F32], caution: float, learned: Lessons, others: Less
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train the planner on questions of mixed breadth, and write its weights and facts."""
     settings = plan_from(Settings, options)
     import_torch().set_num_threads(1)  # so small a network gains nothing from more threads
     validation = lessons(breadth.load(options.data, "validation", settings.validation, settings.seed), options.threads)

@@ -109,7 +109,7 @@ def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
 
 def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Generator) -> tuple[str, Query | None]:
     """Return a paragraph, possibly without a sentence, and a query about that sentence."""
-    spans = api.sentences(line)[0]
+    spans = api.split_sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
     if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:
@@ -198,6 +198,7 @@ def measured(taught: Lessons, weights: F32) -> dict[str, Any]:
 
 
 def train(options: argparse.Namespace) -> None:
+    """Train the weights on articles, and write them with their facts."""
     plan = plan_from(Plan, options)
     training = read_articles(options.articles, "train", plan.documents)
     test = read_articles(options.articles, "test", plan.documents)

@@ -42,13 +42,13 @@ class Sections:
 
 
 def section_questions(titles: Sequence[str], texts: Sequence[str], count: int = 0, seed: int = 0) -> Sections:
-    """Make questions about articles as WikiExtractor writes them, at most ``count``, drawn with ``seed``; 0 makes all.
+    r"""Make questions about articles as WikiExtractor writes them, at most ``count``, drawn with ``seed``; 0 makes all.
 
     Example:
-        >>> text = "Ada lived.\\nLife.\\n" + "She was born in London. " * 10
+        >>> text = "Ada lived.\nLife.\n" + "She was born in London. " * 10
         >>> made = section_questions(["Ada Lovelace"], [text])
         >>> made.questions[0].text, made.documents[0][: made.questions[0].start]
-        ('Ada Lovelace: Life', 'Ada lived.\\n\\n§\\n\\n')
+        ('Ada Lovelace: Life', 'Ada lived.\n\n§\n\n')
     """
     documents: list[str] = []
     blocks: list[list[tuple[str, int, int, int]]] = []

@@ -115,7 +115,8 @@ def train(
     """Fit and round the table.
 
     Returns:
-        The int8 table and the held-out scores of ``baseline`` (the start), ``float`` (fitted) and ``int8`` (written).
+        The int8 table, and held-out scores under the keys ``baseline`` (the table before the fit), ``float`` (after the
+        fit) and ``int8`` (as it is written).
     """
     sample = material.training
     lengths = np.diff(sample.bags.offsets)

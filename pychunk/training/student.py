@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 F64 = npt.NDArray[np.float64]
 
 NAME = "pychunk-student-en"
-#: The articles that are held out, and the queries for each, with which both models are measured.
+#: The number of held-out articles, and of queries for each, on which student and teacher are measured.
 HELD_OUT, EACH = 150, 2
-#: The tokens of a pair, as many as the teacher reads; the student learned from shorter pairs.
+#: The maximum number of tokens of a pair, as for the teacher; the student learned from shorter pairs.
 MAX_LENGTH = 512
 
 
@@ -117,6 +117,7 @@ def measured(articles: Sequence[str], models: dict[str, PairScorer], seed: int, 
 
 
 def train(options: argparse.Namespace) -> None:
+    """Distil the teacher into a student, and write the model with its card."""
     teacher = registry.relevance_model(options.teacher)
     plan = plan_from(student_fit.Plan, options)
     stored = read_weights(teacher.path / teacher.facts.model)

@@ -108,7 +108,7 @@ def heading(text: str, random: np.random.Generator) -> str:
 
 def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[str, str]:
     """Return a paragraph, possibly without a sentence, and a query about that sentence, empty if it is too short."""
-    spans = api.sentences(line)[0]
+    spans = api.split_sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()
     if len(spans) < 3 or not SENTENCE[0] <= len(sentence.split()) <= SENTENCE[1]:

@@ -199,8 +199,8 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
         for start, end, wanted in zip(starts.tolist(), ends.tolist(), own["text"].to_pylist(), strict=True):
             if text[start:end] != wanted:
                 raise ValueError(
-                    f"document {row + batch.first_document} does not have {quoted(wanted, 40)} at {start}:{end}: it is "
-                    "not what these chunks were cut from"
+                    f"document {row + batch.first_document} does not have {quoted(wanted, 40)} at {start}:{end}, but "
+                    f"{quoted(text[start:end], 40)}: pass as texts= the documents that were cut, in their order"
                 )
         layer: dict[str, Any] = {"s": units[row].of(starts).tolist(), "e": units[row].of(ends).tolist()}
         if layer["s"] != starts.tolist() or layer["e"] != ends.tolist():

@@ -26,14 +26,15 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
     """Return the k best chunks of each query by a temporary hybrid index, and in words how they were ranked.
 
     Raises:
-        ValueError: The documents of the chunks are unknown, so that no vectors can be made.
+        ValueError: Some chunks were read from a file or unpickled, so that it is unknown how to cut and encode again.
         ImportError: FAISS is not installed.
     """
     from ..index.index import Index
 
     if any(each.origin is None for each in batches):
         raise ValueError(
-            "queries need chunks that hold their documents; pass hits of an index: queries={question: hits}"
+            "queries as text need chunks straight from segment(), not read from a file or unpickled; pass the hits of "
+            "a search instead: queries={question: index.search(question)}"
         )
     origins = [each.origin for each in batches if each.origin is not None]
     encoder, own = origins[0].table_encoder, any(each.has_vectors for each in origins)
@@ -80,7 +81,7 @@ def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]])
 
 
 def _single(hits: Any) -> Iterator[Any]:
-    """Yield hits one by one, also from documents and nested lists."""
+    """Yield the hits one by one, also those inside nested lists and ``DocumentHits``."""
     for each in hits:
         inner = each if isinstance(each, list) else getattr(each, "hits", None)
         if inner is None:

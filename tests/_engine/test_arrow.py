@@ -1,4 +1,4 @@
-"""Arrays that are made of buffers are those that Arrow makes of lists and of NumPy's arrays."""
+"""Arrow arrays made of buffers equal those that Arrow makes of lists and of NumPy's arrays."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""segment(device="cuda") against the CPU: on a GPU, or on the emulator."""
+"""segment(placement="cuda") against the CPU: on a GPU, or on the emulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pychunk
 from pychunk._engine import device as _device
 from pychunk._engine.device import Device
 from pychunk.encoders.cross_encoder import PairScorer
-from pychunk.encoders.runtime.placement import Placement
+from pychunk.encoders.runtime.placement import ModelPlacement
 from pychunk.encoders.transformer import TransformerEncoder
 
 TEXTS = [
@@ -47,31 +47,31 @@ def assert_same(a: pychunk.ChunkBatch, b: pychunk.ChunkBatch) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_static_encoder_cuts_alike_on_both_devices(gpu: Device, options: dict[str, Any]) -> None:
-    assert_same(pychunk.segment(TEXTS, **options), pychunk.segment(TEXTS, device="cuda", **options))
+    assert_same(pychunk.segment(TEXTS, **options), pychunk.segment(TEXTS, placement="cuda", **options))
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=80), max_size=5), options=st.sampled_from(OPTIONS))
 def test_any_unicode_is_cut_alike(gpu: Device, texts: list[str], options: dict[str, Any]) -> None:
-    assert_same(pychunk.segment(texts, **options), pychunk.segment(texts, device="cuda", **options))
+    assert_same(pychunk.segment(texts, **options), pychunk.segment(texts, placement="cuda", **options))
 
 
 def test_given_vectors_and_summaries_are_cut_alike(gpu: Device) -> None:
     rng = np.random.default_rng(0)
-    vectors = [rng.normal(size=(len(own), 24)) for own in pychunk.sentences(TEXTS)]
+    vectors = [rng.normal(size=(len(own), 24)) for own in pychunk.split_sentences(TEXTS)]
     for method in ("pic", "semantic"):
-        given = {"method": method, "sentence_vectors": vectors, "vectors": "chunk"}
-        assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, device="cuda", **given))
+        given: dict[str, Any] = {"method": method, "columns": {"sentence_vectors": vectors}, "vectors": "chunk"}
+        assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, placement="cuda", **given))
     summaries = ["cats", "", "one", "", "a bridge", "Text"]
-    given = {"method": "pic", "summary": "given", "summaries": summaries}
-    assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, device="cuda", **given))
+    given = {"method": "pic", "summary": "given", "columns": {"summaries": summaries}}
+    assert_same(pychunk.segment(TEXTS, **given), pychunk.segment(TEXTS, placement="cuda", **given))
 
 
 def test_real_articles_are_cut_alike_in_any_batch(gpu: Device, articles: list[str]) -> None:
     texts = [text[:4000] for text in articles[:6]]
-    whole = pychunk.segment(texts, device="cuda")
+    whole = pychunk.segment(texts, placement="cuda")
     assert_same(pychunk.segment(texts), whole)
-    one_by_one = [chunk.text for text in texts for chunk in pychunk.segment(text, device="cuda")]
+    one_by_one = [chunk.text for text in texts for chunk in pychunk.segment(text, placement="cuda")]
     assert one_by_one == [chunk.text for chunk in whole]
 
 
@@ -80,14 +80,17 @@ def test_a_transformer_gives_the_cpus_vectors(gpu: Device, tiny_encoder: Path, r
     pytest.importorskip(runtime)
     precision = "fp32" if runtime == "torch" else "auto"
     here = TransformerEncoder(tiny_encoder)
-    there = TransformerEncoder(tiny_encoder, runtime=Placement.of(runtime, "cuda", precision))
+    there = TransformerEncoder(tiny_encoder, runtime=ModelPlacement.of(runtime, "cuda", precision))
     texts = ["A sentence.", "", "Two of them, somewhat longer, here.", *(f"Number {'x ' * i}." for i in range(30))]
     for budget in (16, 200, 65_536):  # many batches, padded ones, one
         found = there.encode(texts, batch_tokens=budget)
         np.testing.assert_allclose(found, here.encode(texts), atol=2e-5)
     assert there.fingerprint == here.fingerprint
     out = pychunk.segment(
-        TEXTS, encoder=tiny_encoder, device="cuda", runtime=runtime, precision=precision, vectors="sentence"
+        TEXTS,
+        encoder=tiny_encoder,
+        placement=pychunk.Placement(device="cuda", runtime=runtime, precision=precision),
+        vectors="sentence",
     )
     assert [chunk.text for chunk in out] == [chunk.text for chunk in pychunk.segment(TEXTS, encoder=tiny_encoder)]
     assert out.metadata["runtime"].startswith(runtime)
@@ -96,7 +99,7 @@ def test_a_transformer_gives_the_cpus_vectors(gpu: Device, tiny_encoder: Path, r
 
 def test_half_precision_is_in_the_metadata(gpu: Device, tiny_encoder: Path) -> None:
     pytest.importorskip("torch")
-    out = pychunk.segment(TEXTS, encoder=tiny_encoder, device="cuda", vectors="chunk")
+    out = pychunk.segment(TEXTS, encoder=tiny_encoder, placement="cuda", vectors="chunk")
     assert (out.metadata["precision"], out.metadata["device"]) == ("mixed", "cuda:0")
     exact = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors="chunk")
     assert out.metadata["vector_encoder"] == exact.metadata["vector_encoder"]
@@ -117,18 +120,18 @@ def test_what_half_precision_leaves_in_doubt_is_encoded_again(
     monkeypatch.setattr(TransformerEncoder, "encode_again", counted)
     options: dict[str, Any] = {"encoder": tiny_encoder, "max_tokens": None}
     wanted = [chunk.text for chunk in pychunk.segment(TEXTS, method, **options)]
-    found = pychunk.segment(TEXTS, method, device="cuda", **options)
+    found = pychunk.segment(TEXTS, method, placement="cuda", **options)
     assert [chunk.text for chunk in found] == wanted
-    assert again  # random weights make all sentences alike, so that every score is near its threshold
+    assert again  # random weights make all sentences similar, so that every score is near its threshold
     again.clear()
-    pychunk.segment(TEXTS, method, device="cuda", precision="fp16", **options)
+    pychunk.segment(TEXTS, method, placement=pychunk.Placement(device="cuda", precision="fp16"), **options)
     assert not again
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "torch"])
 def test_pairs_are_scored_alike(gpu: Device, tiny_pairs: Path, runtime: str) -> None:
     pytest.importorskip(runtime)
-    there = PairScorer(tiny_pairs, runtime=Placement.of(runtime, "cuda", "fp32" if runtime == "torch" else "auto"))
+    there = PairScorer(tiny_pairs, runtime=ModelPlacement.of(runtime, "cuda", "fp32" if runtime == "torch" else "auto"))
     here = PairScorer(tiny_pairs)
     text = np.frombuffer(b"".join(s.encode() for s in ("One. ", "Two two. ", "Three three three. ", "x. ")), np.uint8)
     bounds = np.array([0, 5, 14, 33, 36])
@@ -141,7 +144,7 @@ def test_pairs_are_scored_alike(gpu: Device, tiny_pairs: Path, runtime: str) -> 
 
 
 def test_a_batch_that_does_not_fit_is_halved(gpu: Device, tiny_encoder: Path) -> None:
-    encoder = TransformerEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    encoder = TransformerEncoder(tiny_encoder, runtime=ModelPlacement.of("onnxruntime", "cuda"))
     texts = [f"Sentence number {i}." for i in range(40)]
     wanted = encoder.encode(texts)
     session: Any = encoder.session
@@ -167,7 +170,7 @@ def test_a_batch_that_does_not_fit_is_halved(gpu: Device, tiny_encoder: Path) ->
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(gpu: Device, tiny_encoder: Path) -> None:
-    encoder = TransformerEncoder(tiny_encoder, runtime=Placement.of("onnxruntime", "cuda"))
+    encoder = TransformerEncoder(tiny_encoder, runtime=ModelPlacement.of("onnxruntime", "cuda"))
     session: Any = encoder.session
 
     def broken(*_: Any) -> Any:
@@ -186,42 +189,42 @@ def test_vectors_that_are_not_finite_name_the_document(gpu: Device, tiny_encoder
 
     monkeypatch.setattr(TransformerEncoder, "encode_tokens_on_device", overflow)
     with pytest.raises(ValueError, match="document 2: a sentence has a vector that is not finite"):
-        pychunk.segment(["A. B.", "C.", "D. E."], encoder=tiny_encoder, device="cuda")
+        pychunk.segment(["A. B.", "C.", "D. E."], encoder=tiny_encoder, placement="cuda")
 
 
 def test_stages_say_how_busy_they_were(gpu: Device) -> None:
-    *stages, wall = pychunk.Segmenter(device="cuda")(TEXTS).busy
+    *stages, wall = pychunk.Segmenter(placement="cuda")(TEXTS).busy
     assert len(stages) == 4
     assert all(0 <= stage <= wall for stage in stages)
 
 
 def test_what_cannot_be_is_said(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"there are \d+ CUDA devices, counted from 0"):
-        pychunk.Segmenter(device="cuda:99")
+        pychunk.Segmenter(placement="cuda:99")
     with pytest.raises(ValueError, match="runtime='openvino' runs on the CPU"):
-        pychunk.Segmenter(device="cuda", runtime="openvino")
+        pychunk.Segmenter(placement=pychunk.Placement(device="cuda", runtime="openvino"))
     with pytest.raises(ValueError, match="precision='fp16' is for runtime='torch'"):
-        pychunk.Segmenter(device="cuda", runtime="onnxruntime", precision="fp16")
+        pychunk.Segmenter(placement=pychunk.Placement(device="cuda", runtime="onnxruntime", precision="fp16"))
     monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
     with pytest.raises(ValueError, match="PYCHUNK_BACKEND=reference runs on the CPU"):
-        pychunk.Segmenter(device="cuda")
+        pychunk.Segmenter(placement="cuda")
 
 
 def test_a_fitted_threshold_is_the_cpus(gpu: Device) -> None:
-    there = pychunk.Segmenter("semantic", threshold=0.5, device="cuda").fit(TEXTS)
+    there = pychunk.Segmenter("semantic", threshold=0.5, placement="cuda").fit(TEXTS)
     here = pychunk.Segmenter("semantic", threshold=0.5).fit(TEXTS)
     assert there.plan.threshold_value == here.plan.threshold_value
 
 
 @pytest.mark.parametrize("method", ["pic", "semantic"])
 def test_scores_are_those_of_the_cpu(gpu: Device, method: str) -> None:
-    here, there = (pychunk.Segmenter(method, device=device).scores(TEXTS) for device in ("cpu", "cuda"))
+    here, there = (pychunk.Segmenter(method, placement=device).scores(TEXTS) for device in ("cpu", "cuda"))
     assert here.equals(there)
 
 
 def test_progress_reaches_the_end(gpu: Device) -> None:
     seen: list[tuple[int, int]] = []
-    pychunk.segment(TEXTS, device="cuda", progress=lambda done, total: seen.append((done, total)))
+    pychunk.segment(TEXTS, placement="cuda", progress=lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] == sum(len(text.encode()) for text in TEXTS)
 
 

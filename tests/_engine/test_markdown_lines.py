@@ -1,4 +1,4 @@
-"""Columns, blank lines and depth, by which the oracle of Markdown tells where a line belongs."""
+"""Columns, blank lines and depth, by which the Markdown oracle decides where a line belongs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Python started in a checkout, where the source folder is what it finds first."""
+"""Python started in a checkout, whose source folder comes first on its path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUILT = f"build/cp-linux/_core{EXTENSION_SUFFIXES[0]}"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """As `pip install .` leaves it: sources, and the build folder with the extension."""
+    """Return a folder as `pip install .` leaves it: sources, and the build folder with the extension."""
     package = Path(str(pychunk.__file__)).parent
     shutil.copytree(package, tmp_path / "pychunk", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     (tmp_path / "pyproject.toml").touch()
@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def started(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """Python in that folder, with the packages of this one but not its editable installs, which come before folders."""
+    """Start Python in that folder, with this environment's packages but not its editable installs, which come first."""
     places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), str(Path(np.__file__).parents[1])}
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     return subprocess.run(
@@ -46,7 +46,7 @@ def started(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_the_readmes_first_example_runs_in_the_checkout_where_its_first_command_ran(checkout: Path) -> None:
     example = README.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    done = started(checkout, example + "\nprint(pychunk.__file__, len(some))")
+    done = started(checkout, example + "\nprint(pychunk.__file__, len(chunks))")
     assert done.returncode == 0, done.stderr
     assert f"{checkout}/pychunk/__init__.py" in done.stdout
     assert "0 0 " in done.stdout
@@ -72,7 +72,7 @@ def test_sources_that_are_newer_than_the_build_are_told(checkout: Path) -> None:
     done = started(checkout, "import pychunk")
     assert f"{checkout}/csrc/text/text.cc is newer than its build" in done.stderr
     assert f"install {checkout} again, or run Python elsewhere" in done.stderr
-    os.utime((checkout / BUILT).with_name("install_manifest.txt"), (later + 1, later + 1))  # installed again
+    os.utime((checkout / BUILT).with_name("install_manifest.txt"), (later + 1, later + 1))  # installed a second time
     assert started(checkout, "import pychunk").returncode == 0
 
 

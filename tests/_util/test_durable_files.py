@@ -1,4 +1,4 @@
-"""Files that are open no longer than those who write them."""
+"""Files stay open no longer than the code that writes them runs."""
 
 import os
 import signal

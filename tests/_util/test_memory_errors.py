@@ -1,4 +1,4 @@
-"""Memory that runs out ends a run with one line; it is no letter about a file, and no signal."""
+"""A run whose memory runs out ends with one line, which is neither a dead letter about a file nor a signal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pychunk._util import memory_errors
 from pychunk.io import open_source
 
 TEXT = "Cats purr when they are content. Dogs bark at night. " * 200
-#: Each thread would take 64 MB of address space for malloc, so that a limit would mean another thing on each machine.
+#: Each thread would take 64 MB of address space for malloc, so that a limit would mean something else on each machine.
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "PYCHUNK_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-#: With megabytes of address space. Below 500 glibc and Arrow end a process that starts threads, whatever we do.
+#: The limits are megabytes of address space. Below 500, glibc and Arrow end a process that starts threads, whatever
+#: pychunk does.
 COMMANDS = [("segment a.txt", 350), ("index a.txt -o out", 450), ("ingest a.txt -o out", 800)]
 
 WITHOUT_FAISS = """
@@ -78,7 +79,7 @@ def test_a_letter_about_a_file_asks_for_more_than_any_takes(tmp_path: Path, monk
 
     assert read() == []
     monkeypatch.setattr("pyarrow.csv.read_csv", short)
-    assert "malloc" in read()[0]  # as much as any file takes is there
+    assert "malloc" in read()[0]  # the memory that any file needs is available
     monkeypatch.setattr(memory_errors, "_LARGEST", 1 << 60)
     with pytest.raises(MemoryError, match="let the process have more"):
         read()

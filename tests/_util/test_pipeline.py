@@ -1,4 +1,4 @@
-"""The bounded pipeline: order, errors, bounds, and an end whatever happens."""
+"""The bounded pipeline keeps order, passes errors on, respects its bounds, and always ends."""
 
 import threading
 import time
@@ -55,7 +55,7 @@ def test_no_more_is_read_than_waits() -> None:
     running = iter(Pipeline(items(), [lambda x: x], depth=2))
     next(running)
     time.sleep(0.3)
-    assert len(read) <= 9  # two lines of two, one in each of three hands, one given, one read ahead
+    assert len(read) <= 9  # two lines of two, one in each of three stages, one given, one read ahead
     running.close()
     assert not pipeline_threads()
 
@@ -70,7 +70,7 @@ def test_stages_overlap_and_say_how_busy_they_were() -> None:
         return item
 
     def second(item: int) -> int:
-        # Item 0 waits here until the stage before is at item 1: for ever, if stages took turns.
+        # Item 0 waits here until the stage before is at item 1. If stages took turns, it would wait forever.
         assert ahead.wait(timeout=30)
         time.sleep(0.02)
         return item

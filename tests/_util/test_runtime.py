@@ -1,4 +1,4 @@
-"""What surrounds the native core: threads that cannot be started, forks, interrupts, the interpreter's end.
+"""The environment of the native core: threads that cannot start, forks, interrupts, the interpreter's end.
 
 Each case runs in a process of its own, with the limits that it needs.
 """
@@ -22,7 +22,7 @@ TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star
 
 
 def run(script: str, *, timeout: float = 60, **environment: str) -> str:
-    """What the script prints; it must end by itself, with status 0."""
+    """Return the output of the script, which must end by itself with status 0."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         env={**os.environ, **environment},
@@ -43,13 +43,13 @@ def test_a_limit_on_processes_leaves_the_threads_there_are() -> None:
     out = run(f"""
         import os, resource, pychunk
         {TEXTS}
-        expected = pychunk.segment(texts, "sentence", threads=1).table
+        expected = pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=1)).table
         os.setuid(65534)
         resource.setrlimit(resource.RLIMIT_NPROC, (4, 4))
         for _ in range(5):
-            assert pychunk.segment(texts, "sentence", threads=16).table.equals(expected)
+            assert pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=16)).table.equals(expected)
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-        assert pychunk.segment(texts, "sentence", threads=64).table.equals(expected)
+        assert pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=64)).table.equals(expected)
         print("right")
     """)
     assert out == "right\n"
@@ -85,16 +85,18 @@ def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None
             f"""
             import os, pychunk
             {TEXTS}
-            pychunk.segment(texts, "sentence", threads=1)  # Arrow has started its own threads by now
+            def table_by(threads):
+                return pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=threads)).table
+            table_by(1)  # Arrow has started its own threads by now
             os.environ["THREADS_ALLOWED"] = "{allowed}"
             before = len(os.listdir("/proc/self/task"))
-            tables = [pychunk.segment(texts, "sentence", threads=threads).table for threads in (16, 16, 1, 5, 200)]
+            tables = [table_by(threads) for threads in (16, 16, 1, 5, 200)]
             assert all(table.equals(tables[2]) for table in tables)
             print(len(os.listdir("/proc/self/task")) - before)
             """,
             LD_PRELOAD=str(library),
         )
-        assert int(out) <= allowed  # one beyond the CPUs may have ended
+        assert int(out) <= allowed  # one above the number of CPUs may have ended
 
 
 @pytest.mark.slow
@@ -104,21 +106,21 @@ def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
         import os, time, pychunk
         {TEXTS}
         def threads(): return len(os.listdir("/proc/self/task"))
-        pychunk.segment(texts, "sentence", threads=1)
+        pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=1))
         before = threads()
-        pychunk.segment(texts, "sentence", threads=300)
+        pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=300))
         assert threads() > before + 20, threads()
         deadline = time.monotonic() + 30
         while threads() > before + os.cpu_count() and time.monotonic() < deadline: time.sleep(0.1)
         assert threads() <= before + os.cpu_count(), threads()
-        pychunk.segment(texts, "sentence", threads=300)
+        pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=300))
     """)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2**31, 2**70, True, 1.0, "2"])
 def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
     with pytest.raises(ValueError, match=r"threads must be a whole number of at (least 1|most 1024); got"):
-        pychunk.Segmenter("sentence", threads=threads)
+        pychunk.Segmenter("sentence", placement=pychunk.Placement(threads=threads))
 
 
 # ---- forks ----
@@ -127,12 +129,12 @@ def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
-    """Documents over 4 MB have arrays in blocks that are kept; their list was locked for ever in 1 of 13 children."""
+    """Documents over 4 MB use array blocks that are kept; in 1 of 13 children their list stayed locked."""
     run(
         """
         import os, signal, threading, pychunk
         doc = ["Cats purr and dogs bark at night. " * 180000]
-        segmenter = pychunk.Segmenter("recursive", size=100, threads=1)
+        segmenter = pychunk.Segmenter("recursive", size=100, placement=pychunk.Placement(threads=1))
         segmenter(doc)
         going = True
         def work():
@@ -190,7 +192,7 @@ IMPORTS = """
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.script_warning"])
 def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
-    """Arrow imports pandas at its first array; the child waited for the lock of a module without end."""
+    """Arrow imports pandas at its first array; the child waited endlessly for the lock of a module."""
     pytest.importorskip("pandas")
     work = "pychunk.segment(pa.array(['Część żółwia śpi. Źrebię też śpi w stajni.']))"
     assert run(IMPORTS.format(module=module, seconds=0.5, work=work, after=work)) == "0 [False]\n"
@@ -198,7 +200,7 @@ def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_does_not_wait_for_other_imports() -> None:
-    """A program may run for as long as one of its modules is imported."""
+    """A program may run for as long as the import of one of its modules takes."""
     script = IMPORTS.format(module="wave", seconds=30, work="import wave", after="pychunk.segment('A cat. A dog.')")
     assert run(script) == "0 [True]\n"
 
@@ -262,14 +264,14 @@ LOCKED = """
 @pytest.mark.parametrize(
     "script",
     [
-        # a child that lives does not keep what its parent has let go of
+        # a living child does not hold what its parent has released
         """
     lock = FolderLock(path); assert lock.take()
     child = forked(lambda: time.sleep(30))
     assert not free(); lock.release(); assert free()
     os.kill(child, signal.SIGKILL)
         """,
-        # a child does not hold its parent's lock, cannot let go of it, nor take it
+        # a child does not hold its parent's lock, and can neither release nor take it
         """
     lock = FolderLock(path); assert lock.take()
     def work():
@@ -280,7 +282,7 @@ LOCKED = """
     assert lock.held and not free()
     lock.release(); assert free()
         """,
-        # a process that is killed leaves no lock to its child
+        # a killed process leaves no lock to its child
         """
     read, write = os.pipe()
     def parent():
@@ -308,7 +310,7 @@ def test_a_forked_process_has_nothing_to_do_with_its_parents_lock(script: str, t
 def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
     run("""
         import threading, time, pychunk
-        segmenter = pychunk.Segmenter("pic", threads=1)
+        segmenter = pychunk.Segmenter("pic", placement=pychunk.Placement(threads=1))
         texts = ["Cats purr. Dogs bark. " * 400] * 300
         def work():
             while True: segmenter(texts)
@@ -327,7 +329,7 @@ def test_memory_of_a_huge_output_goes_back_when_it_is_dropped() -> None:
         """
         import os, pychunk
         def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        segmenter = pychunk.Segmenter("sentence", vectors="sentence", threads=2)
+        segmenter = pychunk.Segmenter("sentence", vectors="sentence", placement=pychunk.Placement(threads=2))
         texts = ["Cats purr when content. Dogs bark at night. The sun is a star. " * 40] * 9000
         segmenter(texts[:100])
         before = resident()
@@ -361,7 +363,7 @@ def test_what_killed_writers_of_an_output_left_is_removed_by_the_next_one(tmp_pa
         (tmp_path / name).write_bytes(b"another's")
     write_text(tmp_path / "out.parquet", "whole")
     assert not left.exists()
-    with left.open("wb") as elsewhere:  # as a process of another machine, with the same number
+    with left.open("wb") as elsewhere:  # like a process of another machine with the same number
         fcntl.flock(elsewhere, fcntl.LOCK_SH)
         write_text(tmp_path / "out.parquet", "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, left.name, "out.parquet"])
@@ -373,7 +375,7 @@ INTERRUPTED = """
     import os, signal, threading, time, pychunk
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born without
     sentence = "Cats purr when they are content and dogs bark at night. The sun is a star, and it is near. "
-    segmenter = pychunk.Segmenter({method}, **{options})
+    segmenter = pychunk.Segmenter({method}, **{options}, placement=pychunk.Placement(threads={threads}))
     segmenter("Cats purr. Dogs bark.")  # imports pandas, as Arrow does: that drops a Ctrl-C
     def interrupt():
         time.sleep({wait})
@@ -387,7 +389,7 @@ INTERRUPTED = """
     except KeyboardInterrupt:
         took = time.process_time() - sent  # others' work on the machine is none of ours
         assert took < 2.5, took  # 0.1 to 0.3 s a thread
-        assert len(pychunk.segment("Cats purr. Dogs bark.", "sentence", threads=2)) == 2
+        assert len(pychunk.segment("Cats purr. Dogs bark.", "sentence", placement=pychunk.Placement(threads=2))) == 2
     else:
         raise AssertionError("it was done before it could be interrupted")
 """
@@ -413,14 +415,18 @@ def test_ctrl_c_ends_a_long_call_at_once(
     method: str, options: dict[str, object], text: str, call: str, threads: int
 ) -> None:
     wait = 0.3 if method == "sentence" else 1  # the others take longer than its 1.5 s
-    options = {**options, "threads": threads}
-    run(INTERRUPTED.format(method=repr(method), options=options, text=text, call=call, wait=wait), timeout=120)
+    script = INTERRUPTED.format(method=repr(method), options=options, threads=threads, text=text, call=call, wait=wait)
+    run(script, timeout=120)
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_clusters_of_a_huge_window() -> None:
-    options = {"max_tokens": 10_000, "threads": 2}
-    run(INTERRUPTED.format(method="'cluster'", options=options, text="sentence * 20_000", call="__call__", wait=0.5))
+    text = "sentence * 20_000"
+    run(
+        INTERRUPTED.format(
+            method="'cluster'", options={"max_tokens": 10_000}, threads=2, text=text, call="__call__", wait=0.5
+        )
+    )
 
 
 @pytest.mark.slow
@@ -428,7 +434,7 @@ def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> No
     run("""
         import signal, pychunk
         sentence = "Cats purr when they are content and dogs bark at night. The sun is a star, and it is near. "
-        segmenter = pychunk.Segmenter("cluster", max_tokens=2000, threads=1)
+        segmenter = pychunk.Segmenter("cluster", max_tokens=2000, placement=pychunk.Placement(threads=1))
         text = sentence * 40_000  # some 0.8 s; signals are looked for every 0.1
         expected, other = segmenter(text).table, segmenter("Dogs bark. Cats purr.").table
         found = []

@@ -1,4 +1,4 @@
-"""URLs: their secrets are in nothing that is written, and what goes wrong on the way is a letter."""
+"""Secrets of URLs appear in no output, and a failed transfer is a dead letter."""
 
 import json
 import logging
@@ -30,10 +30,13 @@ TEXT = b"The pump moves water. It has a lamp. The lamp is red.\n\nThe second par
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Files by the last part of their names; ``/short`` breaks off, ``/reset`` says nothing, ``/moved`` is a file."""
+    """A handler that serves files by the last part of their names; ``/short``, ``/reset`` and ``/moved`` are special.
+
+    ``/short`` breaks off, ``/reset`` sends nothing, and ``/moved`` is a file.
+    """
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -148,7 +151,7 @@ def test_every_documented_parameter_goes() -> None:
         ("planted%FF", ["planted%FF"]),
         ("planted%FF", ["planted\ufffd", "planted%ff"]),
         ("%70lanted", ["planted", "%70lanted"]),
-        ("%24%61planted%21", ["$%61planted!", "%24aplanted%2521", "$aplanted!"]),  # decoded in part
+        ("%24%61planted%21", ["$%61planted!", "%24aplanted%2521", "$aplanted!"]),  # partly decoded
     ],
 )
 def test_messages_hide_a_secret_however_it_is_written(value: str, said: list[str]) -> None:
@@ -288,7 +291,7 @@ def test_nothing_that_ingest_writes_has_a_parameter_that_is_hidden_by_name(
         with pytest.raises(ValueError, match="run of something else") as raised:
             ingest(urls, tmp_path / "out", resume=True, **options | {"hide_parameters": hides})
         assert hides or "visitorid" in str(raised.value)
-    plain = ["notes.txt"]  # of which no name differs
+    plain = ["notes.txt"]  # whose names are all equal
     (tmp_path / "notes.txt").write_text("The pump moves water.")
     ingest([tmp_path / plain[0]], tmp_path / "plain", **options)
     with pytest.raises(ValueError, match="hide_parameters"):

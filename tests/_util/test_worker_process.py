@@ -1,4 +1,4 @@
-"""Work in processes of its own, bounded in time and memory."""
+"""Work in processes of its own is bounded in time and memory."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ def test_processes_share_their_memory(count: int) -> None:
 
 @pytest.mark.slow
 def test_processes_tell_their_limit_from_lack_of_memory() -> None:
-    """PDFium aborts where memory cannot be had; the system kills where there is none."""
+    """PDFium aborts if it gets no memory; the system kills if there is none."""
     processes = Processes(2, "isolated_work:work", seconds=60, memory=2 << 30)
     try:
         found = processes.map([b"abort", b"killed", b"one"])

@@ -1,4 +1,4 @@
-"""`pychunk bench`: its texts, its workloads and their answers."""
+"""The texts, workloads and answers of `pychunk bench`."""
 
 import hashlib
 import statistics
@@ -23,7 +23,7 @@ def texts() -> dict[str, list[str]]:
 
 
 def test_the_texts_are_those_recorded(texts: dict[str, list[str]]) -> None:
-    """Figures of different machines and commits are of the same text; changing it makes saved files incomparable."""
+    """Figures of different machines and commits use the same text; another text makes saved files incomparable."""
     found = {name: hashlib.sha256("\0".join(each).encode()).hexdigest()[:16] for name, each in texts.items()}
     assert found == {
         "articles": "355c9fc0222604ce",
@@ -37,7 +37,7 @@ def test_the_texts_are_those_recorded(texts: dict[str, list[str]]) -> None:
 
 def test_the_texts_are_like_english(texts: dict[str, list[str]]) -> None:
     joined = texts["large"][0]
-    sentences = pychunk.sentences(texts["few"])
+    sentences = pychunk.split_sentences(texts["few"])
     lengths = [end - start for document in sentences for start, end in document]
     assert 60 < statistics.median(lengths) < 160
     assert 0.001 < sum(not character.isascii() for character in joined) / len(joined) < 0.05
@@ -52,7 +52,7 @@ def test_the_texts_are_like_english(texts: dict[str, list[str]]) -> None:
 def test_a_seed_writes_the_same_document_again(seed: int, sections: int) -> None:
     document = Author(seed).document(sections)
     assert document == Author(seed).document(sections)
-    assert document.count("\n\n") >= 3 * sections - 1  # a heading and at least two paragraphs each
+    assert document.count("\n\n") >= 3 * sections - 1  # with a heading and at least two paragraphs each
     assert not any(line != line.strip() for line in document.splitlines())
 
 

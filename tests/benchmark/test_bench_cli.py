@@ -1,4 +1,4 @@
-"""`pychunk bench`: exit statuses, errors, and other installations that it is held against."""
+"""The exit statuses and errors of `pychunk bench`, and its comparison with other installations."""
 
 import json
 import math
@@ -22,7 +22,7 @@ PARENT = Path(pychunk.__file__).resolve().parents[1]
 
 @pytest.fixture(autouse=True)
 def few_timings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here asks how exact they are."""
+    """Reduce the number of timings, since nothing here depends on their precision."""
     monkeypatch.setattr(measure, "TIMINGS", 2)
 
 
@@ -115,7 +115,7 @@ def test_the_same_code_in_another_environment_is_no_regression(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_the_other_package_is_the_one_timed(tmp_path: Path) -> None:
-    """A faster stub, whose chunks are wrong: the workloads come from here, the package from there."""
+    """A faster stub has wrong chunks: the workloads come from here, the package from there."""
     other = interpreter(tmp_path / "venv", stub(tmp_path / "stub", FAST))
     result = invoke(["bench", "--only", "latency", "--rounds", "2", "--against", str(other)])
     assert result.exit_code == 1, result.output
@@ -141,7 +141,7 @@ def test_an_interpreter_without_pychunk_says_so(tmp_path: Path) -> None:
 
 
 def test_a_process_takes_the_package_that_it_was_given(tmp_path: Path) -> None:
-    """PYTHONPATH points at a stub first; the process must time the installation asked for."""
+    """PYTHONPATH points at a stub first; the process must time the requested installation."""
     shadow = stub(tmp_path / "shadow", "raise ValueError('the wrong package')")
     found = launch.Installation(str(interpreter(tmp_path / "venv", shadow) / "bin" / "python"), str(PARENT / "pychunk"))
     with launch.Process(found, [], "") as process:
@@ -178,7 +178,7 @@ def test_an_interrupt_ends_the_command_and_its_processes(tmp_path: Path) -> None
         env=environment,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # Where the tests run in the background of a shell, interrupts are ignored, and children inherit that.
+        # If a shell runs the tests in the background, interrupts are ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     listed = Path(f"/proc/{running.pid}/task/{running.pid}/children")
@@ -193,7 +193,7 @@ def test_an_interrupt_ends_the_command_and_its_processes(tmp_path: Path) -> None
     assert children
     assert running.returncode == 130
     assert errors.decode().strip() == "interrupted; nothing was written"
-    until = time.monotonic() + 30  # a process that was just being started ends by itself
+    until = time.monotonic() + 30  # a process that is just starting ends by itself
     while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(Path(f"/proc/{child}").exists() for child in children)

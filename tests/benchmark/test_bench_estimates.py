@@ -1,4 +1,4 @@
-"""`pychunk bench`: what it concludes, from made-up noise."""
+"""The conclusions of `pychunk bench` from made-up noise."""
 
 import math
 import random
@@ -19,7 +19,7 @@ TRIMS = st.sampled_from([estimates.OF_TIMES, estimates.OF_RATIOS])
 
 @given(FIGURES, TRIMS)
 def test_a_trimmed_mean_is_that_of_the_figures_kept(values: list[float], trim: tuple[float, float]) -> None:
-    """Beside an obvious reference: drop one by one from either end."""
+    """It is compared with an obvious reference that drops the figures one by one from either end."""
     left = sorted(values)
     for _ in range(int(trim[1] * len(values))):
         if len(left) > 2:
@@ -57,7 +57,7 @@ def test_a_single_figure_says_nothing_of_its_noise() -> None:
 
 
 def noisy(random: np.random.Generator, cost: float, rounds: int, deviation: float = 0.04) -> measure.Timings:
-    """Processes that differ by 4 %, as the noisiest workloads' do, one in ten of them in a burst, on a drifting CPU."""
+    """Return processes that differ by 4 %, as in the noisiest workloads, one in ten in a burst, on a drifting CPU."""
     speed = 1 + 0.3 * random.random(rounds)
     burst = np.where(random.random(rounds) < 0.1, 1 + random.random(rounds), 1)
     cpu = cost * speed * burst * np.exp(deviation * random.normal(size=rounds))

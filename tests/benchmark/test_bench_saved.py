@@ -1,4 +1,4 @@
-"""`pychunk bench --save` and `--compare`: the saved figures, and the copy of the package beside them."""
+"""The saved figures of `pychunk bench --save` and `--compare`, and the copy of the package next to them."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def test_a_copy_that_is_not_the_bases_is_refused(tmp_path: Path, copied: tuple[P
 
 @pytest.mark.slow
 def test_the_copy_is_what_a_run_is_compared_with(tmp_path: Path, base: str) -> None:
-    """A faster stub, whose chunks are wrong, lies in the copy; the figures beside it would raise no alarm."""
+    """The copy holds a faster stub with wrong chunks; the figures next to it would raise no alarm."""
     path = tmp_path / "base.json"
     other = launch.Installation(sys.executable, str(stub(tmp_path / "stub", FAST) / "pychunk"))
     found = {**json.loads(base), "copy": package_copies.keep(other, package_copies.path_of(path))}

@@ -1,4 +1,4 @@
-"""The command line: formats in and out, errors, and what a pipe sees."""
+"""The command line's input and output formats, its errors, and its behaviour in a pipe."""
 
 import json
 import re
@@ -55,18 +55,18 @@ def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
     pq.write_table(pa.table({"title": ["Stars", "Cats"], "text": TEXTS}), tmp_path / "in.parquet")
     found = {}
     ways = {
-        "titles": ["--titles", "title"],
-        "summaries": ["--summaries", "title"],
-        "itself": ["-m", "pic:summary=title"],  # a column of this name is taken unasked
-        "short": ["--summary", "given", "--summaries", "title"],
+        "titles": ["--column", "titles=title"],
+        "summaries": ["--column", "summaries=title"],
+        "itself": ["-m", "pic:summary=title"],  # a column of this name is used by default
+        "short": ["-m", "pic:summary=given", "--column", "summaries=title"],
     }
     for name, arguments in ways.items():
         output = tmp_path / f"{name}.jsonl"
-        call = ["segment", str(tmp_path / "in.parquet"), "--column", "text", "--no-atoms", "--min-tokens", "0"]
+        call = ["segment", str(tmp_path / "in.parquet"), "--column", "text", "--no-keep-together", "--min-tokens", "0"]
         result = invoke([*call, *arguments, "-o", str(output)])
         assert result.exit_code == 0, result.output
         found[name] = rows_of(output)
-    # A title is a summary that the reader of a file already has.
+    # A title is a summary that a file's reader already has.
     assert found["titles"] == found["summaries"] == found["itself"] == found["short"]
     assert next(row for row in found["titles"] if "star" in row["text"])["kind"] == "relevant"
 
@@ -77,7 +77,18 @@ def test_columns_of_a_file_are_kept_and_say_where_pages_begin(tmp_path: Path) ->
         {"id": "b", "text": "Three.", "pages": [0]},
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = ["--ids", "id", "--keep", "year", "--keep", "pages", "--page-starts", "pages", "-m", "page"]
+    arguments = [
+        "--ids",
+        "id",
+        "--metadata-columns",
+        "year",
+        "--metadata-columns",
+        "pages",
+        "--column",
+        "page_starts=pages",
+        "-m",
+        "page",
+    ]
     result = invoke(["segment", str(tmp_path / "in.jsonl"), "--column", "text", *arguments, "-o", "-"])
     assert result.exit_code == 0, result.output
     found = [json.loads(line) for line in result.stdout.splitlines()]
@@ -103,7 +114,8 @@ def test_methods_and_version() -> None:
     listed = invoke(["methods"]).output
     assert all(name in listed for name in ("pic", "semantic", "cluster", "recursive"))
     assert not re.search(r"`|:[a-z]+:", listed), "marks of a docstring"
-    assert "Sentences are those of pychunk.sentences(), or of sentence_spans=" in " ".join(listed.split())
+    said = "Sentences are those of pychunk.split_sentences(), or of the column sentence_spans"
+    assert said in " ".join(listed.split())
     assert invoke(["--version"]).output.startswith("pychunk 0.")
 
 
@@ -118,7 +130,7 @@ def test_methods_are_explained_one_by_one_as_the_command_line_takes_them() -> No
     shown = invoke(["methods", "semantic", "pic"]).output
     assert "semantic  threshold=percentile:20, window=1\n" in shown
     assert "pic  summary=extractive, k=0.0, summaries_out=false\n" in shown
-    assert "Without -m" in shown
+    assert "Without -m" in " ".join(shown.split())
     assert "recursive  size" not in shown
     wrong = invoke(["methods", "nope"])
     assert (wrong.exit_code, "there is no method 'nope'; the methods are pic" in wrong.output) == (2, True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import pychunk
 from pychunk import Segmenter
 from pychunk.cli.shared.grammar import method_of, value_of
-from pychunk.cli.shared.option_groups import many, with_groups
-from pychunk.cli.shared.segment_options import SHORT_FORMS, ContextOptions, ReaderOptions, SegmentOptions, Vectors
+from pychunk.cli.shared.option_groups import with_groups
+from pychunk.cli.shared.segment_options import ContextOptions, ReaderOptions, SegmentOptions, Vectors
 from pychunk.inputs.document_columns import DOCUMENT_COLUMNS
-from pychunk.methods import METHODS, option_names
+from pychunk.io import open_source
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,7 @@ from pychunk.methods import METHODS, option_names
         ("semantic:threshold=percentile:20,window=2", "semantic", {"threshold": ("percentile", 20.0), "window": 2}),
         ("semantic:threshold=.5", "semantic", {"threshold": 0.5}),
         ("pic:max_tokens=none, vectors=chunk", "pic", {"max_tokens": None, "vectors": "chunk"}),
-        ("pic:wrap=false", "pic", {"wrap": False}),
+        ("pic:unwrap_lines=false", "pic", {"unwrap_lines": False}),
         (
             'recursive:separators=["\\n\\n", ", ", "]"],size=80',
             "recursive",
@@ -64,14 +66,16 @@ def test_any_value_can_be_written(value: Any) -> None:
     assert method_of(f"x:a={json.dumps(value)},b=1") == ("x", {"a": value, "b": 1})
 
 
-def test_flags_are_short_for_options_and_said_once() -> None:
-    assert SegmentOptions("semantic", {"threshold": "percentile:20"}, max_tokens="none").options() == {
+def test_an_option_is_said_once() -> None:
+    assert SegmentOptions("semantic:threshold=percentile:20", max_tokens="none").options() == {
         "method": "semantic",
         "threshold": ("percentile", 20.0),
         "max_tokens": None,
     }
-    with pytest.raises(ValueError, match="size is given twice: in -m fixed:size=3, and by --size"):
-        SegmentOptions("fixed:size=3", {"size": "4"}).options()
+    with pytest.raises(ValueError, match="-m: size is given twice in 'fixed:size=3,size=4'"):
+        SegmentOptions("fixed:size=3,size=4").options()
+    with pytest.raises(ValueError, match="overlap is given twice: in -m fixed:overlap=3, and by --overlap"):
+        SegmentOptions("fixed:overlap=3", overlap=4).options()
     with pytest.raises(ValueError, match="takes its cuts from Python"):
         SegmentOptions("given").options()
     usual = {"recursive": {"size": 110, "unit": "words"}}
@@ -83,32 +87,61 @@ def test_flags_are_short_for_options_and_said_once() -> None:
     assert SegmentOptions().options({"titles": "t"}) == {"method": None, "summary": "title"}  # which means pic
     assert SegmentOptions("pic:summary=lead").options({"titles": "t"})["summary"] == "lead"
     assert SegmentOptions().options() == {"method": None}
-    assert set(SHORT_FORMS) <= {option for method in METHODS for option in option_names(method)}
 
 
 def test_every_option_of_a_segmenter_can_be_said() -> None:
     flags = {
         name for group in (SegmentOptions, Vectors, ContextOptions) for name in inspect.signature(group).parameters
     }
-    assert set(inspect.signature(Segmenter).parameters) - flags == {"on_error", "options"}  # on_error: each command's
-    said = ["titles", "summaries", "page_starts", "blocks", "removed"]
-    assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == said
-    assert ReaderOptions(namespace=["0", "4"]).namespaces == (0, 4)
-    assert ReaderOptions(namespace=["all"]).namespaces is None
-    with pytest.raises(ValueError, match="--namespace must be a number or all; got x"):
-        _ = ReaderOptions(namespace=["x"]).namespaces
+    own = {"on_error", "options"}  # on_error: each command's
+    assert set(inspect.signature(Segmenter).parameters) - flags == own
+    values: dict[str, Any] = {"device": "cuda:1", "threads": 2, "runtime": "torch", "precision": "bf16"}
+    assert {each.name for each in dataclasses.fields(pychunk.Placement)} == set(values)
+    said = ",".join(f"{name}={value}" for name, value in values.items())
+    assert SegmentOptions(placement=said).options()["placement"] == pychunk.Placement(**values)
+    assert SegmentOptions(placement="cuda,threads=2").where == pychunk.Placement("cuda", threads=2)
+    assert {each.name for each in dataclasses.fields(pychunk.Vectors)} == {"of", "encoder"}
+    assert {"vectors", "vector_encoder"} <= flags
+    roles = ["titles", "summaries", "page_starts", "blocks", "removed"]
+    assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == roles
+    reading = ReaderOptions(column=["body", *(f"{role}={role}_of" for role in roles)])
+    assert reading.roles == {"text": "body"} | {role: f"{role}_of" for role in roles}
+    assert (reading.text, list(reading.said)) == ("body", roles)
+    assert ReaderOptions(column=["a=b"]).text == "a=b"  # a column may have any name
+    assert ReaderOptions(column=["text=titles=x"]).roles == {"text": "titles=x"}
 
 
-OTHERS = {"left_one": Annotated[str | None, typer.Option(help="Left.")], "right": str | None}
+def test_options_of_readers_are_those_of_open_source() -> None:
+    values: dict[str, tuple[str, Any]] = {
+        "encoding": ("cp1252", "cp1252"),
+        "quotes": ("no", False),
+        "redirects": ("yes", True),
+        "namespaces": ("0+4", (0, 4)),
+        "workers": ("2", 2),
+        "noise": ("rules", "rules"),
+        "noise_threshold": ("0.3", 0.3),
+        "links": ("inline", "inline"),
+    }
+    said = [f"{name}={text}" for name, (text, _) in values.items()]
+    assert ReaderOptions(reader=said).reading == {name: value for name, (_, value) in values.items()}
+    assert set(values) <= set(inspect.signature(open_source).parameters)
+    assert ReaderOptions(reader=["namespaces=all"]).reading == {"namespaces": None}
+    for wrong, expected in {
+        "namespaces=x": "write numbers with + between them, or all",
+        "quotes=maybe": "write yes or no",
+        "workers=many": "write a whole number",
+        "noise_threshold=low": "write a number",
+        "nois=off": "did you mean 'noise'?",
+    }.items():
+        with pytest.raises(typer.BadParameter) as error:
+            ReaderOptions(reader=[wrong])
+        assert expected in str(error.value)
 
 
 @dataclass(frozen=True)
 class Pair:
     first: Annotated[int, typer.Option("-f", help="The first.")] = 1
-    more: dict[str, str] = field(
-        default_factory=dict,
-        metadata=many(OTHERS),
-    )
+    left_one: Annotated[str | None, typer.Option(help="Left.")] = None
 
 
 SEVEN = Pair(first=7)
@@ -120,11 +153,11 @@ def test_a_group_is_its_options_with_the_commands_defaults() -> None:
     @app.command()
     @with_groups
     def command(name: str, *, pair: Pair = SEVEN) -> None:
-        """What it does."""
+        """Do something."""
         typer.echo(f"{name} {pair}")
 
     run = CliRunner().invoke
-    assert run(app, ["x"]).output == "x Pair(first=7, more={})\n"
-    assert run(app, ["x", "-f", "2", "--left-one", "a"]).output == "x Pair(first=2, more={'left_one': 'a'})\n"
-    assert "What it does." in run(app, ["--help"]).output
+    assert run(app, ["x"]).output == "x Pair(first=7, left_one=None)\n"
+    assert run(app, ["x", "-f", "2", "--left-one", "a"]).output == "x Pair(first=2, left_one='a')\n"
+    assert "Do something." in run(app, ["--help"]).output
     assert run(app, ["x", "--pair", "1"]).exit_code == 2

@@ -1,4 +1,4 @@
-"""What the command line writes: whole or not at all, and over nothing unasked."""
+"""The command line writes a whole file or none, and replaces a file only on request."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the command line reads: several kinds of files, encodings, and what cannot be read."""
+"""The command line's input: several kinds of files, encodings, and unreadable files."""
 
 import random
 import re
@@ -64,9 +64,9 @@ def test_a_text_in_another_encoding_is_told_of_the_option(tmp_path: Path) -> Non
     path = tmp_path / "a.txt"
     path.write_bytes("Café.".encode("latin-1"))
     status, said = run(tmp_path, str(path))
-    advice = "it may be cp1252, which is a guess: pass --encoding cp1252; fix it, or pass --on-error skip"
+    advice = "it may be cp1252, which is a guess: pass --reader encoding=cp1252; fix it, or pass --on-error skip"
     assert (status, advice in " ".join(said.split())) == (2, True)
-    status, said = run(tmp_path, str(path), "--encoding", "cp1252")
+    status, said = run(tmp_path, str(path), "--reader", "encoding=cp1252")
     assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == ["Café."]
 
 
@@ -89,19 +89,19 @@ def test_the_advice_names_the_encoding_by_a_guess(tmp_path: Path, name: str, tex
     path = tmp_path / name
     path.write_bytes(text.encode(encoding))
     status, said = run(tmp_path, str(path))
-    assert (status, f"pass --encoding {encoding};" in " ".join(said.split())) == (2, True), said
+    assert (status, f"pass --reader encoding={encoding};" in " ".join(said.split())) == (2, True), said
     assert ("a guess" in said) == (not encoding.startswith("utf"))
-    status, said = run(tmp_path, str(path), "--encoding", encoding)
+    status, said = run(tmp_path, str(path), "--reader", f"encoding={encoding}")
     assert status == 0, said
     assert next(row["text"] for row in rows_of(tmp_path / "out.jsonl")).strip() in text
 
 
 def test_latin_1_that_is_windows_1252_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("“Quoted” – it costs 5 €".encode("cp1252"))
-    status, said = run(tmp_path, str(tmp_path / "a.txt"), "--encoding", "latin-1")
+    status, said = run(tmp_path, str(tmp_path / "a.txt"), "--reader", "encoding=latin-1")
     assert status == 0
     assert "byte 0x93 is a control character in latin-1" in said
-    assert "pass --encoding cp1252" in said
+    assert "pass --reader encoding=cp1252" in said
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_latin_1_that_is_windows_1252_is_warned_of(tmp_path: Path) -> None:
 def test_no_encoding_is_advised_of_what_has_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "bin.txt").write_bytes(data)
     status, said = run(tmp_path, str(tmp_path / "bin.txt"))
-    assert (status, "--encoding" in said) == (2, False), said
+    assert (status, "encoding=" in said) == (2, False), said
 
 
 def test_a_folder_is_read_file_by_file_whatever_their_kinds(tmp_path: Path) -> None:

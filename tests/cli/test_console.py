@@ -1,4 +1,4 @@
-"""Lines that the command line says: on a terminal, without one, and beside a bar of progress."""
+"""The command line's messages: on a terminal, without one, and next to a progress bar."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Commands: their list, help and completion, what they load, interrupts while they do."""
+"""The commands: their list, help and completion, the modules that they load, and interrupts during that."""
 
 import ast
 import importlib
@@ -38,7 +38,7 @@ def test_a_shell_completes_commands_and_options(word: str, place: int, found: li
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_completion_is_that_of_the_shell_that_asks() -> None:
-    # which is found among the parents of the process: the colon keeps this one there
+    # The shell is found among the parents of the process; the colon keeps this one there.
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m pychunk --show-completion; :"], capture_output=True, text=True, cwd=os.sep
     )
@@ -65,7 +65,7 @@ def test_an_interrupt_while_the_command_loads_says_nothing(package: str, tmp_pat
     (tmp_path / f"{package}.py").write_text("raise KeyboardInterrupt")
     run = command("methods", PYTHONPATH=str(tmp_path))
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
-    code = [sys.executable, "-c", "import pychunk, typer"]  # a program that uses pychunk sees its interrupt
+    code = [sys.executable, "-c", "import pychunk, typer"]  # a program that uses pychunk gets its interrupt
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     run = subprocess.run(code, capture_output=True, text=True, cwd=os.sep, env=env)
     assert run.stderr.endswith("KeyboardInterrupt\n")
@@ -78,7 +78,7 @@ def test_an_interrupt_while_a_commands_own_file_loads_says_nothing(tmp_path: Pat
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
 
 
-#: Each command in a process of its own, which has imported the application and no command.
+#: Each command runs in a process of its own, which has imported the application and no command.
 LOADS = """
 import os, sys, typer
 from pychunk.cli.main import app
@@ -101,7 +101,7 @@ def test_a_command_loads_what_it_takes() -> None:
 
 
 def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
-    """Flags of every command, by the words that call it."""
+    """Return the flags of every command, by the words that call it."""
     found: dict[str, set[str]] = {name: {"--help", "--version", "--install-completion", "--show-completion"}}
     for word, made in group.commands.items():
         if hasattr(made, "commands"):
@@ -114,11 +114,11 @@ def _flags(group: Any, name: str = "pychunk") -> dict[str, set[str]]:
 
 @pytest.mark.slow
 def test_every_flag_that_a_text_names_exists() -> None:
-    """In docstrings, errors and help of the package, in the pages, and in what is written after a command's name."""
+    """The texts are docstrings, errors and help of the package, the pages, and the words after a command's name."""
     flags = _flags(typer.main.get_command(app))
     every = set().union(*flags.values()) | {"--no-deps", "--upgrade"}  # pip's
     root = Path(__file__).resolve().parents[2]
-    for name, (module, _) in train.TRAINERS.items():  # these read their options themselves
+    for name, (module, _) in train.TRAINERS.items():  # these parse their options themselves
         parser = importlib.import_module(f"pychunk.training.{module}").parser()
         flags[f"pychunk train {name}"] = set(parser._option_string_actions)
         every |= flags[f"pychunk train {name}"]

@@ -1,4 +1,4 @@
-"""The door of what users fit on their own data."""
+"""The command for what users fit on their own data."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What belongs together stays together: headings, introductions, scraps and marks, in every method, within budgets."""
+"""Cohesion in every method and within budgets: headings, introductions, short chunks and marks stay with their text."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pychunk.evaluation.datasets import _looks_like_heading
 from pychunk.methods import METHODS as NAMED
 
 every_method = pytest.mark.parametrize(("method", "options"), METHODS, ids=[f"{m}-{o}" for m, o in METHODS])
-#: Whose chunks are as short as they come.
+#: Methods with chunks of any short length.
 KEEPING_SHORT = {name for name, method in NAMED.items() if method.keeps_short}
 TITLES = ["Biography", "Early life", "Works and reception", "1950 to 1960"]
-#: Headings as texts have them: what is before each, the line itself, what is behind it.
+#: Headings as texts have them: the text before each, the line itself, and the text after it.
 KINDS: dict[str, Callable[[str], tuple[str, str, str]]] = {
     "wikiextractor": lambda title: ("\n", f"{title}.", "\n"),
     "markdown": lambda title: ("\n\n", f"## {title}", "\n\n"),
@@ -33,9 +33,13 @@ KINDS: dict[str, Callable[[str], tuple[str, str, str]]] = {
 
 
 def tokens_of(texts: list[str]) -> list[int]:
-    """Of each text by itself."""
+    """Return the tokens of each text by itself."""
     spans = [[(0, len(text))] for text in texts]
-    return pychunk.segment(texts, "sentence", max_tokens=10**9, sentence_spans=spans).table["tokens"].to_pylist()
+    return (
+        pychunk.segment(texts, "sentence", max_tokens=10**9, columns={"sentence_spans": spans})
+        .table["tokens"]
+        .to_pylist()
+    )
 
 
 def check_budgets(chunks: list[pychunk.Chunk], options: dict[str, Any]) -> None:
@@ -76,7 +80,7 @@ def test_a_chunk_that_ends_before_a_heading_alone_says_so() -> None:
     text = f"{PROSE[0]}\n\n# Stars\n\n{PROSE[1]}\n\n# Rivers\n\n{PROSE[2]}"
     chunks = pychunk.segment(text, "semantic", threshold=-1.0)  # no cut of its own
     assert [chunk.cut for chunk in chunks] == ["heading", "heading", "end"]
-    assert len(pychunk.segment(text, "semantic", threshold=-1.0, atoms=False)) == 1
+    assert len(pychunk.segment(text, "semantic", threshold=-1.0, keep_together=False)) == 1
     for method in ("fixed", "recursive", "structure"):
         assert [chunk.cut for chunk in pychunk.segment(text, method, size=32)] == ["heading", "heading", "end"]
         assert [chunk.cut for chunk in pychunk.segment(text, method, size=200)] == ["end"]
@@ -124,7 +128,7 @@ def test_a_list_keeps_the_line_that_introduces_it(method: str, options: dict[str
 @every_method
 def test_a_closing_mark_stays_with_its_sentence(method: str, options: dict[str, Any]) -> None:
     text = f'{PROSE[0]} She said: "The rain has not stopped since the morning of Monday." " {PROSE[1]} {PROSE[2]}'
-    assert any(text[a:b].startswith('" ') for a, b in pychunk.sentences(text)[0])  # split before it
+    assert any(text[a:b].startswith('" ') for a, b in pychunk.split_sentences(text)[0])  # split before it
     chunks = list(pychunk.segment(text, method, **options))
     check_tiling(text, chunks)
     assert not any(chunk.text.startswith('" ') for chunk in chunks)
@@ -209,7 +213,7 @@ def test_time_is_linear(unit: str) -> None:
         ("recursive", {"size": 4}),
         ("recursive", {"size": 10**9, "max_tokens": 30}),
     ):
-        segmenter = pychunk.Segmenter(method, threads=1, **options)
+        segmenter = pychunk.Segmenter(method, placement=pychunk.Placement(threads=1), **options)
         check_tiling(text_of(20_000), list(segmenter([text_of(20_000)])))
         short, long = (min(seconds(segmenter, text_of(size)) for _ in range(2)) for size in (10_000, 40_000))
         assert long < 10 * short + 0.1, f"{method}: {short:.3f} s, and {long:.3f} s for 4 times the text"
@@ -257,7 +261,7 @@ CHOSEN = st.sampled_from(METHODS).flatmap(
 def test_chunks_of_any_text_tile_fit_and_depend_on_nothing_else(
     texts: list[str], options: dict[str, Any], seed: int
 ) -> None:
-    whole = pychunk.segment(texts, threads=1, **options)
+    whole = pychunk.segment(texts, placement=pychunk.Placement(threads=1), **options)
     for text, chunks in zip(texts, whole.by_document(), strict=True):
         check_tiling(text, chunks)
     check_budgets(list(whole), options)
@@ -265,7 +269,7 @@ def test_chunks_of_any_text_tile_fit_and_depend_on_nothing_else(
     def spans(batch: pychunk.ChunkBatch) -> list[list[tuple[int, int, str]]]:
         return [[(chunk.start, chunk.end, chunk.cut) for chunk in own] for own in batch.by_document()]
 
-    assert spans(pychunk.segment(texts, threads=3, **options)) == spans(whole)
+    assert spans(pychunk.segment(texts, placement=pychunk.Placement(threads=3), **options)) == spans(whole)
     order = random.Random(seed).sample(range(len(texts)), len(texts))
     moved = spans(pychunk.segment([texts[i] for i in order], **options))
     assert [moved[order.index(i)] for i in range(len(texts))] == spans(whole)
@@ -274,10 +278,10 @@ def test_chunks_of_any_text_tile_fit_and_depend_on_nothing_else(
 
 @st.composite
 def sectioned(draw: st.DrawFn) -> str:
-    """Sections that begin with a Markdown heading and are long enough to stand alone."""
+    """Return sections that begin with a Markdown heading and are long enough for a chunk of their own."""
     sections = []
     for i in range(draw(st.integers(1, 4))):
-        words = draw(st.lists(st.integers(13, 19), min_size=2, max_size=12))  # no line of one passes for a heading
+        words = draw(st.lists(st.integers(13, 19), min_size=2, max_size=12))  # no line of one looks like a heading
         body = [" ".join(["word"] * n).capitalize() + "." for n in words]
         gaps = draw(st.lists(st.sampled_from([" ", " ", "\n", "\n\n"]), min_size=len(body), max_size=len(body)))
         sections.append(f"# Part {i}\n\n" + "".join(s + gap for s, gap in zip(body, gaps, strict=True)).rstrip())
@@ -323,8 +327,8 @@ def test_without_atoms_and_floor_every_cut_is_the_methods(texts: list[str], chos
     method, options = chosen[0], {key: value for key, value in chosen[1].items() if key not in ("max_tokens", "size")}
     if method in ("fixed", "recursive"):
         options |= {"size": 400, "unit": "characters"}  # no sentence is longer, and none cut inside
-    segmenter = pychunk.Segmenter(method, **{**options, "atoms": False, "min_tokens": 0, "max_tokens": None})
-    cuts, sentences = segmenter.cuts(texts), pychunk.sentences(texts)
+    segmenter = pychunk.Segmenter(method, **{**options, "keep_together": False, "min_tokens": 0, "max_tokens": None})
+    cuts, sentences = segmenter.cuts(texts), pychunk.split_sentences(texts)
     for row, chunks in enumerate(segmenter(texts).by_document()):
         firsts = [sentences[row][first] for first in cuts.part(row)]
         assert len(chunks) == len(firsts)
@@ -369,7 +373,7 @@ def test_a_heading_leads_what_a_chunk_does_not_repeat(
 
 
 def heading_runs(text: str) -> list[tuple[int, int]]:
-    """Spans of runs of headings of a WikiExtractor text, by the rule of ``evaluation.datasets.section_starts``."""
+    """Return spans of runs of headings of a WikiExtractor text, by ``evaluation.datasets.section_starts``."""
     lines, start = [], 0
     for line in text.split("\n"):
         if line.strip():
@@ -446,7 +450,7 @@ def test_a_sentence_that_fits_only_without_its_heading_is_halved(method: str, wo
     check_budgets(chunks, options)
     (own,) = [chunk for chunk in chunks if heading in chunk.text]
     assert own.text.startswith(heading) or "size" in options
-    assert len(own.text[own.text.index(heading) :]) > 100  # some of the sentence is there
+    assert len(own.text[own.text.index(heading) :]) > 100  # part of the sentence is there
     assert min(len(chunk.text) for chunk in chunks) >= 35
 
 

@@ -1,4 +1,4 @@
-"""GPU kernels against their CPU twins, bit for bit: on a GPU, or on the emulator that runs the same source."""
+"""GPU kernels equal their CPU twins bit for bit, on a GPU or on the emulator that runs the same source."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pychunk._engine.device import Device
 from pychunk._engine.reference import vectors as linear
 from pychunk._engine.reference.search import thresholds
 
-#: Dimensions that straddle a warp, a lane's columns and a tile of them; the usual ones are there, too.
+#: Dimensions around a warp, a lane's columns and a tile of them, and the usual ones.
 DIMS = [1, 31, 32, 33, 64, 100, 128, 129, 256, 384]
-#: Sentences of a document that straddle a warp, a block, a tile and the border to the whole grid.
+#: Numbers of sentences around a warp, a block, a tile and the size from which on the whole grid works.
 SIZES = [0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 256, 257, 300]
 
 
 def unit_rows(rng: np.random.Generator, rows: int, dim: int) -> npt.NDArray[np.float32]:
-    """Vectors around a common direction, some of them zero or equal to the one before: ties and borders."""
+    """Return vectors around a common direction, some zero or equal to the one before, for ties and edge cases."""
     found = rng.normal(size=(rows, dim)).astype(np.float32) + np.float32(0.5)
     for row in range(1, rows):
         if rng.random() < 0.1:
@@ -35,7 +35,7 @@ def poisoned(shape: tuple[int, ...], device: Device) -> object:
 
 
 def expected(vectors: npt.NDArray[np.float32], summary: npt.NDArray[np.float32], k: float) -> tuple[object, ...]:
-    """Scores, labels and cuts of one document, by the slow twin."""
+    """Return the scores, labels and cuts of one document by the slow twin."""
     scores = np.array([linear.dot(row, summary) for row in vectors], np.float32)
     labels = [int(label) for label in thresholds.labels(scores, k)]
     cuts = [i for i in range(len(labels)) if i == 0 or labels[i] != labels[i - 1]]
@@ -46,7 +46,7 @@ MARGIN = 0.05
 
 
 def nearly_chosen(vectors: npt.NDArray[np.float32]) -> list[int]:
-    """1 for the sentences of an extractive summary and those that lacked at most MARGIN to be."""
+    """Return 1 for the sentences of an extractive summary, and for those that missed it by at most MARGIN."""
     mean = linear.normalize(linear.total(vectors))
     picks: list[int] = []
     close = [0] * len(vectors)
@@ -156,7 +156,7 @@ def test_pic_from_hidden_states_by_their_addresses(gpu: Device, half: bool, pool
     states = rng.normal(size=(int(begin[-1]), dim)).astype(kind)
     states[5:7] *= np.float32(1e-3)
     on_device = _device.to_device(states, gpu)
-    # Sentences lie in any order in memory, as batches of equal length leave them.
+    # Sentences are in any order in memory, as batches of equal length leave them.
     addresses = (on_device.pointer + begin[:-1] * dim * states.itemsize).astype(np.uint64)
     vectors = np.zeros((rows, dim), np.float32)
     for row in range(rows):
@@ -193,7 +193,7 @@ def test_pooling_has_the_bits_of_the_cpu(gpu: Device, dim: int, kind: type) -> N
     states[3] = 0
     states[4] *= kind(6e-5)  # subnormal in float16
     if kind is np.float32:
-        states[5] *= np.float32(1e-25)  # squares vanish
+        states[5] *= np.float32(1e-25)  # squares underflow
         states[6] *= np.float32(1e25)  # squares overflow
     lengths = rng.integers(1, width + 1, rows)
     places = rng.permutation(rows)

@@ -1,4 +1,4 @@
-"""No cut inside what a reader takes for one character, and words of scripts without spaces, on both engines."""
+"""No cut is inside a character as readers see it, and words of scripts without spaces, on both engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLUSTERS = [
 
 
 def borders(text: str) -> list[int]:
-    """All borders between clusters, found one after the other."""
+    """Return all boundaries between clusters, found one after the other."""
     found, at = [0], 0
     while at < len(text):
         at = next(i for i in range(at + 1, len(text) + 1) if i == len(text) or is_border(text, at, i))
@@ -35,7 +35,7 @@ def test_clusters_of_every_kind_are_found(clusters: list[str]) -> None:
     expected = [0]
     for cluster in clusters:
         expected.append(expected[-1] + len(cluster))
-    flags_meet = any(a == b == "🇺🇦" for a, b in pairwise(clusters))  # one after the other they are pairs all the same
+    flags_meet = any(a == b == "🇺🇦" for a, b in pairwise(clusters))  # one after the other they are pairs nevertheless
     assert borders("".join(clusters)) == expected or flags_meet
 
 

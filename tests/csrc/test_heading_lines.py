@@ -1,4 +1,4 @@
-"""Which lines of plain text are headings, and which only look like them."""
+"""The lines of plain text that are headings, and those that only look like headings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def test_a_row_of_a_table_and_a_line_before_a_marked_heading_are_no_headings() -
 
 
 def headings_found(text: str) -> list[str]:
-    """Lines that begin a section, or lead what does: they begin their chunk, in chunks as long as sections."""
+    """Return the first line of each section-long chunk, which is a heading or introduces a section."""
     chunks = pychunk.segment(text, "semantic", threshold=-1.0, min_tokens=0, max_tokens=None)
     return [chunk.text.split("\n")[0] for chunk in chunks]
 
 
 LONG = [f"{paragraph} {PROSE[0]}" for paragraph in PROSE]
-#: Lines that are headings where prose is before and behind them, at the distances given in line breaks.
+#: Lines that are headings if prose precedes and follows them, at the distances given in line breaks.
 HEADINGS = [
     ("Is one of these two engines more accurate than the other for long documents?", 2, 2),
     ("9. Ably", 2, 2),
@@ -52,7 +52,7 @@ HEADINGS = [
     ("Overdose.", 2, 1),
     ("Use in pregnancy and during breast feeding by mothers of children.", 1, 1),
 ]
-#: Lines that are not.
+#: Lines that are not headings.
 OTHERS = [
     ("He laughed.", 2, 2),
     ("and so they went on together", 1, 1),
@@ -76,7 +76,7 @@ def test_lines_that_are_none(line: str, before: int, behind: int) -> None:
 
 
 def test_what_stands_above_a_heading_and_says_something_is_none() -> None:
-    # Where headings stop a line that does not is the end of a list; a mark begins a pointer; a negation denies.
+    # In texts whose headings end in a stop, a line without one ends a list. A mark begins a pointer; a negation denies.
     for line in ("A record of the whole family", ">> See our full guide to cats", "Not for young children."):
         assert headings_found(f"{LONG[0]}\n{line}\nOverdose.\n{LONG[1]}")[1:] == ["Overdose."], line
     assert headings_found(f"{LONG[0]}\nClinical data.\nOverdose.\n{LONG[1]}")[1:] == ["Clinical data."]
@@ -88,7 +88,7 @@ def test_where_most_lines_that_stop_are_text_a_statement_above_a_heading_is_none
     statement = "Keep it away from children."
     text = f"{LONG[0]}\n{statement}\nPackage.\n{LONG[1]}"
     assert headings_found(text)[1:] == [statement]
-    # Ten lines of one sentence say what kind of text this is, wherever they stand.
+    # Ten lines of one sentence show what kind of text this is, at any position.
     lines = "\n".join(
         f"The box number {i} holds as many tablets as the one that came before it did." for i in range(10)
     )
@@ -145,5 +145,5 @@ def test_lines_that_name_values_before_a_heading_are_none() -> None:
     assert "9. Ably" in headings_found(f"{LONG[0]}\n\n{values}\n\n9. Ably\n\n{LONG[1]}")
     values = "Material: steel\nCertified: yes\nWarranty: two years"
     assert "Observations" in headings_found(f"{LONG[0]}\n\n{values}\n\nObservations\n\nA Classic\n\n{LONG[1]}")
-    for method, options in METHODS:  # the first line of a page has none before it
+    for method, options in METHODS:  # the first line of a page has no line before it
         check_tiling(text := "1 Cons\fPrice: 20\nb) Part\nAnd?", list(pychunk.segment(text, method, **options)))

@@ -1,4 +1,4 @@
-"""A document whose sentence vectors are too many to keep: they are made again in parts, and nothing changes."""
+"""A document with too many sentence vectors to keep: they are computed again in parts, with equal results."""
 
 import random
 
@@ -33,14 +33,14 @@ WORDS = [
 
 @pytest.fixture(scope="module")
 def huge() -> tuple[str, np.ndarray]:
-    """A text with more sentences than are kept, and the vectors of its sentences, each encoded for itself."""
+    """Return a text with more sentences than are kept, and the vectors of its sentences, each encoded alone."""
     drawn = random.Random(0)
     sentences = KEPT_BYTES // (4 * static_encoder.load().dim) + 5_000
     text = "".join(
         f"{' '.join(drawn.choices(WORDS, k=drawn.randint(1, 4))).capitalize()}.{drawn.choice([' ', ' ', ' ', chr(10)])}"
         for _ in range(sentences)
     )
-    spans = pychunk.sentences(text)[0]
+    spans = pychunk.split_sentences(text)[0]
     assert 4 * static_encoder.load().dim * len(spans) > KEPT_BYTES
     return text, static_encoder.load().encode([text[start:end] for start, end in spans])
 

@@ -1,4 +1,4 @@
-"""Overlap: whole sentences, else the last clause or words of one; never a whole chunk."""
+"""Overlap is whole sentences, else the last clause or words of one, and never a whole chunk."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def measured(text: str) -> int:
     ("text", "most", "expected"),
     [
         ("One two three, four five six.", 3, "four five six."),
-        ("One two three, four five six.", 4, "four five six."),  # a clause from the first half on
-        ("One two three four five, six.", 4, "three four five, six."),  # it would be too little
+        ("One two three, four five six.", 4, "four five six."),  # a clause in the first half or later
+        ("One two three four five, six.", 4, "three four five, six."),  # it would be too short
         ("One two three four five six.", 2, "five six."),
         ("One: two", 9, "two"),
         ("One", 9, None),
@@ -86,12 +86,12 @@ SIZES = st.sampled_from([("fixed", 12), ("recursive", 9), ("structure", 15), ("s
 @settings(max_examples=150, deadline=None)
 @given(PIECES, SIZES, st.integers(1, 8), st.booleans())
 def test_no_chunk_lies_inside_the_next_and_text_is_kept(
-    text: str, chosen: tuple[str, int], overlap: int, atoms: bool
+    text: str, chosen: tuple[str, int], overlap: int, keep_together: bool
 ) -> None:
     method, size = chosen
     options: dict[str, Any] = {"size": size} if size else {}
     if method != "structure":
-        options["atoms"] = atoms
+        options["keep_together"] = keep_together
     table = pychunk.segment(text, method, overlap=overlap, **options).table
     start, end = table["start"].to_numpy(), table["end"].to_numpy()
     assert [text[a:b] for a, b in zip(start, end)] == table["text"].to_pylist()

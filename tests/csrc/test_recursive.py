@@ -35,13 +35,13 @@ SEPARATORS = [
 LENGTHS = {
     "characters": len,
     "words": lambda s: len(s.split()),
-    "tokens": lambda s: sum(not c.isspace() for c in s),  # a token starts at each character that is no white space
+    "tokens": lambda s: sum(not c.isspace() for c in s),  # a token starts at each character that is not white space
 }
 DATA = Path(os.environ.get("PYCHUNK_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
 
 def native(text, *, size, overlap=0, separators=USUAL, unit="characters", token_starts=()):
-    """Spans and sizes of one document, in characters; fails where a span cuts a character."""
+    """Return spans and sizes of one document in characters; fail if a span cuts a character."""
     borders = np.cumsum([0, *(len(c.encode()) for c in text)])
     raw = np.frombuffer(text.encode(), np.uint8)
     spans, piece_offsets, sizes = _core.split_recursive(
@@ -81,10 +81,10 @@ def test_characters_are_counted_not_bytes():
 
 
 def test_tokens_are_never_cut_where_a_border_can_be_chosen():
-    # Tokens abc|def|g; the word is too long for two of them.
+    # The tokens are abc|def|g; the word is too long for two of them.
     assert pieces("abcdefg", size=2, unit="tokens", token_starts=[0, 3, 6]) == ["abcdef", "g"]
     assert pieces("abcdefg", size=2, overlap=1, unit="tokens", token_starts=[0, 3, 6]) == ["abcdef", "defg"]
-    # A character of three tokens exceeds the size alone.
+    # Only a character of three tokens exceeds the size.
     assert native("a日b", size=2, unit="tokens", token_starts=[0, 1, 1, 1, 2]) == (
         [(0, 1), (1, 2), (2, 3)],
         [1, 3, 1],
@@ -207,7 +207,7 @@ def test_equals_the_reference(case):
 @pytest.mark.parametrize("unit", ["characters", "words"])
 @pytest.mark.parametrize("letter", ["x", "é", " ", "\n", "x "])
 def test_a_long_line_is_split_in_linear_time(letter, unit):
-    # 4 MB; anything quadratic would run for hours.
+    # The text has 4 MB; quadratic time would take hours.
     text = np.frombuffer((letter * (4_000_000 // len(letter.encode()))).encode(), np.uint8)
     spans, _, sizes = _core.split_recursive(text, np.array([0, text.size]), 1000, 100, USUAL, unit)
     assert (len(spans) == 0) == letter.isspace()
@@ -251,7 +251,7 @@ def langchain(text, *, size, overlap, separators, unit):
     splitter = splitters.RecursiveCharacterTextSplitter(
         separators=separators, chunk_size=size, chunk_overlap=overlap, length_function=LENGTHS[unit]
     )
-    # It leaves a split that it cannot cut any further unstripped, even where that is white space alone.
+    # LangChain does not strip a split that it cannot cut further, even if it is only white space.
     return [chunk.strip() for chunk in splitter.split_text(text) if chunk.strip()]
 
 

@@ -27,7 +27,7 @@ WORDS = st.sampled_from(
         *("👩‍👩‍👧‍👦" * 3, "🇺🇦🇬🇧🇫🇷", "e\u0301" * 60, "नमस्ते" * 30, "ภาษาไทย" * 20, "中文没有空格。" * 9, "각각" * 40),
     ]
 )
-GAPS = st.sampled_from([" "] * 12 + ["\v", "\f", "\x1f", "\x85", ""])  # some of which BERT drops, so that words fuse
+GAPS = st.sampled_from([" "] * 12 + ["\v", "\f", "\x1f", "\x85", ""])  # BERT drops some of these, so that words fuse
 TEXTS = st.lists(st.lists(st.tuples(WORDS, GAPS).map("".join), max_size=45).map("".join), max_size=3)
 
 OPTIONS = st.one_of(
@@ -80,10 +80,10 @@ BUDGETS = st.fixed_dictionaries(
     {
         "max_tokens": st.sampled_from([None, 8, 30]),
         "min_tokens": st.sampled_from([0, 5, "auto"]),
-        "atoms": st.booleans(),
+        "keep_together": st.booleans(),
         "overlap": st.sampled_from([0, 0, 1, 6]),
         "vectors": st.sampled_from([None, "chunk", "sentence"]),
-        "wrap": st.sampled_from(["auto", True, False]),
+        "unwrap_lines": st.sampled_from(["auto", True, False]),
     }
 )
 
@@ -159,7 +159,7 @@ def test_a_given_sentence_may_begin_with_the_white_space_behind_a_piece() -> Non
     spans = [[(0, 15), (15, 21), (21, 28)]]
     assert text[21] == " "
     check_equal(made, [text], sentence_spans=spans)
-    cuts = [(chunk.text, chunk.cut) for chunk in made([text], sentence_spans=spans).by_document()[0]]
+    cuts = [(chunk.text, chunk.cut) for chunk in made([text], columns={"sentence_spans": spans}).by_document()[0]]
     assert cuts[2] == ("VID-19", "score")
 
 
@@ -168,14 +168,14 @@ def test_a_given_sentence_of_white_space_counts_for_nothing() -> None:
     made = pychunk.Segmenter("fixed", size=20, unit="characters")
     spans = [[(0, 5), (5, 11), (11, 20), (20, 21)]]
     check_equal(made, [text], sentence_spans=spans)
-    assert [chunk.text for chunk in made([text], sentence_spans=spans)] == [text.strip()]
+    assert [chunk.text for chunk in made([text], columns={"sentence_spans": spans})] == [text.strip()]
     blank = [[(0, 3), (3, 5), (5, 9)]]
     check_equal(pychunk.Segmenter("fixed", size=4, unit="characters"), ["One  two."], sentence_spans=blank)
 
     text, spans = "aa bb cc.[1] r.e.", [[(0, 12), (12, 13), (13, 17)]]
     labelled = pychunk.Segmenter("pic", max_tokens=3)
     check_equal(labelled, [text], sentence_spans=spans)
-    kinds = {chunk.text: chunk.kind for chunk in labelled([text], sentence_spans=spans)}
+    kinds = {chunk.text: chunk.kind for chunk in labelled([text], columns={"sentence_spans": spans})}
     assert kinds["[1]"] == kinds["aa bb"] == "relevant"
 
 
@@ -218,7 +218,7 @@ def test_vectors_from_elsewhere_equal_the_reference(
 ) -> None:
     by = options.get("within", options["method"])
     assume(by not in ("nsp", "topic"))  # which score pairs by models of their own vectors
-    spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.sentences(texts)]
+    spans = [[(a, max(a + 1, b - 1)) for a, b in row] for row in pychunk.split_sentences(texts)]
     random = np.random.default_rng(seed)
     matrices = [random.normal(size=(len(row), dim)) for row in spans]
     budget = data.draw(BUDGETS)
@@ -294,7 +294,7 @@ LISTED = st.sampled_from(
         ),
     ]
 )
-#: What the rules know of other languages: titles, names of letters, stops, quotations and who said them.
+#: The words of other languages in the rules: titles, names of letters, stops, quotations and their speakers.
 SCRIPTS = st.sampled_from(
     [
         *("डॉ", "एस", "आई", "है", "क", "कि", "२.१", "ন", "கோ", "د", "آئی", "م", "א", "ศ", "1990", "12", "۔", "।"),
@@ -311,25 +311,28 @@ SNIPPETS = st.lists(st.one_of(LISTED, LISTED, STOPS, STOPS, MARKS, st.just(" "),
 
 
 @settings(max_examples=500, deadline=None)
-@given(pieces=SNIPPETS, wrap=WRAPS)
-def test_sentences_equal_the_reference(pieces: list[str], wrap: str | bool) -> None:
-    check_sentences("".join(pieces), wrap)
+@given(pieces=SNIPPETS, unwrap_lines=WRAPS)
+def test_sentences_equal_the_reference(pieces: list[str], unwrap_lines: str | bool) -> None:
+    check_sentences("".join(pieces), unwrap_lines)
 
 
 @pytest.mark.slow
 @settings(max_examples=500, deadline=None)
-@given(pieces=st.lists(st.one_of(SCRIPTS, SCRIPTS, LISTED, st.just(" "), st.just(". ")), max_size=40), wrap=WRAPS)
-def test_sentences_of_other_scripts_equal_the_reference(pieces: list[str], wrap: str | bool) -> None:
-    check_sentences("".join(pieces), wrap)
+@given(
+    pieces=st.lists(st.one_of(SCRIPTS, SCRIPTS, LISTED, st.just(" "), st.just(". ")), max_size=40), unwrap_lines=WRAPS
+)
+def test_sentences_of_other_scripts_equal_the_reference(pieces: list[str], unwrap_lines: str | bool) -> None:
+    check_sentences("".join(pieces), unwrap_lines)
 
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
-    lines=st.lists(st.lists(st.one_of(LISTED, SCRIPTS), min_size=1, max_size=6).map(" ".join), max_size=12), wrap=WRAPS
+    lines=st.lists(st.lists(st.one_of(LISTED, SCRIPTS), min_size=1, max_size=6).map(" ".join), max_size=12),
+    unwrap_lines=WRAPS,
 )
-def test_sentences_of_lines_equal_the_reference(lines: list[str], wrap: str | bool) -> None:
-    check_sentences("\n".join(lines), wrap)
+def test_sentences_of_lines_equal_the_reference(lines: list[str], unwrap_lines: str | bool) -> None:
+    check_sentences("\n".join(lines), unwrap_lines)
 
 
 @settings(max_examples=100, deadline=None)
@@ -341,10 +344,10 @@ def test_wrapped_sentences_equal_the_reference(words: list[str], width: int) -> 
     check_sentences("\n".join(textwrap.wrap(". ".join(map(" ".join, batched(words, 7))), width)), "auto")
 
 
-def check_sentences(text: str, wrap: str | bool) -> None:
+def check_sentences(text: str, unwrap_lines: str | bool) -> None:
     data = text.encode(errors="replace")
     array, offsets = np.frombuffer(data, np.uint8), np.array([0, len(data)])
-    check_split(Request(Features(array, offsets), Plan("sentence", wrap=wrap)))
+    check_split(Request(Features(array, offsets), Plan("sentence", unwrap_lines=unwrap_lines)))
 
 
 def check_split(request: Request) -> None:
@@ -371,7 +374,7 @@ def test_sentences_of_real_text_equal_the_reference(articles: list[str]) -> None
     ],
 )
 def test_every_code_point_is_the_same_to_the_reference(last: int, step: int) -> None:
-    """Whatever Unicode version Python has: 830,337 code points had other tokens on 3.11."""
+    """This holds for any Unicode version of Python: 830,337 code points had other tokens on 3.11."""
     encoder = static_encoder.load()
     ids, options = token_ids(encoder), encoder.tokenizer_options
     texts = [f"a{chr(c)}b \u0327{chr(c)}\u0301e" for c in range(0, last, step) if not 0xD800 <= c < 0xE000]
@@ -396,7 +399,7 @@ def test_an_encoder_at_the_address_of_another_has_its_own_tokens() -> None:
             self.vocabulary = vocabulary
 
     for token in ("a", "b", "c", "d"):
-        assert token_ids(Encoder(token)) == {token: 0}  # each made where the one before was
+        assert token_ids(Encoder(token)) == {token: 0}  # each made at the memory address of the previous one
 
 
 @given(st.binary(max_size=70))
@@ -410,7 +413,7 @@ def test_dot_and_norm_equal_the_reference(dim: int) -> None:
     random = np.random.default_rng(dim)
     for scale in (1.0, 1e-25, 1e18, 1e25):
         a, b = (random.normal(size=(2, dim)) * scale).astype(np.float32)
-        if scale < 1e20:  # beyond, products are infinite; only the norm mends that
+        if scale < 1e20:  # above this, products are infinite; only the norm handles that
             assert _native.dot(a, b) == vectors.dot(a, b)
         rows, bad = _native.normalized_rows(np.stack([a, b]))
         assert bad == -1
@@ -419,7 +422,7 @@ def test_dot_and_norm_equal_the_reference(dim: int) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite_are_named(bad: float) -> None:
-    rows = np.full((5, 40), 1e25, np.float32)  # whose squares overflow all the same
+    rows = np.full((5, 40), 1e25, np.float32)  # whose squares overflow nevertheless
     rows[3, 17] = bad
     assert _native.normalized_rows(rows)[1] == 3
 
@@ -447,15 +450,18 @@ def test_sentences_with_pages_and_given_spans_equal_the_reference() -> None:
 
 
 def test_a_cut_that_moves_takes_its_reason_along() -> None:
-    """Of two that move to one border the nearer gives it, from either side; one that is there keeps its own."""
+    """The nearer of two cuts that move to one boundary gives its reason; an existing cut keeps its own.
+
+    The cuts come from either side of the boundary.
+    """
     rain = "Rain fell all day long on the hills and the rivers rose."
     sun = "The sun is a star that burns hydrogen in its core."
     lead = f"{rain}\n# A\n## B\n### C\n{sun} It burns."
     trail = f"{rain}\n\nIt rains. \n\n***\n\n<br>\n\n{sun}"
     for text, firsts, expected in ((lead, [0, 2, 3], "score"), (lead, [0, 1, 2], "score"), (trail, [0, 2, 3], "page")):
-        assert len(pychunk.sentences(text)[0]) > max(firsts)
+        assert len(pychunk.split_sentences(text)[0]) > max(firsts)
         reasons = np.array([CUT_REASONS.index(name) for name in ("sentence", "score", "page")], np.int8)
         made = Cuts(np.array(firsts, np.int32), np.array([0, 3]), reason=reasons)
-        segmenter = pychunk.Segmenter("given", atoms=True)
+        segmenter = pychunk.Segmenter("given", keep_together=True)
         check_equal(segmenter, [text], cuts=made)
-        assert next(iter(segmenter([text], cuts=made))).cut == expected
+        assert next(iter(segmenter([text], columns={"cuts": made}))).cut == expected

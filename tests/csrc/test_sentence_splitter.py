@@ -12,8 +12,8 @@ from pychunk import _core
 from pychunk._engine.reference.text.characters import STOPS
 
 
-def split(text: str, wrap: str | bool = False) -> list[str]:
-    return [text[start:end].strip() for start, end in pychunk.sentences(text, wrap=wrap)[0]]
+def split(text: str, unwrap_lines: str | bool = False) -> list[str]:
+    return [text[start:end].strip() for start, end in pychunk.split_sentences(text, unwrap_lines=unwrap_lines)[0]]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_literal_cases(sentences: list[str]) -> None:
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_every_stop_ends_a_sentence_wherever_it_lies(stop: str) -> None:
-    for before in ("", "x" * 61, "x" * 62, "x" * 63):  # its bytes in one block of the scan, or in two
+    for before in ("", "x" * 61, "x" * 62, "x" * 63):  # its bytes are in one block of the scan, or in two
         text = f"{before}cats purr{stop} Dogs bark"
         assert split(text) == [f"{before}cats purr{stop}", "Dogs bark"]
 
@@ -143,8 +143,8 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".jo
 
 @settings(max_examples=400, deadline=None)
 @given(TEXTS, st.sampled_from(["auto", True, False]))
-def test_sentences_tile_the_document(text: str, wrap: str | bool) -> None:
-    spans = pychunk.sentences(text, wrap=wrap)[0]
+def test_sentences_tile_the_document(text: str, unwrap_lines: str | bool) -> None:
+    spans = pychunk.split_sentences(text, unwrap_lines=unwrap_lines)[0]
     assert bool(spans) == bool(text.strip())
     if spans:
         assert spans[0][0] == 0

@@ -163,24 +163,26 @@ KEPT = {
 }
 
 
-def cuts(text: str, wrap: str | bool = "auto") -> set[int]:
-    """Return where sentences end, counted in characters that are not white space."""
-    return {len("".join(text[:start].split())) for start, _ in pychunk.sentences(text, wrap=wrap)[0]}
+def cuts(text: str, unwrap_lines: str | bool = "auto") -> set[int]:
+    """Return the ends of sentences, counted in characters that are not white space."""
+    return {
+        len("".join(text[:start].split())) for start, _ in pychunk.split_sentences(text, unwrap_lines=unwrap_lines)[0]
+    }
 
 
 @pytest.mark.parametrize(("kind", "marked"), [(kind, text) for kind, texts in KINDS.items() for text in texts])
 def test_sentences_of_a_kind(kind: str, marked: str) -> None:
     text = marked.replace("¦", "")
-    found = [text[start:end].strip() for start, end in pychunk.sentences(text)[0]]
+    found = [text[start:end].strip() for start, end in pychunk.split_sentences(text)[0]]
     assert found == [part.strip() for part in marked.split("¦")], kind
 
 
 @pytest.mark.parametrize("text", [text for texts in KINDS.values() for text in texts if "\n" not in text])
 def test_a_border_depends_on_what_is_near(text: str) -> None:
-    """A sentence before in a paragraph of its own changes none of the cuts behind it."""
+    """A preceding sentence in a paragraph of its own changes none of the later cuts."""
     plain, before = text.replace("¦", ""), "Tide and wind were fair that day.\n"
-    moved = {at - len("".join(before.split())) for at in cuts(before + plain, wrap=False)}
-    assert cuts(plain, wrap=False) <= moved | {0}
+    moved = {at - len("".join(before.split())) for at in cuts(before + plain, unwrap_lines=False)}
+    assert cuts(plain, unwrap_lines=False) <= moved | {0}
 
 
 @pytest.mark.parametrize("prose", PROSE)
@@ -191,7 +193,7 @@ def test_wrapped_prose_has_the_sentences_of_the_same_on_one_line(prose: str, wid
 
 @pytest.mark.parametrize("kind", KEPT)
 def test_short_lines_that_nobody_wrapped_stay_lines(kind: str) -> None:
-    assert cuts(KEPT[kind]) == cuts(KEPT[kind], wrap=False)
+    assert cuts(KEPT[kind]) == cuts(KEPT[kind], unwrap_lines=False)
     assert len(cuts(KEPT[kind])) >= len([line for line in KEPT[kind].split("\n") if line])
 
 
@@ -200,37 +202,37 @@ def test_a_hyphen_at_the_end_of_a_line_is_a_wrap() -> None:
     assert len(cuts("The fisher\u2010\nman left.")) == 1
     for text in ("The fisher-\nMan left", "Tide -\nwind", "1-\nwind", "Tide-\n\nwind", "Tide-\n- wind"):
         assert len(cuts(text)) == 2, text
-    assert len(cuts("The fisher-\nman left.", wrap=False)) == 2
+    assert len(cuts("The fisher-\nman left.", unwrap_lines=False)) == 2
 
 
 def test_wrap_is_forced() -> None:
     text = "The tide\nis out. The\n\nboats\nlie\n- one\n- two\n# Three\nfour"
-    found = [" ".join(text[start:end].split()) for start, end in pychunk.sentences(text, wrap=True)[0]]
+    found = [" ".join(text[start:end].split()) for start, end in pychunk.split_sentences(text, unwrap_lines=True)[0]]
     assert found == ["The tide is out.", "The", "boats lie", "- one", "- two", "# Three", "four"]
-    assert len(cuts(text, wrap=False)) == 9
-    assert len(pychunk.segment("The tide\nis out.", "sentence", wrap=True)) == 1
+    assert len(cuts(text, unwrap_lines=False)) == 9
+    assert len(pychunk.segment("The tide\nis out.", "sentence", unwrap_lines=True)) == 1
 
 
 def test_what_wrap_may_be() -> None:
-    for wrap in (0, 1, None, "on", "True"):
-        with pytest.raises(ValueError, match="wrap must be 'auto', True or False"):
-            pychunk.sentences("One.", wrap=wrap)  # type: ignore[arg-type]  # what is refused
+    for unwrap_lines in (0, 1, None, "on", "True"):
+        with pytest.raises(ValueError, match="unwrap_lines must be 'auto', True or False"):
+            pychunk.split_sentences("One.", unwrap_lines=unwrap_lines)  # type: ignore[arg-type]  # what is refused
 
 
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.text("ab .\n-Aé", max_size=200))
 def test_forced_wraps_leave_no_cut_that_lines_have_not(text: str) -> None:
-    assert cuts(text, wrap=True) <= cuts(text, wrap=False) | {0}
+    assert cuts(text, unwrap_lines=True) <= cuts(text, unwrap_lines=False) | {0}
 
 
 @pytest.mark.slow
 def test_time_is_linear_in_lines_and_marks() -> None:
-    """A hundredfold length takes no thousandfold time: hyphens, semicolons, shads, quotations, initials, brackets."""
+    """A hundredfold length takes less than a thousandfold time, for hyphens, quotations, brackets and others."""
     for piece in ("a-\n", "α;", "།", "“好。”他", "क. ", "А. ", "z. ", "no. (", "……", "ab cd-\nef\n", "— A? ", "1 г. "):
         taken = []
         for number in (2_000, 200_000):
             begun = time.process_time()
-            pychunk.sentences(piece * number)
+            pychunk.split_sentences(piece * number)
             taken.append(time.process_time() - begun)
         assert taken[1] < 1000 * max(taken[0], 0.002), piece

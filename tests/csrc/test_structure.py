@@ -1,4 +1,4 @@
-"""Chunks by headings, the tree that they make, and text that is left out."""
+"""Chunks by headings, the tree of chunks, and removed text."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pychunk._engine import native as _native
 from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk._engine.reference import engine
 from pychunk._engine.reference.text.graphemes import count_words
+from pychunk.inputs.document_columns import DocumentColumns
 
 Span = tuple[int, int, str, float]
 WORDS = st.sampled_from(
@@ -49,7 +50,7 @@ LEVELS = st.integers(1, 4)
 
 
 def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
-    """(kind, level, text) of a block."""
+    """Return (kind, level, text) of a block."""
     if kind == "heading":
         title = st.lists(WORDS, max_size=3).map(" ".join)
         marks = st.sampled_from(
@@ -75,7 +76,7 @@ Document = tuple[str, list[Block], list[Span], list[int]]
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """A text with blocks, spans that are left out, and pages."""
+    """Return a text with blocks, removed spans, and pages."""
     text = draw(st.sampled_from(["", "", "\n\n", "Preamble. It is short.\n"]))
     blocks: list[Block] = []
     for kind, level, body in draw(st.lists(BLOCKS, max_size=12)):
@@ -99,7 +100,7 @@ def test_a_term_leads_its_definition(term: str) -> None:
         blocks.append((kind, 0, len(text), len(text) + len(body)))
         text += body + "\n\n"
     for method in ("structure", "topic", "recursive"):
-        chunks = pychunk.segment([text], method, max_tokens=100, blocks=[blocks])
+        chunks = pychunk.segment([text], method, max_tokens=100, columns={"blocks": [blocks]})
         assert len(chunks) > 3
         for chunk in chunks:
             assert not chunk.text.endswith(term)
@@ -111,7 +112,7 @@ def test_terms_in_a_row_go_with_the_first_block_of_their_definition() -> None:
     spans = list(itertools.accumulate([len(line) + 1 for line in lines], initial=0))
     kinds = ("term", "term", "paragraph", "paragraph")
     blocks = [(kind, 0, at, at + len(line)) for kind, at, line in zip(kinds, spans, lines, strict=False)]
-    chunks = pychunk.segment(["\n".join(lines)], "structure", max_tokens=80, blocks=[blocks])
+    chunks = pychunk.segment(["\n".join(lines)], "structure", max_tokens=80, columns={"blocks": [blocks]})
     assert chunks[0].text.startswith("-v\n--verbose\nSay more.")
 
 
@@ -126,21 +127,21 @@ def test_more_than_eight_terms_in_a_row_are_a_list() -> None:
     for many in (8, 9, 40):
         terms = [("term", f"{number}. Peer authentication of each user") for number in range(many)]
         text, blocks = laid_out(*terms, ("paragraph", "This part tells how servers are run."))
-        found = pychunk.segment(text, "sentence", encoder="static", max_tokens=200, blocks=[blocks])
+        found = pychunk.segment(text, "sentence", encoder="static", max_tokens=200, columns={"blocks": [blocks]})
         assert len(found) == (1 if many <= 8 else many)
         assert found[len(found) - 1].text.endswith(f"{many - 1}. Peer authentication of each user\n\n{text[-36:]}")
     for method in ("structure", "recursive", "topic"):  # no term is cut, as the last one of a long run was
-        chunks = pychunk.segment(text, method, encoder="static", max_tokens=60, blocks=[blocks])
+        chunks = pychunk.segment(text, method, encoder="static", max_tokens=60, columns={"blocks": [blocks]})
         assert {chunk.text.split("\n\n")[0] for chunk in chunks} <= {term for _, term in terms}
         assert all(chunk.text.endswith(("user", "run.")) for chunk in chunks)
 
 
-def said_of(found: list[Document], pages: bool) -> dict[str, Any]:
+def said_of(found: list[Document], pages: bool) -> DocumentColumns:
     rows = [
         [dict(zip(("kind", "level", "start", "end"), block), markup=block[2] % 2 == 0) for block in blocks]
         for _, blocks, _, _ in found
     ]
-    said: dict[str, Any] = {"blocks": rows, "removed": [each[2] for each in found]}
+    said: DocumentColumns = {"blocks": rows, "removed": [each[2] for each in found]}
     if pages:
         said["page_starts"] = [each[3] for each in found]
     return said
@@ -165,7 +166,7 @@ OPTIONS = st.one_of(
         {
             "method": st.sampled_from(["recursive", "fixed", "sentence", "paragraph", "semantic", "pic", "cluster"]),
             "max_tokens": st.sampled_from([None, 20]),
-            "atoms": st.booleans(),
+            "keep_together": st.booleans(),
         }
     ),
     st.fixed_dictionaries(
@@ -199,7 +200,7 @@ def test_native_equals_the_reference(found: list[Document], pages: bool, options
 @given(found=documents(), pages=st.booleans(), options=OPTIONS)
 def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, options: dict[str, Any]) -> None:
     text = found[0]
-    chunks = pychunk.segment([text], **{**options, "overlap": 0}, **said_of([found], pages))
+    chunks = pychunk.segment([text], **{**options, "overlap": 0}, columns=said_of([found], pages))
     held = np.zeros(len(text), int)
     for chunk in chunks:
         assert text[chunk.start : chunk.end] == chunk.text
@@ -211,7 +212,7 @@ def test_chunks_and_what_is_removed_tile_the_text(found: Document, pages: bool, 
 
 
 def below(section: Section, level: int) -> Section:
-    """The levels of a section and of those that it is in, each with a number of its own."""
+    """Return the levels of a section and of those that contain it, each with a number of its own."""
     COUNT[0] += 8
     return (*(each for each in section if each % 8 < level), COUNT[0] + level)
 
@@ -226,9 +227,8 @@ def test_what_sections_share_is_short_or_of_one_parent_and_no_chunk_crosses_a_pa
 ) -> None:
     text, blocks, removed, pages = found
     assume(not text.rstrip().endswith("#"))  # headings without words, before nothing, join what is before them
-    said = said_of([found], True)
     options = {"size": size, "unit": "words", "overlap": overlap, "within": within, "encoder": "static"}
-    chunks = pychunk.segment([text], "structure", **options, **said)
+    chunks = pychunk.segment([text], "structure", columns=said_of([found], True), **options)
     headings = [
         (len(text[:start]) + len(text[start:]) - len(text[start:].lstrip()), level)
         for kind, level, start, end in blocks
@@ -238,6 +238,7 @@ def test_what_sections_share_is_short_or_of_one_parent_and_no_chunk_crosses_a_pa
     sections = list(itertools.accumulate((level for _, level in headings), below, initial=()))
     for chunk in chunks:
         begin = chunk.start + chunk.overlap
+        begin += len(text[begin:]) - len(text[begin:].lstrip())  # white space between the overlap and its own text
         first = sum(at <= begin for at, _ in headings)
         own = [sections[first], *(sections[i + 1] for i, (at, _) in enumerate(headings) if begin < at < chunk.end)]
         if not removed:
@@ -255,12 +256,12 @@ def test_what_sections_share_is_short_or_of_one_parent_and_no_chunk_crosses_a_pa
 @given(found=documents(), size=st.integers(2, 60), within=WITHIN)
 def test_units_that_fit_are_whole_and_every_chunk_fits(found: Document, size: int, within: str) -> None:
     options = {"size": size, "unit": "words", "within": within, "encoder": "static"}
-    chunks = list(pychunk.segment([found[0]], "structure", **options, **said_of([found], True)))
+    chunks = list(pychunk.segment([found[0]], "structure", columns=said_of([found], True), **options))
     for at, chunk in enumerate(chunks):
         assert count_words(chunk.text) <= size
         if chunk.part == 1 < chunk.parts:
             end = chunks[at + chunk.parts - 1].end
-            # Blocks are counted each by itself: where no space parts two of them, words do not run across.
+            # Each block is counted by itself: words do not continue across two blocks without a space between.
             starts = {start for _, _, start, _ in found[1] if chunk.start < start < end}
             pieces = itertools.pairwise(sorted({chunk.start, end} | starts))
             assert sum(count_words(found[0][a:b]) for a, b in pieces) > size
@@ -272,14 +273,20 @@ def test_every_subtree_is_a_slice(found: Document, size: int, plain: bool) -> No
     said = said_of([found], True)
     if plain:
         said.pop("blocks")
-    check_tree(list(pychunk.segment([found[0]], "structure", size=size, unit="words", **said)))
+    check_tree(list(pychunk.segment([found[0]], "structure", size=size, unit="words", columns=said)))
 
 
 @settings(max_examples=20, deadline=None)
 @given(found=st.lists(documents(), min_size=2, max_size=5), seed=st.randoms())
 def test_results_do_not_depend_on_batch_order_or_threads(found: list[Document], seed: Any) -> None:
     def rows(some: list[Document], threads: int) -> list[list[dict[str, Any]]]:
-        out = pychunk.segment([text for text, *_ in some], "structure", size=20, threads=threads, **said_of(some, True))
+        out = pychunk.segment(
+            [text for text, *_ in some],
+            "structure",
+            size=20,
+            placement=pychunk.Placement(threads=threads),
+            columns=said_of(some, True),
+        )
         own: list[list[dict[str, Any]]] = [[] for _ in some]
         for row in out.to_list():
             own[row.pop("document")].append(row)
@@ -299,7 +306,7 @@ def test_parts_of_a_table_name_its_header_and_fit(rows: list[str], size: int) ->
     text = "# Cats\n\n" + table + "\n\nAfter it."
     blocks = [("heading", 1, 0, 6), ("table", 0, 8, 8 + len(table)), ("paragraph", 0, len(text) - 9, len(text))]
     segmenter = Segmenter("structure", size=size, unit="words")
-    chunks = list(segmenter([text], blocks=[blocks]))
+    chunks = list(segmenter([text], columns={"blocks": [blocks]}))
     parts = [chunk for chunk in chunks if chunk.parts > 1]
     for chunk in chunks:
         assert len(chunk.text.split()) <= size
@@ -322,7 +329,7 @@ def test_a_heading_that_runs_into_its_text_stays_with_it() -> None:
     for item in items.split("\n"):
         blocks.append(("item", 1, text.index(item), text.index(item) + len(item)))
     for size in (12, 16, 20, 24, 30):  # the list fits, or must be cut
-        chunks = pychunk.segment(text, "structure", size=size, unit="words", blocks=blocks)
+        chunks = pychunk.segment(text, "structure", size=size, unit="words", columns={"blocks": blocks})
         assert any(part.startswith("Method of use. The dose") for part in chunks.texts), (size, chunks.texts)
 
 
@@ -337,14 +344,14 @@ def test_a_label_stays_with_what_it_labels() -> None:
     text = "\n\n".join(parts)
     blocks = [("paragraph", 0, text.index(part), text.index(part) + len(part)) for part in parts]
     for size in range(9, 30):
-        for chunk in pychunk.segment(text, "structure", size=size, unit="words", blocks=blocks).texts:
+        for chunk in pychunk.segment(text, "structure", size=size, unit="words", columns={"blocks": blocks}).texts:
             assert not chunk.endswith("Note"), (size, chunk)
-    cut = pychunk.segment(text, "structure", size=12, unit="words", blocks=blocks).texts
+    cut = pychunk.segment(text, "structure", size=12, unit="words", columns={"blocks": blocks}).texts
     assert any(chunk.endswith("Yes.") for chunk in cut)  # what ends with a stop labels nothing
 
 
 def test_units_stay_together_and_short_sections_share_a_chunk() -> None:
-    chunks = pychunk.segment(MARKDOWN, "structure", size=14, unit="words", blocks=blocks_of(MARKDOWN))
+    chunks = pychunk.segment(MARKDOWN, "structure", size=14, unit="words", columns={"blocks": blocks_of(MARKDOWN)})
     assert [" ".join(text.split()) for text in chunks.texts] == [
         "# Guide Do the following: - One step. - Another. It is longer.",
         "Is it done? Yes, it is.",
@@ -367,7 +374,7 @@ def test_a_unit_that_is_too_long_is_cut_evenly_at_items_and_says_so() -> None:
     text = "Do this:\n" + "\n".join(items)
     starts = [0, *itertools.accumulate((len(item) + 1 for item in items), initial=9)]
     blocks = [("paragraph", 0, 0, 8), *(("item", 1, a, a + len(i)) for a, i in zip(starts[1:], items, strict=False))]
-    chunks = pychunk.segment(text, "structure", size=40, unit="words", blocks=blocks)
+    chunks = pychunk.segment(text, "structure", size=40, unit="words", columns={"blocks": blocks})
     assert [(chunk.part, chunk.parts) for chunk in chunks] == [(1, 3), (2, 3), (3, 3)]
     assert all(chunk.text.startswith(("Do this:", "- Step")) for chunk in chunks)
     assert [len(chunk.text.splitlines()) for chunk in chunks] in ([4, 4, 3], [5, 4, 2])
@@ -386,7 +393,9 @@ def test_tables_are_cut_at_rows_whatever_ends_their_lines() -> None:
     rows = ["| name | year |", "|---|---|", *(f"| river {i} | {i} |" for i in range(20))]
     for end in ("\n", "\r\n", "\r"):
         text = end.join(rows)
-        chunks = pychunk.segment([text], "structure", size=30, unit="words", blocks=[[("table", 0, 0, len(text))]])
+        chunks = pychunk.segment(
+            [text], "structure", size=30, unit="words", columns={"blocks": [[("table", 0, 0, len(text))]]}
+        )
         assert [line for chunk in chunks for line in chunk.text.split(end)] == rows
         assert len(chunks) > 2
         assert {chunk.header for chunk in chunks} == {None, rows[0]}
@@ -395,5 +404,5 @@ def test_tables_are_cut_at_rows_whatever_ends_their_lines() -> None:
 def test_underlined_headings_have_marks_of_their_own() -> None:
     text = "Cats\n---\n\nThey purr.\n\nDogs\n\nThey bark."
     found = [("heading", 1, 0, 8), ("paragraph", 0, 10, 20), ("heading", 1, 22, 26), ("paragraph", 0, 28, 38)]
-    chunks = pychunk.segment([text], "structure", size=4, unit="words", blocks=[found])
+    chunks = pychunk.segment([text], "structure", size=4, unit="words", columns={"blocks": [found]})
     assert chunks.to_markdown() == text.replace("Dogs", "# Dogs")

@@ -1,4 +1,4 @@
-"""What cuts a section that is longer than a chunk: `within` of `structure`."""
+"""The ways to cut a section that is longer than a chunk: `within` of `structure`."""
 
 from __future__ import annotations
 
@@ -76,12 +76,14 @@ def test_within_keeps_lists_and_is_checked() -> None:
     blocks.append(("paragraph", 0, text.index("Bread"), len(text)))
     for within in ("size", "topic", "semantic", "nsp"):
         options = {"size": 40, "unit": "words", "within": within, "encoder": "static"}
-        chunks = pychunk.segment(text, "structure", blocks=blocks, **options)
+        chunks = pychunk.segment(text, "structure", columns={"blocks": blocks}, **options)
         assert len(chunks) > 1
         assert any("Do this:\n" + items in chunk.text for chunk in chunks), within
         assert chunks.metadata["options"]["within"] == within
     with pytest.raises(ValueError, match="within must be one of size, topic, semantic, nsp; got 'pic'"):
         Segmenter("structure", within="pic")
-    with pytest.raises(ValueError, match=r"within='topic' reads vectors of .* leave out sentence_vectors="):
-        pychunk.segment("Cats purr.", "structure", within="topic", sentence_vectors=[np.eye(1, 4)])
+    with pytest.raises(
+        ValueError, match=r"within='topic' reads vectors of .* leave out columns={'sentence_vectors': ...}"
+    ):
+        pychunk.segment("Cats purr.", "structure", within="topic", columns={"sentence_vectors": [np.eye(1, 4)]})
     assert Segmenter(within="semantic").method.name == "structure"

@@ -128,8 +128,10 @@ def test_spans_are_tokenised_each_by_itself(text: str, cuts: list[int]) -> None:
 @pytest.mark.parametrize("pair", [UNCASED, CASED_PAIR], ids=["uncased", "cased"])
 @pytest.mark.parametrize("seed", range(20))
 def test_ids_equal_hugging_face_on_long_text_without_white_space(pair: tuple, seed: int) -> None:
-    """The core takes text in pieces, and where white space is far off it cuts before what is a word by itself: marks,
-    letters that decompose, dropped controls and long words stand around every cut."""
+    """The core reads text in pieces. Far from white space it cuts before a character that is a word by itself.
+
+    Marks, letters that decompose, dropped controls and long words are around every cut.
+    """
     drawn = random.Random(seed)
     isolated = drawn.choice(["中文没有空格", "中。", "、,", "豈国", "."])
     around = [
@@ -206,3 +208,14 @@ def test_bad_vocabularies_are_named(tmp_path: Path, content: str, message: str) 
     (tmp_path / "vocab.txt").write_text(content)
     with pytest.raises(ValueError, match=message):
         load_vocabulary(tmp_path / "vocab.txt")
+
+
+def test_a_missing_token_id_is_named(tmp_path: Path) -> None:
+    made = {
+        "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 2, "b": 2}},
+        "normalizer": {"type": "BertNormalizer"},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(made))
+    with pytest.raises(ValueError, match="token ids must be 0 to 2, each once; 1 is missing"):
+        load_vocabulary(tmp_path / "tokenizer.json")

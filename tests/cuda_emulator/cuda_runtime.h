@@ -1,7 +1,7 @@
-// CUDA on a CPU, for tests where there is no GPU: the kernels' own source, compiled by a C++ compiler against this
-// header, runs thread by thread on fibers. Every collective (shuffle, ballot, barrier) waits for all who must take
-// part, and a kernel whose threads do not meet is found out. Slow, exact, and in an order of threads that a seed
-// shuffles.
+// An emulator of CUDA on a CPU, for tests without a GPU. A C++ compiler compiles the kernels' own source against this
+// header, and it runs thread by thread on fibers. Every collective (shuffle, ballot, barrier) waits for all threads
+// that must take part, and a kernel whose threads do not meet is reported. The emulator is slow and exact, and a seed
+// shuffles the order of threads.
 #pragma once
 #include <ucontext.h>
 
@@ -45,14 +45,14 @@ namespace emulator {
 constexpr size_t kStack = 128 << 10;
 constexpr int kLanes = 32;
 
-// Who waits until a count is reached.
+// A point at which threads wait until a count is reached.
 struct Meeting {
   uint64_t arrived = 0;
 };
 
 struct Warp {
   Meeting meeting;
-  uint64_t slots[2][kLanes] = {};  // of this exchange and of the one before, which a slow lane may still read
+  uint64_t slots[2][kLanes] = {};  // values of this exchange and of the previous one, which a slow lane may still read
 };
 
 struct BlockState {
@@ -130,7 +130,7 @@ inline void resume(Thread& thread) {
 #endif
 }
 
-// Arrives, and waits for `members` arrivals of this round.
+// Arrives, and waits for `members` arrivals in this round.
 inline void meet(Meeting& meeting, uint64_t members, uint64_t round) {
   ++meeting.arrived;
   self().waiting_for = &meeting.arrived;
@@ -155,7 +155,7 @@ inline std::unique_ptr<Thread> make_thread(BlockState& block, int index, int blo
   return made;
 }
 
-// Runs all blocks: those of a cooperative launch at once, others one after the other.
+// Runs all blocks, those of a cooperative launch together, others one after the other.
 inline void run(const char* name, int blocks, int threads, bool cooperative, const std::function<void()>& body) {
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
@@ -208,7 +208,7 @@ uint64_t bits_of(T value) {
   return bits;
 }
 
-// All lanes show a value; returns everyone's.
+// Passes one value of each lane to all lanes, and returns all values.
 template <typename T>
 const uint64_t* exchange(unsigned mask, T value) {
   if (mask != 0xFFFFFFFFu) throw std::runtime_error("only whole warps are emulated");
@@ -227,7 +227,7 @@ T shuffled(unsigned mask, T value, int from) {
   return out;
 }
 
-// Static shared memory of the block, by the address of what declares it; garbage at first, as on a device.
+// Static shared memory of the block, by the address of its declaration. It holds garbage at first, as on a device.
 template <typename T>
 T& shared_variable(const void* key) {
   auto& bytes = self().block->shared[key];
@@ -248,7 +248,7 @@ inline void __syncthreads() {
 }
 inline int __syncthreads_count(int predicate) {
   auto& me = ::emulator::self();
-  const auto round = me.counts++ % 2;  // the other one is of the count before, which a slow thread has yet to clear
+  const auto round = me.counts++ % 2;  // the other is of the last count, which a slow thread may still clear
   if (predicate != 0) ++me.block->counted[round];
   __syncthreads();
   const int count = me.block->counted[round];
@@ -311,7 +311,7 @@ struct cudaDeviceProp {
 
 namespace emulator {
 
-// Allocations by address, so that what is freed was allocated and what is in use is known.
+// Allocations by address, to check that freed memory was allocated, and to know what is in use.
 struct Heap {
   std::mutex mutex;
   std::map<void*, size_t> blocks;

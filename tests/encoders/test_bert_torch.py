@@ -1,4 +1,4 @@
-"""BERT in torch computes what ONNX Runtime computes from the same graph, in any batch, and refuses other graphs."""
+"""BERT in torch equals ONNX Runtime on the same graph, in any batch, and refuses other graphs."""
 
 import sys
 import threading
@@ -29,7 +29,7 @@ from pychunk.encoders.runtime.sessions import open_session
 from pychunk.encoders.runtime.torch_precision import exact_products
 
 WORDS, POSITIONS, DIM, WIDE = 50, 24, 32, 96
-#: Largest difference of float32 results: sums are taken in another order.
+#: The largest difference of float32 results, whose sums have another order.
 CLOSE = 2e-5
 SENTENCES = [
     "Cats purr when they are content.",
@@ -42,7 +42,7 @@ SENTENCES = [
 
 
 def random_weights(layers: int = 2, seed: int = 0) -> dict[str, np.ndarray]:
-    """Large enough that attention is uneven and activations bend."""
+    """Draw weights that are large enough for uneven attention and for activations outside their linear range."""
     random = np.random.default_rng(seed)
 
     def normal(*shape: int) -> np.ndarray:
@@ -104,7 +104,7 @@ def by_torch(bert: BertTorch, ids: np.ndarray, *more: np.ndarray | None) -> np.n
 
 
 def random_rows(rows: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ids with other tokens for padding, lengths, and types."""
+    """Return ids with other tokens as padding, lengths, and types."""
     random = np.random.default_rng(seed)
     ids = random.integers(0, WORDS, (rows, width), dtype=np.int32)
     lengths = random.integers(1, width + 1, rows, dtype=np.int32)
@@ -114,7 +114,7 @@ def random_rows(rows: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def tokenised(path: Path, pairs: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sentences, or each with the next one, as (ids, lengths, types) of one padded batch."""
+    """Return the sentences, or each with the next one, as (ids, lengths, types) of one padded batch."""
     facts = model_dir.read(path)
     found = token_ids.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
     first = np.arange(len(SENTENCES))
@@ -375,7 +375,7 @@ def test_other_graphs_are_refused_with_the_reason(tmp_path: Path, edit: Callable
     graph = onnx.load(path)
     edit(graph)
     path.write_bytes(graph.SerializeToString())
-    with pytest.raises(ValueError, match=rf'is not a BERT as .*{reason}.*use runtime="onnxruntime"'):
+    with pytest.raises(ValueError, match=rf"is not a BERT as .*{reason}.*Placement\(runtime='onnxruntime'\)"):
         BertTorch(path, "cpu", "fp32")
 
 
@@ -443,7 +443,7 @@ def test_shapes_that_come_again_are_captured_and_the_last_used_kept(widths: list
     run = ShapeGraphs(function, capture, kept)
     expected: list[int] = []
     seen: set[int] = set()
-    last: list[int] = []  # of the captured, the longest unused first
+    last: list[int] = []  # of the captured graphs, the longest unused one goes first
     for width in widths:
         assert run(torch.arange(width), None).tolist() == list(range(1, width + 1))
         if width in last:
@@ -463,7 +463,7 @@ def test_a_gpu_equals_onnx_runtime(tmp_path: Path, compiled: bool, graphs: bool)
     path = write(tmp_path)
     for precision in ("fp32", "fp16"):
         bert = BertTorch(path, "cuda", precision, compiled=compiled, graphs=graphs)
-        for seed in range(4):  # of each shape the first call runs, the second is captured, the others replayed
+        for seed in range(4):  # for each shape the first call runs, the second is captured, the others are replayed
             for rows, width in ((5, 7), (3, 24), (1, 9)):
                 ids, lengths, types = random_rows(rows, width, seed)
                 real = np.arange(width) < lengths[:, None]
@@ -477,7 +477,9 @@ def test_a_gpu_equals_onnx_runtime(tmp_path: Path, compiled: bool, graphs: bool)
 def test_segment_runs_in_torch_where_asked(tiny_encoder: Path) -> None:
     texts = ["Cats purr when content. Dogs bark at night. The sun is a star. " * 3, "", "One."]
     here = pychunk.segment(texts, encoder=tiny_encoder, vectors="sentence")
-    there = pychunk.segment(texts, encoder=tiny_encoder, runtime="torch", vectors="sentence")
+    there = pychunk.segment(
+        texts, encoder=tiny_encoder, placement=pychunk.Placement(runtime="torch"), vectors="sentence"
+    )
     assert [chunk.text for chunk in there] == [chunk.text for chunk in here]
     assert there.metadata["runtime"].startswith("torch")
     assert there.metadata["precision"] == "fp32"

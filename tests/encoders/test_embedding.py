@@ -1,4 +1,4 @@
-"""embed(): vectors of passages as chunks have them, of queries as an index sees them."""
+"""embed() returns vectors of passages as chunks have them, and of queries as an index expects them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model is loaded once a process and placement, and anew where another one has taken its place."""
+"""A model is loaded once for a process and placement, and again if another one has replaced it."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ import pytest
 
 import pychunk
 from pychunk.encoders import cross_encoder, model_cache, registry, static_encoder, transformer
-from pychunk.encoders.runtime.placement import CPU, Placement
+from pychunk.encoders.runtime.placement import CPU, ModelPlacement
 from pychunk.evaluation.systems import Encoder
 from training.random_bert import random_bert
 
@@ -43,7 +43,7 @@ def test_a_model_that_was_exported_again_is_not_the_old_one(model: Path) -> None
     ):
         assert after.metadata["encoder"] == fresh.fingerprint != before.metadata["encoder"]
         assert np.dot(after[0].vector, before[0].vector) < 0.99
-    assert kept(TEXT).table.equals(before.table)  # what was loaded goes on as it was
+    assert kept(TEXT).table.equals(before.table)  # the loaded model works as before
 
 
 def test_an_index_refuses_vectors_of_the_model_that_took_its_models_place(model: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_may_no_longer_be_read_is_what_was_loaded(model: Path) -> None:
 
 def test_whoever_asks_for_one_model_gets_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = registry.vector_encoder(str(model))
-    assert all(registry.vector_encoder(model, where) is one for where in ("onnxruntime", CPU, Placement.of()))
+    assert all(registry.vector_encoder(model, where) is one for where in ("onnxruntime", CPU, ModelPlacement.of()))
     assert Encoder(str(model)).model is one
     assert pychunk.Segmenter("semantic", encoder=str(model)).models.cutter is one
     monkeypatch.chdir(model.parent)
@@ -153,7 +153,7 @@ def test_a_process_forked_while_a_model_is_loaded_loads_its_own(tmp_path: Path) 
 
 def test_what_half_precision_leaves_in_doubt_is_not_asked_of_another_model(model: Path) -> None:
     encoder = transformer.TransformerEncoder(model)
-    exact = Placement("onnxruntime", None, "fp32")
+    exact = ModelPlacement("onnxruntime", None, "fp32")
     encoder.placement = type("Mixed", (), {"in_doubt": exact})()
     exported_again(model)
     with pytest.raises(ValueError, match="holds another model than when it was loaded: create the Segmenter again"):

@@ -1,4 +1,4 @@
-"""Cards of the shipped models: each is what its script writes from the facts beside it."""
+"""Cards of the shipped models equal the output of their script on the facts next to them."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def test_the_card_and_the_readme_say_what_was_aimed_at() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The shipped cross-encoder, as if two articles had been held out, beside the vocabulary that it shares."""
+    """Return the shipped cross-encoder, as if two articles had been held out, next to the vocabulary that it shares."""
     pytest.importorskip("onnxruntime")
     shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", tmp_path / "vocab.txt")
     shutil.copytree(FOLDER / "nsp", tmp_path / "nsp")

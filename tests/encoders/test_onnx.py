@@ -1,4 +1,4 @@
-"""Transformers as encoders: the same result in any batch, and errors that say what to do."""
+"""Transformers as encoders: the same result in any batch, and errors that name the remedy."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ TEXTS = [
 
 
 def sentences(texts: list[str]) -> list[str]:
-    return [text[a:b] for text, spans in zip(texts, pychunk.sentences(texts)) for a, b in spans]
+    return [text[a:b] for text, spans in zip(texts, pychunk.split_sentences(texts)) for a, b in spans]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def copy(tiny_encoder: Path, tmp_path: Path) -> Path:
 
 
 def change(path: Path, edit: object) -> None:
-    """Rewrites the graph of a model directory, checksum and all."""
+    """Rewrite the graph of a model directory, including its checksum."""
     graph = onnx.load(path / "model.onnx")
     edit(graph)
     (path / "model.onnx").write_bytes(graph.SerializeToString())
@@ -71,9 +71,11 @@ def test_chunks_do_not_depend_on_batch_threads_or_order(tiny_encoder: Path, tiny
         {"method": "semantic", "encoder": tiny_encoder, "vectors": "chunk"},
         {"method": "nsp", "encoder": tiny_pairs, "threshold": ("percentile", 50)},
     ):
-        expected = [chunk.text for chunk in pychunk.Segmenter(**options, threads=1)(TEXTS)]
+        expected = [chunk.text for chunk in pychunk.Segmenter(**options, placement=pychunk.Placement(threads=1))(TEXTS)]
         assert "".join("".join(expected).split()) == "".join("".join(TEXTS).split())
-        assert [chunk.text for chunk in pychunk.Segmenter(**options, threads=2)(TEXTS)] == expected
+        assert [
+            chunk.text for chunk in pychunk.Segmenter(**options, placement=pychunk.Placement(threads=2))(TEXTS)
+        ] == expected
         one = pychunk.Segmenter(**options)
         assert [chunk.text for text in TEXTS for chunk in one(text)] == expected
         assert [chunk.text for part in (TEXTS[:1], TEXTS[1:]) for chunk in one(part)] == expected
@@ -88,7 +90,7 @@ def test_an_encoder_equals_its_vectors_given(tiny_encoder: Path, options: dict[s
     own = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors="sentence", **options)
     given = pychunk.segment(
         TEXTS,
-        sentence_vectors=TransformerEncoder(tiny_encoder).encode(sentences(TEXTS)),
+        columns={"sentence_vectors": TransformerEncoder(tiny_encoder).encode(sentences(TEXTS))},
         vectors="sentence",
         **options,
     )
@@ -98,45 +100,49 @@ def test_an_encoder_equals_its_vectors_given(tiny_encoder: Path, options: dict[s
 
 def test_pages_and_given_sentences_reach_the_encoder(tiny_encoder: Path) -> None:
     text = TEXTS[0]
-    out = pychunk.segment(text, encoder=tiny_encoder, page_starts=[10, 50], vectors="sentence")
+    out = pychunk.segment(text, encoder=tiny_encoder, columns={"page_starts": [10, 50]}, vectors="sentence")
     spans = [(s["start"], s["end"]) for chunk in out for s in chunk.sentences]
     assert {10, 50} <= {start - (text[start - 1] == " ") for start, _ in spans} | {start for start, _ in spans}
     expected = TransformerEncoder(tiny_encoder).encode([text[a:b] for a, b in spans])
     found = np.array([s["vector"] for chunk in out for s in chunk.sentences])
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    out = pychunk.segment(text, encoder=tiny_encoder, sentence_spans=[(0, 40), (40, len(text))], max_tokens=None)
+    out = pychunk.segment(
+        text, encoder=tiny_encoder, columns={"sentence_spans": [(0, 40), (40, len(text))]}, max_tokens=None
+    )
     assert len(out) <= 2
 
 
 def test_summaries_as_text_go_through_the_encoder(tiny_encoder: Path) -> None:
     encoder = TransformerEncoder(tiny_encoder)
     given = ["animals"] * len(TEXTS)
-    by_text = pychunk.segment(TEXTS, encoder=tiny_encoder, summary="given", summaries=given)
-    by_vector = pychunk.segment(TEXTS, encoder=tiny_encoder, summary="given", summaries=encoder.encode(given))
+    by_text = pychunk.segment(TEXTS, encoder=tiny_encoder, summary="given", columns={"summaries": given})
+    by_vector = pychunk.segment(
+        TEXTS, encoder=tiny_encoder, summary="given", columns={"summaries": encoder.encode(given)}
+    )
     assert by_text.table.equals(by_vector.table)
 
 
 def test_one_encoder_cuts_and_another_fills_the_table(tiny_encoder: Path) -> None:
     plain = pychunk.segment(TEXTS)
-    out = pychunk.segment(TEXTS, vector_encoder=tiny_encoder, vectors="sentence")
+    out = pychunk.segment(TEXTS, vectors=pychunk.Vectors("sentence", tiny_encoder))
     assert out.table["start"].equals(plain.table["start"])
     assert out.metadata["encoder"].startswith("pychunk-static")
     assert out.metadata["vector_encoder"].startswith("random-bert")
     assert out.metadata["runtime"].startswith("onnxruntime")
     assert out.metadata["precision"] == "fp32"
     assert len(next(iter(out)).sentences[0]["vector"]) == 64
-    out = pychunk.segment(TEXTS, encoder=tiny_encoder, vector_encoder="static", vectors="chunk")
+    out = pychunk.segment(TEXTS, encoder=tiny_encoder, vectors=pychunk.Vectors("chunk", "static"))
     assert len(next(iter(out)).vector) == 256
 
 
 def test_given_vectors_cut_and_another_encoder_fills_the_table_in_every_piece(tiny_encoder: Path) -> None:
     """The given vectors are numbered over all Arrow pieces, the encoder's over one: each has its own offsets."""
     texts = ["Alpha one. Beta two. Gamma three. Delta four. Epsilon five."] * 3
-    spans = pychunk.sentences(texts)
+    spans = pychunk.split_sentences(texts)
     given = np.random.default_rng(4).normal(size=(sum(map(len, spans)), 8)).astype(np.float32)
-    cuts = pychunk.segment(texts, "semantic", sentence_vectors=given).table["text"].to_pylist()
+    cuts = pychunk.segment(texts, "semantic", columns={"sentence_vectors": given}).table["text"].to_pylist()
     for name, column in (("chunk", "vector"), ("sentence", "sentences")):
-        options = {"sentence_vectors": given, "vector_encoder": tiny_encoder, "vectors": name}
+        options = {"columns": {"sentence_vectors": given}, "vectors": pychunk.Vectors(name, tiny_encoder)}
         whole = pychunk.segment(texts, "semantic", **options)
         assert whole.table["text"].to_pylist() == cuts
         for pieces in ([texts[:1], texts[1:]], [texts[:2], texts[2:]], [[text] for text in texts]):
@@ -182,7 +188,7 @@ def test_inputs_of_other_names_and_types(copy: Path) -> None:
     expected = TransformerEncoder(copy).encode(TEXTS[:2])
 
     def edit(graph: object) -> None:
-        """int64 ids called `tokens`, no token types: they are zeros inside."""
+        """Rename int64 ids to `tokens`, and replace the token types with zeros inside the graph."""
         from onnx import TensorProto, helper, numpy_helper
 
         inputs = {value.name: value for value in graph.graph.input}
@@ -230,7 +236,7 @@ def test_damage_is_named(copy: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"model.onnx is damaged.*get or export the model again"):
         TransformerEncoder(copy)
     facts = json.loads((copy / "pychunk.json").read_text())
-    facts["model_sha256"] = sha256(copy / "model.onnx")  # cut short before its checksum was taken
+    facts["model_sha256"] = sha256(copy / "model.onnx")  # truncated before its checksum was computed
     (copy / "pychunk.json").write_text(json.dumps(facts))
     with pytest.raises(ValueError, match="cannot be loaded by ONNX Runtime"):
         TransformerEncoder(copy)
@@ -331,7 +337,7 @@ def test_a_directory_with_something_else_is_not_replaced(tmp_path: Path) -> None
 
 
 def test_threads_that_meet_openvino_first_do_not_wait_for_each_other(tiny_encoder: Path) -> None:
-    """A process of its own, since only the first look at a tensor can hang: it did in one of twelve."""
+    """The test needs its own process, since only the first look at a tensor can hang, as one in twelve did."""
     pytest.importorskip("openvino")
     code = f"""
         import sys, threading
@@ -360,6 +366,6 @@ def test_openvino_is_near_and_as_independent_of_the_batch(tiny_encoder: Path) ->
     alone = np.concatenate([encoder.encode([text]) for text in texts])
     np.testing.assert_allclose(whole, alone, atol=1e-6)
     np.testing.assert_allclose(encoder.encode(texts[::-1], threads=2)[::-1], whole, atol=1e-6)
-    out = pychunk.segment(TEXTS, encoder=tiny_encoder, runtime="openvino")
+    out = pychunk.segment(TEXTS, encoder=tiny_encoder, placement=pychunk.Placement(runtime="openvino"))
     assert out.metadata["runtime"].startswith("openvino")
     assert out.metadata["encoder"].endswith(":openvino")

@@ -1,4 +1,4 @@
-"""Sentences that are longer than a transformer reads: in windows, whose vectors are pooled by their tokens."""
+"""Sentences that are longer than a transformer's input are read in windows, whose vectors are pooled by token."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def sentence(seed: int, words: int) -> str:
 
 @pytest.mark.parametrize("count", amounts(10, 200))
 def test_the_tail_of_a_long_sentence_changes_its_vector(minilm: Path, count: int) -> None:
-    """Neither the batch nor the order does."""
+    """Neither the batch nor the order changes it."""
     encoder = transformer.load(minilm)
     texts = [sentence(seed, 260 + seed) for seed in range(count)]
     vectors = encoder.encode(texts)

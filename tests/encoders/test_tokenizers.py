@@ -1,4 +1,4 @@
-"""Encoders whose tokenizer is not the shipped one: tokens are theirs, and so are the budgets."""
+"""Encoders with a tokenizer other than the shipped one count their own tokens, also in budgets."""
 
 import json
 import logging
@@ -28,14 +28,14 @@ TEXTS = [TEXT * 6, "", "One.", TEXT[:120], "word " * 400, "\n\n\n", "aaaa" * 300
 
 
 def trained(kind: str) -> Any:
-    """A small tokenizer of a kind that published encoders have, trained on a few words."""
+    """Return a small tokenizer of a kind that published encoders have, trained on a few words."""
     corpus = [TEXT, "the cat sat on the mat. " * 20, "internationalization of taxpayers\n\n"] * 5
-    if kind == "unigram":  # as XLM-R's and T5's
+    if kind == "unigram":  # as in XLM-R and T5
         made = tokenizers.Tokenizer(tokenizers.models.Unigram())
         made.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
         special = {"special_tokens": ["<s>", "<pad>", "</s>", "<unk>"], "unk_token": "<unk>"}
         made.train_from_iterator(corpus, tokenizers.trainers.UnigramTrainer(vocab_size=250, **special))
-    else:  # as RoBERTa's and ModernBERT's
+    else:  # as in RoBERTa and ModernBERT
         made = tokenizers.Tokenizer(tokenizers.models.BPE())
         made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
         alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
@@ -50,7 +50,7 @@ def trained(kind: str) -> Any:
 
 
 def with_tokenizer(source: Path, path: Path, write: Any) -> Path:
-    """A copy of a model with another tokenizer."""
+    """Return a copy of a model with another tokenizer."""
     shutil.copytree(source, path)
     (path / "vocab.txt").unlink()
     write(path / "tokenizer.json")
@@ -85,7 +85,7 @@ def counter(path: Path) -> Any:
         *(
             pytest.param(each, marks=pytest.mark.slow)
             for each in [
-                {"method": "semantic", "min_tokens": 5, "vectors": "chunk", "vector_encoder": "static"},
+                {"method": "semantic", "min_tokens": 5, "vectors": pychunk.Vectors("chunk", "static")},
                 {"method": "cluster", "vectors": "sentence"},
                 {"method": "fixed", "size": 15},
                 {"method": "recursive", "size": 20},
@@ -106,9 +106,11 @@ def test_budgets_hold_in_the_encoders_own_tokens(foreign: Path, options: dict[st
         assert chunk.tokens <= max_tokens or len(chunk.text) == 1
         if options.get("unit", "characters" if "size" not in options else "tokens") == "tokens":
             assert chunk.tokens <= options["size"] or len(chunk.text) == 1
-    one = pychunk.segment(TEXTS, encoder=foreign, max_tokens=max_tokens, threads=1, **options)
+    one = pychunk.segment(
+        TEXTS, encoder=foreign, max_tokens=max_tokens, placement=pychunk.Placement(threads=1), **options
+    )
     assert one.table["text"].equals(out.table["text"])
-    # The budget is used: chunks of running words are nearly full.
+    # The budget is used up: chunks of running words are nearly full.
     if options["method"] in ("page", "fixed", "recursive") and options.get("unit", "tokens") == "tokens":
         full = [chunk.tokens for chunk in out.by_document()[4]]
         assert np.mean(full[:-1]) > 0.6 * min(max_tokens, options.get("size", max_tokens))
@@ -137,7 +139,7 @@ def test_the_tokenizer_is_named_and_told_of_once(foreign: Path, caplog: pytest.L
 
 
 def test_another_vocabulary_of_wordpiece_counts_too(tiny_encoder: Path, tmp_path: Path) -> None:
-    """Also where the static encoder fills the table: its vocabulary is not the encoder's."""
+    """This also holds if the static encoder fills the table: its vocabulary is not the encoder's."""
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", ".", *ascii_lowercase, *("##" + c for c in ascii_lowercase)]
 
     def write(path: Path) -> None:
@@ -147,7 +149,7 @@ def test_another_vocabulary_of_wordpiece_counts_too(tiny_encoder: Path, tmp_path
     path = with_tokenizer(tiny_encoder, tmp_path / "model", write)
     count = counter(path)
     text = "Cats purr and dogs bark. Stars burn. Both sleep."
-    for options in ({}, {"vectors": "chunk"}, {"vectors": "chunk", "vector_encoder": "static"}):
+    for options in ({}, {"vectors": "chunk"}, {"vectors": pychunk.Vectors("chunk", "static")}):
         for chunk in pychunk.segment(text, "fixed", size=15, encoder=path, **options):
             assert chunk.tokens == count(chunk.text) <= 15
 
@@ -162,9 +164,9 @@ def test_a_static_encoder_of_ones_own_cuts(tmp_path: Path) -> None:
     facts["table_sha256"] = hashlib.sha256((path / facts["table"]).read_bytes()).hexdigest()
     (path / "static.json").write_text(json.dumps(facts))
     texts = ["Cats purr loudly. Dogs bark at night. The sun is a star. Stars burn hydrogen."]
-    vectors = static_encoder.load(path).encode([texts[0][a:b] for a, b in pychunk.sentences(texts)[0]])
+    vectors = static_encoder.load(path).encode([texts[0][a:b] for a, b in pychunk.split_sentences(texts)[0]])
     own = pychunk.segment(texts, "semantic", encoder=path, vectors="sentence")
-    given = pychunk.segment(texts, "semantic", sentence_vectors=vectors, vectors="sentence")
+    given = pychunk.segment(texts, "semantic", columns={"sentence_vectors": vectors}, vectors="sentence")
     assert own.table["text"].equals(given.table["text"])
     assert own.table["score"].to_pylist() == given.table["score"].to_pylist()
     assert own.table["sentences"].to_pylist() == given.table["sentences"].to_pylist()

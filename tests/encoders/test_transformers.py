@@ -1,4 +1,4 @@
-"""Logits and vectors equal transformers' and sentence-transformers'; skipped where those are not installed."""
+"""Logits and vectors equal transformers' and sentence-transformers'; skipped if those are not installed."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ WORDS = ["the", "river", "rises", "in", "mountains", "and", "crosses", "three", 
 
 
 def pairs_of_words(count: int) -> list[tuple[str, str]]:
-    """Pairs from two to some 700 tokens, most of them short."""
+    """Return pairs from two to some 700 tokens, most of them short."""
     random = np.random.default_rng(5)
     sizes = np.concatenate([random.integers(1, 40, (count - 3, 2)), [[400, 300], [600, 5], [3, 590]]])
     return [tuple(" ".join(random.choice(WORDS, n)) + "." for n in size) for size in sizes]
@@ -63,7 +63,7 @@ SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "i
 
 
 def saved(model: object, folder: Path, architecture: str | None = None, **options: str) -> Path:
-    """The model's directory with a tokenizer, its architecture called by another name where one is given."""
+    """Save the model's directory with a tokenizer, and with another name of the architecture if one is given."""
     model.save_pretrained(folder, **options)
     shutil.copyfile(static_encoder.SHIPPED / "vocab.txt", folder / "vocab.txt")
     if architecture:
@@ -107,7 +107,7 @@ def test_without_a_task_a_model_for_two_gives_vectors_and_says_so(architecture: 
     with pytest.raises(ValueError, match=r"its weights hold that head, which `pychunk export MODEL .* --task pairs`"):
         pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "pychunk.json").read_text())
-    # As an earlier version wrote them, of a model on the hub.
+    # An earlier version wrote them like this, for a model on the hub.
     earlier = {**facts, "notes": {}, "source": "google/bert@v2"}
     (tmp_path / "out" / "pychunk.json").write_text(json.dumps(earlier))
     with pytest.raises(
@@ -188,7 +188,7 @@ def test_logits_of_the_shipped_model() -> None:
 
 
 def restored(path: Path) -> object:
-    """The graph's 8-bit weights as a model of transformers."""
+    """Return the graph's 8-bit weights as a model of transformers."""
     stored = {each.name: onnx.numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer}
     weights = {}
     for name, values in stored.items():
@@ -228,9 +228,9 @@ def restored(path: Path) -> object:
 def test_vectors_equal_sentence_transformers(minilm: Path, minilm_source: Path, articles: list[str]) -> None:
     st = pytest.importorskip("sentence_transformers")
     texts = articles[:40]
-    spans = pychunk.sentences(texts)
+    spans = pychunk.split_sentences(texts)
     sentences = [text[a:b].strip() for text, own in zip(texts, spans) for a, b in own]
-    sentences = [each for each in sentences if len(each) < 1000][:2000]  # it reads the first 256 tokens alone
+    sentences = [each for each in sentences if len(each) < 1000][:2000]  # it reads only the first 256 tokens
     assert len(sentences) == 2000
     model = st.SentenceTransformer(str(minilm_source), device="cpu")
     model.max_seq_length = 256

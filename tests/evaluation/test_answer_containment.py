@@ -1,4 +1,4 @@
-"""Answers are held as whole words and numbers, in many languages, wherever a dataset does not say where they stand."""
+"""Answers match as whole words and numbers, in many languages, if a dataset does not give their position."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from pychunk.evaluation import datasets
 from pychunk.evaluation.measures import answer_containment
 from pychunk.evaluation.measures.answer_containment import FoldedText, Gold, holds
 
-#: Planted: the answer's characters stand in the text, and the answer does not.
+#: Planted cases: the answer's characters are in the text, but the answer is not.
 WRONG = [
     ("It opened in 2012.", "12"),
     ("It opened in 2012.", "201"),
@@ -234,4 +234,4 @@ def test_paragraphs_hold_the_answers_that_people_marked_in_them(
         for number, question in enumerate(asked.questions)
         if question.paragraph is not None
     ]
-    assert sum(held) / len(held) > 0.985  # in Arabic some spaces are missing before answers
+    assert sum(held) / len(held) > 0.985  # in Arabic some spaces before answers are missing

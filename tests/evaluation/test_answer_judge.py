@@ -1,4 +1,4 @@
-"""Answers judged by a model: what is asked, strict verdicts, agreement with SQuAD's measures, pychunk eval."""
+"""Answers judged by an LLM: requests, strict verdicts, agreement with SQuAD's measures, pychunk eval."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ANSWERS = ["May of 1912", "The scientist Marie Curie.", "pepper", "", ""]
 
 
 def shown(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a call shows of answers."""
+    """Return the part of a call that shows answers."""
     return [json.loads(line.split("] ", 1)[1]) for line in body["messages"][-1]["content"].splitlines()]
 
 
@@ -109,7 +109,7 @@ def test_what_is_refused() -> None:
 
 
 def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str | None:
-    """Answers in other words than the data set, and of number 2 something else."""
+    """Return answers in other words than the data set's, and a wrong one for number 2."""
     if kind != "answer":
         return None
     number = int(body["messages"][-1]["content"].rpartition("number ")[2][0])

@@ -1,4 +1,4 @@
-"""Judges of chunks: strict reading, each chunk with a verdict or an abstention, agreement with what is counted."""
+"""Judges of chunks: strict parsing, a verdict or an abstention for each chunk, agreement with counts."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from pychunk.llm import client as client_module
 from pychunk.llm.question_generation import make_questions
 from pychunk.llm.verdicts import Judge, read, shown
 
-#: Documents, and their chunks by line; what people marked of them is what does not begin with "Menu".
+#: Documents, and their chunks by line; people marked everything that does not begin with "Menu".
 DOCUMENTS = [
     "\n".join(
         [
@@ -41,7 +41,7 @@ ROWS = np.repeat(np.arange(len(DOCUMENTS)), [len(own) for own in SPANS])
 
 
 def counted(name: str) -> np.ndarray:
-    """What is counted without a model."""
+    """Return the counts that need no model."""
     found = []
     for text, own in zip(DOCUMENTS, SPANS):
         if name == "noise":
@@ -55,7 +55,7 @@ def counted(name: str) -> np.ndarray:
 
 
 def oracle(name: str) -> Callable[..., str]:
-    """Answers what is counted, and finds a chunk by what is shown of it."""
+    """Answer with the counts, and find a chunk by the part of it that is shown."""
     known = {shown(text): bool(yes) for text, yes in zip(TEXTS, counted(name))}
 
     def answer(kind: str, units: list[tuple[int, str]], body: dict[str, object]) -> str:
@@ -96,7 +96,7 @@ def test_kappa_by_hand() -> None:
 
 def test_kappa_of_grades_by_hand() -> None:
     found = cohen_kappa([0, 2, 2], [0, 0, 2], weights="quadratic")
-    # shares of grades: (1/3, 2/3) and (2/3, 1/3); by chance they differ in 1/3 * 1/3 + 2/3 * 2/3 = 5/9 of pairs
+    # The shares of grades are (1/3, 2/3) and (2/3, 1/3). By chance they differ in 1/3 * 1/3 + 2/3 * 2/3 = 5/9 of pairs.
     assert found.kappa.mean == pytest.approx(1 - (4 / 3) / (4 * 5 / 9))
 
 
@@ -204,13 +204,13 @@ def test_an_answer_of_no_use_is_asked_for_again(fault: str) -> None:
 @pytest.mark.parametrize("always", [False, True])
 @pytest.mark.parametrize("fault", [*ANSWER, *(each for each in CONNECTION if each != "429-after")])
 def test_every_fault_of_a_server(fault: str, always: bool) -> None:
-    """One that passes costs calls alone; of answers one that stays leaves abstentions, of calls it ends the run."""
+    """A passing fault costs only calls. A lasting fault of answers leaves abstentions, one of calls ends the run."""
     if always and fault in CONNECTION:
         gone = pytest.raises(LLMError, match="calls failed in a row; start the run again")
         with Server(f"{fault},always") as server, client(server, **limits_of(fault)) as llm, gone:
             judge(llm, "task", TEXTS[:7])
         return
-    retries = {"retries": 4}  # on a busy machine an answer may come too late, too
+    retries = {"retries": 4}  # on a busy machine an answer may also come too late
     with (
         Server(f"{fault}{',always' * always}", answer=oracle("task")) as server,
         client(server, **retries, **limits_of(fault)) as llm,
@@ -218,7 +218,7 @@ def test_every_fault_of_a_server(fault: str, always: bool) -> None:
         found = judge(llm, "task", TEXTS[:7])
         own = make_questions(llm, TEXTS[:2])
         graded = grade(llm, ["Why?"], [[0, 1]], TEXTS[:2])
-    readable = fault in ("prose", "fenced")  # the JSON in the answer is whole
+    readable = fault in ("prose", "fenced")  # the JSON in the answer is complete
     if always and not readable:
         assert (found.abstained, found.faults, graded.abstained) == (7, {"no answer": 7}, 2)
         assert (own.texts, len(own.faults)) == ([], 2)
@@ -281,7 +281,7 @@ answers = st.one_of(
 
 
 class Scripted(LLM):
-    """A client whose answers are made here."""
+    """A client with answers that are made here."""
 
     def __init__(self, made: list[str]) -> None:
         super().__init__("http://nowhere/v1", "test", cache=False)
@@ -336,7 +336,7 @@ def test_a_limit_ends_a_run_and_the_next_one_goes_on(tmp_path: object) -> None:
 
 
 def test_two_orders_are_compared_by_kappa() -> None:
-    """A model that goes by the place of a chunk does not agree with itself; one that reads does."""
+    """A model that depends on the position of a chunk does not agree with itself; one that reads does."""
 
     def by_place(kind: str, units: list[tuple[int, str]], body: dict[str, object]) -> str:
         return said([(number, "yes" if number <= 3 else "no") for number, _ in units])

@@ -1,4 +1,4 @@
-"""Datasets: small files written here, and the shared data where it is."""
+"""Datasets: small files written here, and the shared data if it is present."""
 
 import csv
 import json

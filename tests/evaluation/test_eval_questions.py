@@ -1,4 +1,4 @@
-"""Questions and documents of one's own, in files and in Python; methods and encoders of one's own as rows."""
+"""User questions and documents, in files and in Python, and user methods and encoders as rows."""
 
 import csv
 import json
@@ -213,8 +213,8 @@ def test_places_of_answers_are_held_to() -> None:
         "1 question has its answer, of 6, at another place than answer_start says; their text was searched for instead"
     ]
     encoder = Encoder("static")
-    chunked = by_method("sentence", {"atoms": False}, data, encoder)
-    rows = np.array([[0]] * 6)  # the first sentence alone
+    chunked = by_method("sentence", {"keep_together": False}, data, encoder)
+    rows = np.array([[0]] * 6)  # only the first sentence
     found = runner.SearchResults(chunked, rows, chunked.words[rows], 0, 0)
     values, _ = runner.measure(found, data, encoder)
     assert values["strict hits@1"].tolist() == [0, 0, 0, 0, 1, 1]
@@ -225,13 +225,13 @@ def test_places_of_answers_are_held_to() -> None:
 def test_methods_and_encoders_of_ones_own_are_rows_of_the_command(mine: Path) -> None:
     asked = write_questions(mine / "q.jsonl", QUESTIONS)
     write_documents(mine / "documents.jsonl")
-    options = ["-m", "mine_of_eval:Every:count=1,atoms=false", "-m", "mine_of_eval:halves", "-m", "sentence"]
+    options = ["-m", "mine_of_eval:Every:count=1,keep_together=false", "-m", "mine_of_eval:halves", "-m", "sentence"]
     encoders = ["--encoder", "static", "--encoder", "mine_of_eval:Letters"]
     out = run("eval", str(asked), *options, *encoders, "--mode", "hybrid", "--mode", "recipe", "--json", "o.json")
     assert out.exit_code == 0, out.output
     rows = json.loads((mine / "o.json").read_text())["rows"]
     assert len(rows) == 12
-    assert rows[0]["name"] == "mine_of_eval:Every:count=1,atoms=false, static, hybrid"
+    assert rows[0]["name"] == "mine_of_eval:Every:count=1,keep_together=false, static, hybrid"
     assert rows[-1]["name"] == "sentence, mine_of_eval:Letters, recipe"
     assert [row["encoder"] for row in rows] == ["static"] * 6 + ["mine_of_eval:Letters"] * 6
     assert rows[0]["lengths"]["chunks"] == 5

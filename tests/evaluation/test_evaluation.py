@@ -1,4 +1,4 @@
-"""The harness: what it reports is what searching and counting by hand give."""
+"""The harness reports what searching and counting by hand give."""
 
 import json
 from dataclasses import replace
@@ -145,7 +145,7 @@ def test_the_page_of_a_chunk_over_several_is_that_of_its_best_sentence(encoder: 
     assert found.milliseconds > 0
     gold = np.array([[question.document, question.page] for question in questions])
     right = found.rows[:, 0] == gold[:, 0]
-    assert right.all()  # a chunk a document
+    assert right.all()  # one chunk for each document
     assert (found.pages[:, 0] == gold[:, 1]).mean() >= 0.75
     assert set(np.unique(found.pages)) <= {-1, 1, 2}
 
@@ -252,7 +252,7 @@ def test_eval_says_what_is_wrong(tmp_path: Path, arguments: list[str], words: st
 
 @pytest.mark.slow
 def test_squad_with_the_recommended_options_finds_what_the_documentation_says(data: Path, encoder: Encoder) -> None:
-    """A slice: 300 questions against all articles."""
+    """A slice is used: 300 questions against all articles."""
     squad = datasets.squad(data / "squad" / "dev-v2.0.json", 300)
     vectors = encoder.encode([question.text for question in squad.questions])
     chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
@@ -266,7 +266,9 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
 def test_sentences_encoded_once_are_what_the_segmenter_gives(tiny_encoder: Path, method: str, options: dict) -> None:
     data = answered()
     shared = systems.by_method(method, options, data, Encoder(str(tiny_encoder))).table
-    own = pychunk.segment(TEXTS, method, vector_encoder=str(tiny_encoder), vectors="sentence", ids=data.ids, **options)
+    own = pychunk.segment(
+        TEXTS, method, vectors=pychunk.Vectors("sentence", str(tiny_encoder)), ids=data.ids, **options
+    )
     assert shared["text"].to_pylist() == own.table["text"].to_pylist()
     assert shared["sentences"].to_pylist() == own.table["sentences"].to_pylist()
 

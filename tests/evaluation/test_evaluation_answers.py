@@ -62,7 +62,7 @@ def test_options_and_the_score_of_pages_by_hand() -> None:
     assert choice_accuracy([2, None, 1, 0], [2, 2, 0, 0]).tolist() == [1, 0, 0, 1]
     with pytest.raises(ValueError, match="2 answers and 1 gold"):
         choice_accuracy([1, 2], [1])
-    # all right; the page 2 of 4 off; another document; wrong answer, right page; nothing named
+    # all right; 2 of 4 pages off; another document; wrong answer, right page; nothing named
     scores = unlp_score([1, 1, 1, 0, 1], [3, 3, 1, 3, -1], [2, 4, 2, 2, -1], [3] * 5, [2] * 5, [4] * 5)
     assert scores.tolist() == [1, 0.5 + 0.25 + 0.25 * 0.5, 0.5, 0.5, 0.5]
     with pytest.raises(ValueError, match="shapes must be equal"):

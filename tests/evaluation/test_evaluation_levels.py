@@ -1,4 +1,4 @@
-"""Documents at several levels as rows of the harness: what a search of those levels finds, and what it costs."""
+"""Documents at several levels as rows of the harness: what a search of those levels finds, and its cost."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_rows_are_what_a_search_at_those_levels_finds(
     how = runner.Strategy("hybrid", rewrite="feedback") if "," in mode else mode
     found = runner.retrieve(chunked, data, encoder, how, vectors, {"stemmer": "english"})
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk", stemmer="english") as index:
-        index.add(pychunk.segment(TEXTS, levels=LEVELS, vectors="chunk", ids=data.ids).chunks())
+        index.add(pychunk.segment_levels(TEXTS, LEVELS, vectors="chunk", ids=data.ids).chunks())
         texts = np.array(index.table["text"].to_pylist())
         told = {"rules": {"plan": "rules"}, None: {"levels": ("sentence", "document")}}.get(
             plan, {"levels": (str(plan).split("+")[0], str(plan).split("+")[-1])}

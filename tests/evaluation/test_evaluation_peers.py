@@ -1,4 +1,4 @@
-"""Other packages' chunkers: exact spans, nothing lost, and a reason for every one that is absent."""
+"""Other packages' chunkers: exact spans, no lost text, and a reason for every missing one."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ TEXTS = {
 
 
 def encode(texts: list[str]) -> npt.NDArray[np.float32]:
-    """Letter counts as unit vectors: the same text always gets the same vector, in any process."""
+    """Return letter counts as unit vectors: a text always gets the same vector, in any process."""
     vectors = np.full((len(texts), 64), 0.01)
     for vector, text in zip(vectors, texts):
         np.add.at(vector, [ord(character) % 64 for character in text], 1.0)
@@ -125,9 +125,9 @@ def test_what_a_chunker_needs_is_checked() -> None:
     ("text", "pieces", "expected"),
     [
         ("one two. three", [("one two.", 0), (" three", 8)], [(0, 8), (9, 14)]),
-        ("a b\n\nc  d", [("a b c", None), ("d", None)], [(0, 6), (8, 9)]),  # joined by spaces of the peer's own
+        ("a b\n\nc  d", [("a b c", None), ("d", None)], [(0, 6), (8, 9)]),  # joined by the peer's own spaces
         ("go. go. go.", [("go.", None), ("go.", None), ("go.", None)], [(0, 3), (4, 7), (8, 11)]),
-        ("go. stop. go.", [("go.", 10)], [(10, 13)]),  # the peer knows where
+        ("go. stop. go.", [("go.", 10)], [(10, 13)]),  # the peer knows the positions
         ("go. stop. go.", [("go.", 0), ("stop.", 4), ("go.", 0)], [(0, 3), (4, 9), (10, 13)]),  # it does not
         ("go. stop.", [("go.", 3), ("stop.", -1)], [(0, 3), (4, 9)]),
         ("x y", [("", 0), (" ", 1), ("x", None)], [(0, 1)]),

@@ -1,4 +1,4 @@
-"""Measures of chunks that need no question: each counted by hand, and as it must be on arbitrary text."""
+"""Measures of chunks without questions: each counted by hand, and properties on arbitrary text."""
 
 import numpy as np
 import pytest
@@ -18,10 +18,10 @@ def rows(chunks: list[tuple[int, int]]) -> np.ndarray:
 def test_a_reference_is_complete_where_the_sentence_before_it_is_in_its_chunk() -> None:
     refers = [chunk_starts.refers_back(TEXT[a:b]) for a, b in SENTENCES]
     assert refers == [False, True, False, True, False]
-    # "She" has Ada before it; "It" begins a chunk.
+    # "She" follows Ada; "It" begins a chunk.
     assert intrinsic.reference_completeness(refers, rows([(0, 34), (35, 55)])) == (1, 2)
     assert intrinsic.reference_completeness(refers, rows([(0, 55)])) == (2, 2)
-    # The document's first sentence refers to nothing that any chunk could hold; a sentence in no chunk is not counted.
+    # The document's first sentence refers to nothing in any chunk; a sentence in no chunk is not counted.
     assert intrinsic.reference_completeness([True, True], [0, 0]) == (1, 1)
     assert intrinsic.reference_completeness([False, True], [0, -1]) == (0, 0)
     with pytest.raises(ValueError, match="one entry for each sentence"):
@@ -30,7 +30,7 @@ def test_a_reference_is_complete_where_the_sentence_before_it_is_in_its_chunk() 
 
 def test_cohesion_is_the_cosine_to_the_mean_of_the_own_chunk() -> None:
     vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]], np.float32)
-    # The mean of the first two is along (1.6, .8), both cosines are 2 / sqrt(5). The third is alone, the fourth zero.
+    # The mean of the first two is along (1.6, 0.8), both cosines are 2 / sqrt(5). The third is alone, the fourth zero.
     found = intrinsic.intrachunk_cohesion(vectors, [0, 0, 1, 1])
     assert found.of == 2
     assert found.found == pytest.approx(2 * 2 / np.sqrt(5))
@@ -42,12 +42,12 @@ def test_cohesion_is_the_cosine_to_the_mean_of_the_own_chunk() -> None:
 
 def test_coherence_is_the_cosine_to_the_sentences_around() -> None:
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [1.0, 0.0]], np.float32)
-    # One sentence to each side. Chunk 0 (1, 0), beside (0, 1): 0. Chunk 1 (.6, 1.8), between (1, 0) and (1, 0):
-    # .6 / sqrt(3.6). Chunk 2 (1, 0), behind (.6, .8): .6.
+    # One sentence to each side. Chunk 0 is (1, 0), next to (0, 1): 0. Chunk 1 is (0.6, 1.8), between (1, 0) and (1, 0):
+    # 0.6 / sqrt(3.6). Chunk 2 is (1, 0), after (0.6, 0.8): 0.6.
     found = intrinsic.contextual_coherence(vectors, [0, 1, 1, 2], window=1)
     assert found.of == 3
     assert found.found == pytest.approx(0.6 / np.sqrt(3.6) + 0.6)
-    # Two to each side: chunk 0 beside (.6, 1.8).
+    # Two to each side: chunk 0 is next to (0.6, 1.8).
     found = intrinsic.contextual_coherence(vectors[:3], [0, 1, 1], window=2)
     assert found.found == pytest.approx(2 * 0.6 / np.sqrt(3.6))
     assert intrinsic.contextual_coherence(vectors, [0, 0, 0, 0]) == (0.0, 0)
@@ -103,7 +103,7 @@ def test_where_headings_stand() -> None:
     assert chunk_starts.heading_places(text, headings, [(0, 8), (9, 48)]) == (0, 2, 0, 0, 2)
     assert chunk_starts.heading_places(text, headings, [(9, 19)]) == (0, 0, 0, 0, 0)
     assert chunk_starts.heading_places("x" * 50 + text, [(70, 74)], [(0, 98)]) == (0, 0, 0, 1, 0)
-    # The number of a heading is part of it; what is above is none.
+    # The number of a heading is part of it; the line above is not.
     numbered = "7.\n\nWork\n\nEngines. 8.\n\nDeath\n\nIn 1852."
     assert chunk_starts.heading_places(numbered, [(4, 8), (23, 28)], [(0, 18), (19, 38)]) == (2, 0, 0, 0, 0)
     with pytest.raises(ValueError, match="in order"):
@@ -116,7 +116,7 @@ def test_a_position_is_held_by_the_chunk_that_it_is_in(sizes: list[tuple[int, in
     for gap, length in sizes:
         chunks.append((at + gap, at + gap + length))
         at += gap + length
-    # An empty chunk holds nothing; one that begins where it stands may.
+    # An empty chunk holds nothing; one that begins at its position may.
     expected = [next((i for i, (a, b) in enumerate(chunks) if a <= p < b), -1) for p in positions]
     assert chunk_starts.holders(positions, chunks).tolist() == expected
 

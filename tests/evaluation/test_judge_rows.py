@@ -1,4 +1,4 @@
-"""What an evaluation says of judged chunks, beside what is counted: rows, the table, the page, the command line."""
+"""Rows, table, page and command line of an evaluation with judged chunks, next to the counts."""
 
 import io
 import json

@@ -147,7 +147,7 @@ def test_pk_and_window_diff_are_as_defined(case: tuple[list[int], list[int], int
 def test_pk_and_window_diff_are_nltks(case: tuple[list[int], list[int], int, int]) -> None:
     segmentation = pytest.importorskip("nltk.metrics.segmentation")
     reference, hypothesis, units, window = case
-    # NLTK wants a character for each place where a boundary can be.
+    # NLTK needs a character for each place where a boundary can be.
     gold, guess = ("".join("01"[i in found] for i in range(1, units)) for found in (reference, hypothesis))
     assert boundaries.pk(reference, hypothesis, units, window=window) == pytest.approx(
         segmentation.pk(gold, guess, window)
@@ -158,7 +158,7 @@ def test_pk_and_window_diff_are_nltks(case: tuple[list[int], list[int], int, int
 
 
 def most_matches(expected: list[int], found: list[int], tolerance: int) -> int:
-    """The largest one-to-one matching, by trying all."""
+    """Return the largest one-to-one matching, by trying all."""
     if not expected:
         return 0
     first, rest = expected[0], expected[1:]
@@ -236,7 +236,7 @@ def test_page_shapes_and_counts_are_checked() -> None:
         page_accuracy.accuracy_doc([0, 1], [0, 1, 2])
     with pytest.raises(ValueError, match="at least 1; got 0"):
         page_accuracy.accuracy_page([0], [1], [0], [1], [0])
-    with pytest.raises(ValueError, match=r"got shapes \(2,\) and \(2,\)"):
+    with pytest.raises(ValueError, match=r"documents must have the shape .* got \(2,\) and \(2,\)"):
         page_accuracy.page_recall_at_k([0, 1], [1, 1], [0, 1], [1, 1])
 
 
@@ -279,7 +279,7 @@ def test_a_figure_of_sums_draws_whole_documents() -> None:
     alone = intervals.interval(values)
     assert mean.mean == pytest.approx(alone.mean)
     assert (mean.low, mean.high) == pytest.approx((alone.low, alone.high), abs=0.1 * (alone.high - alone.low))
-    # Every chunk ten times: no surer, where chunks drawn one by one would be.
+    # Every chunk ten times gives no more certainty; drawing chunks one by one would.
     tenfold = intervals.of_sums(np.stack([np.full(300, 10), 10 * values], axis=1), lambda sums: sums[1] / sums[0])
     assert (tenfold.low, tenfold.high) == pytest.approx((mean.low, mean.high))
     some = intervals.of_sums([[0, 0], [1, 4]], lambda sums: sums[1] / sums[0])  # a quarter of the draws hold no chunk

@@ -1,4 +1,4 @@
-"""Prompts of models: exported, read before questions and before what answers them, and part of what vectors are of."""
+"""Prompts of models are exported, precede questions and passages, and are part of the fingerprint of vectors."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ PROMPTS = {"query": "query: ", "document": "passage: "}
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of random weights in a folder as sentence-transformers has it, with prompts."""
+    """Return a BERT of random weights in a sentence-transformers folder, with prompts."""
     folder = tmp_path_factory.mktemp("prompted")
     weights, config = random_weights(layers=2, hidden=64, heads=4)
     numpy.save_file(weights, folder / "model.safetensors")
@@ -36,7 +36,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def models(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """(with its prompts, without any)."""
+    """Return the model with its prompts, and one without any."""
     folder = tmp_path_factory.mktemp("models")
     said: list[str] = []
     export.export(source, folder / "prompted", name="tiny", say=said.append)
@@ -77,7 +77,7 @@ def test_prompts_are_part_of_the_fingerprint(source: Path, models: tuple[Path, P
     assert "query_prompt" not in json.loads((models[1] / model_dir.FACTS).read_text())
     chunks = pychunk.segment(TEXTS, "sentence", encoder=models[1], vectors="sentence")
     pytest.importorskip("faiss")
-    refused = pytest.raises(ValueError, match=r"vectors are of encoder 'tiny:.*', the index's of 'tiny:.*:prompts-")
+    refused = pytest.raises(ValueError, match=r"come from encoder 'tiny:.*', those of the index from 'tiny:.*:prompts-")
     with pychunk.Index.create(tmp_path / "x.idx", encoder=models[0]) as index, refused:
         index.add(chunks)
 

@@ -1,4 +1,4 @@
-"""Tenets of chunks: each counted by hand, and as it must be on arbitrary text."""
+"""Tenets of chunks: each counted by hand, and properties on arbitrary text."""
 
 import re
 
@@ -18,19 +18,19 @@ def held(text: str, marked: str) -> list[str]:
 
 
 def test_marked_text_is_found_word_by_word_and_once() -> None:
-    # The heading belongs to the longest run; the copy behind "More" has no counterpart left.
+    # The heading belongs to the longest run; the copy after "More" has no counterpart left.
     assert held(PAGE, MARKED) == ["Cats\n\nCats purr all day. They sleep"]
     assert held(PAGE, MARKED + " Cats purr all day.") == [
         "Cats\n\nCats purr all day. They sleep",
         "Cats purr all day",
     ]
-    # Order does not matter, case neither; two words in a row are chance.
+    # Neither order nor case matters; two words in a row are chance.
     assert held("d e f. A B C", "a b c d e f") == ["d e f", "A B C"]
     assert held("a b x a b y", "a b c a b d") == []
-    # A run that another took in part counts by what is left of it, from three words on.
+    # If another run took part of a run, the rest counts from three words on.
     assert held("a b c d e f x d e f g h i", "a b c d e f g h i") == ["a b c d e f", "g h i"]
     assert held("a b c d e x c d e f g h", "a b c d e f g h") == ["c d e f g h"]
-    # Marked text of fewer words has to be there whole.
+    # Marked text of fewer words must be there whole.
     assert held("Sold out. Out now", "sold out") == ["Sold out"]
     assert held("sold now out", "sold out") == []
     assert held("", MARKED) == held(PAGE, "") == held(PAGE, "...") == []
@@ -62,7 +62,7 @@ def test_noise_is_counted_in_characters_of_words() -> None:
     assert found.of.tolist() == [8, 27, 18]
     assert found.characters == (26, 53)
     assert found.chunks == (2, 3)
-    # 20 % is not above 20 %; a chunk of marks alone has no words to be noise.
+    # 20 % is not above 20 %; a chunk of only marks has no words that could be noise.
     borders = quality_counts.noise("abcd e | abcd ef |--|", [(0, 6), (9, 16), (17, 21)], [(0, 4), (9, 13)])
     assert borders.outside.tolist() == [1, 2, 0]
     assert borders.chunks == (1, 3)
@@ -88,14 +88,14 @@ def test_a_chunk_is_complete_that_cuts_nothing_and_refers_to_nothing() -> None:
     assert TEXT[slice(*PARAGRAPH)].startswith("They")
     units = [LIST, PARAGRAPH]
     assert quality_counts.dangling(TEXT, [LIST, PARAGRAPH]).tolist() == [False, True]
-    assert quality_counts.dangling(TEXT, [PARAGRAPH]).tolist() == [False]  # nothing of the document is before it
+    assert quality_counts.dangling(TEXT, [PARAGRAPH]).tolist() == [False]  # no text of the document is before it
     assert quality_counts.completeness(TEXT, [LIST, PARAGRAPH], units) == (1, 2)
     assert quality_counts.completeness(TEXT, [(0, 56)], units) == (1, 1)
-    # The end of one chunk and the start of the next are inside of the list.
+    # The end of one chunk and the start of the next are inside the list.
     halves = [(0, 11), (12, 18), (20, 56)]
     assert quality_counts.cuts_a_unit(halves, units).tolist() == [True, True, False]
     assert quality_counts.completeness(TEXT, halves, units) == (0, 3)
-    # White space at the border of a unit is no part of it.
+    # White space at the edge of a unit is not part of it.
     assert quality_counts.cuts_a_unit([(0, 19), (19, 56)], units).tolist() == [False, False]
     assert quality_counts.cuts_a_unit([(0, 35), (36, 56)], units).tolist() == [True, True]
     assert quality_counts.cuts_a_unit(halves, []).tolist() == [False] * 3
@@ -103,25 +103,25 @@ def test_a_chunk_is_complete_that_cuts_nothing_and_refers_to_nothing() -> None:
 
 
 def turning(*degrees: float) -> np.ndarray:
-    """Unit vectors, each turned by so many degrees from the one before."""
+    """Return unit vectors, each turned by this many degrees from the one before."""
     angles = np.radians(np.cumsum([0, *degrees]))
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def test_a_break_is_among_the_sharpest_turns_of_its_document() -> None:
-    vectors = turning(10, 20, 60, 30)  # cosines .98, .94, .5, .87; their 5th percentile is .555
+    vectors = turning(10, 20, 60, 30)  # cosines 0.98, 0.94, 0.5, 0.87; their 5th percentile is 0.555
     assert quality_counts.breaks_inside(vectors, [0, 0, 0, 0, 0], 1).tolist() == [True]
     assert quality_counts.breaks_inside(vectors, [0, 0, 0, 1, 1], 2).tolist() == [False, False]
     assert quality_counts.breaks_inside(vectors, [0, 1, 1, 1, 2], 3).tolist() == [False, True, False]
     assert quality_counts.breaks_inside(vectors, [0, 0, -1, -1, 1], 2).tolist() == [False, False]
-    # Of 41 pairs two are under the percentile, which is the third lowest.
+    # Of 41 pairs two are below the percentile, which is the third lowest.
     many = turning(*[10] * 20, 50, 60, 40, *[10] * 18)
     rows = np.arange(42)
     for pair, low in ((20, True), (21, True), (22, False), (5, False)):
         own = rows.copy()
-        own[pair + 1 :] -= 1  # this pair alone shares a chunk
+        own[pair + 1 :] -= 1  # only this pair shares a chunk
         assert quality_counts.breaks_inside(many, own, 42).tolist() == [low and row == pair for row in range(42)]
-    # All turns alike, a single pair, vectors of zeros: none.
+    # Equal turns, a single pair, vectors of zeros: none.
     assert not quality_counts.breaks_inside(np.eye(4), [0, 0, 0, 0], 1).any()
     assert not quality_counts.breaks_inside(turning(80), [0, 0], 1).any()
     assert not quality_counts.breaks_inside(np.zeros((3, 2)), [0, 0, 0], 1).any()
@@ -136,7 +136,7 @@ def test_two_headings_of_one_level_are_two_contexts() -> None:
     assert quality_counts.equal_headings([], [], 2).tolist() == [False, False]
     with pytest.raises(ValueError, match="one entry for each heading"):
         quality_counts.equal_headings([0], [1, 2], 1)
-    # One chunk has a sharp turn, another two headings, the third neither.
+    # One chunk has a sharp turn, another has two headings, the third neither.
     vectors = turning(5, 60, 5, 5, 5)
     assert quality_counts.context_switch(vectors, [0, 0, 0, 1, 1, 2], [1, 1, 2], [3, 3, 1], 3) == (2, 3)
 

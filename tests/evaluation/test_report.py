@@ -1,4 +1,4 @@
-"""The evaluation report: one dictionary in, a terminal table, JSON and a self-contained page out."""
+"""The evaluation report: a dictionary as input, a terminal table, JSON and a self-contained page as output."""
 
 import io
 import json
@@ -64,7 +64,7 @@ def results(**changes: Any) -> dict[str, Any]:
 
 
 class Page(HTMLParser):
-    """Every start tag must be closed by its own end tag; what the page shows and where it points is kept."""
+    """A page whose every start tag must have its own end tag; its shown text and its links are kept."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Questions that a model makes, grades of what a search finds, weighted precision, agreement with what is counted."""
+"""Questions that an LLM makes, grades of a search's hits, weighted precision, agreement with counts."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from pychunk.evaluation.judges.retrieval_judge import HitGrades, grade, judge_re
 from pychunk.llm import LLM, Response
 from pychunk.llm.question_generation import make_questions, read
 
-#: Chunks of 12 documents, 4 each of 10 characters; the last two of each are one span in two halves.
+#: The chunks of 12 documents, 4 each of 10 characters; the last two of each are one span in two halves.
 TEXTS = [f"Chunk {document:02d}-{at}" for document in range(12) for at in range(4)]
 TABLE = pa.table(
     {
@@ -37,13 +37,13 @@ def said(pairs: list[tuple[object, object]]) -> str:
 
 
 def search(questions: Sequence[str], k: int) -> np.ndarray:
-    """The chunk that a question names, and those after it; fewer at the end of all."""
+    """Return the chunk that a question names and those after it, fewer at the end."""
     rows = np.array([TEXTS.index(f"Chunk {question[9:13]}") for question in questions])[:, None] + np.arange(k)
     return np.where(rows < len(TEXTS), rows, -1)
 
 
 def by_spans(asked: str, text: str) -> int:
-    """By hand: 4 the chunk itself, 3 half of it, 1 the same document, 0 another."""
+    """Return grades by hand: 4 for the chunk itself, 3 for half of it, 1 for the same document, 0 for another."""
     one, other = asked.split()[1].rstrip("?"), text.split()[1]
     if one == other:
         return 4
@@ -91,7 +91,7 @@ def test_the_order_of_hits_is_drawn_by_seed_and_undone() -> None:
 def test_weighted_precision_by_hand() -> None:
     grades, hits = np.array([[4, 2, -1], [0, -1, 4], [-1, -1, -1]]), np.array([[0, 1, -1], [0, 1, 2], [0, 1, 2]])
     found = HitGrades(grades, hits, np.array([0, 0, 1]), {}, {})
-    # a hit that is not there is irrelevant; one without a grade does not count
+    # a missing hit is irrelevant; one without a grade does not count
     assert found.precisions(3)[:2].tolist() == [6 / 12, 4 / 8]
     assert found.precisions(5)[:2].tolist() == [6 / 20, 4 / 16]
     assert np.isnan(found.precisions(1)[2])

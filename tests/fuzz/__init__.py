@@ -1,14 +1,14 @@
-"""Looks for faults that nobody thought of: ``python -m tests.fuzz --minutes 10``, from the root of a checkout.
+"""A search for unexpected faults: ``python -m tests.fuzz --minutes 10``, from the root of a checkout.
 
-A target makes inputs from a seed, checks what pychunk does with them, and proposes simpler inputs; the runner keeps the
-processes, the clock and the findings. Every finding is shrunk and written as a test.
+A target makes inputs from a seed, checks what pychunk does with them, and proposes simpler inputs. The runner manages
+the processes, the clock and the findings. Every finding is shrunk and written as a test.
 """
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# `python -m` puts the checkout first, whose pychunk/ has no native module: the installed package is what is tested.
+# `python -m` puts the checkout first, whose pychunk/ has no native module. The installed package is tested instead.
 if str(ROOT) in sys.path:
     sys.path.remove(str(ROOT))
     sys.path.append(str(ROOT))

@@ -1,4 +1,7 @@
-"""``python -m tests.fuzz --minutes 60``: all targets, half of the time on the native core; status 1 after a finding."""
+"""The command ``python -m tests.fuzz --minutes 60``: all targets, half of the time on the native core.
+
+The status is 1 after a finding.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def main() -> int:
 
     if chosen and not programs and not why:
         parser.error(f"no native target {chosen[0]!r}; there are {', '.join(native.build(arguments.build))}")
-    # Native targets first, the fast ones of them first: what they leave of their time is the slower ones'.
+    # Native targets come first, the fast ones first: the slower ones get the rest of their time.
     order = sorted(programs, key=lambda name: NATIVE_ORDER.index(name) if name in NATIVE_ORDER else -1)
 
     def search(name: str, seconds: float, seed: int, executions: int | None) -> runner.Outcome:

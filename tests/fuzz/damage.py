@@ -1,8 +1,8 @@
-"""Stored indexes of every kind, damaged: an error that names the file or the hits of the whole index, never a signal.
+"""Damaged stored indexes of every kind: an error that names the file or the whole index's hits, never a signal.
 
-That holds for ``verify=True`` and ``"headers"``, and if the index is opened unverified and written again. An index that
-is opened with ``verify=False``, or whose checksums somebody computed again after the damage, may give other hits; its
-errors still name the folder, and no count in a file is believed that asks for more memory than the file can fill.
+That holds for ``verify=True`` and ``"headers"``, and if the index is opened unverified and written again. With
+``verify=False``, or if somebody computed the checksums again after the damage, an index may give other hits. Its errors
+still name the folder, and it believes no count that asks for more memory than the file can fill.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from .forks import forked
 
-#: Few texts of several sentences: an index has one to three blocks a file, and opens in 5 ms.
+#: Few texts of several sentences are used, so that an index has one to three blocks a file, and opens in 5 ms.
 TEXTS = [
     f"Cats number {i} purr on sofa {i % 7}. They hunt {('mice', 'owls', 'café bees')[i % 3]}. Night {i // 9} ends."
     for i in range(48)
@@ -44,15 +44,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "structure": {"kind": "flat"},
     "bare": {"kind": "flat", "dtype": "float32", "vectors": "chunk"},
 }
-#: Numbers that a reader of sizes and offsets should not believe.
+#: Numbers that a reader of sizes and offsets should reject.
 NUMBERS = (0, 1, -1, -5, 255, 65_535, 2**31 - 1, -(2**31), 2**33, 2**40, 2**60, 2**63 - 1, -(2**63))
-#: The same in a manifest, with what is no number.
+#: The same for a manifest, and values that are not numbers.
 VALUES = (*NUMBERS, 2**200, 1e308, float("inf"), float("nan"), None, True, "", "x", "../x", "é" * 300, [], {}, [[[]]])
 HOWS = (
     *("bit", "byte", "number", "number", "zeros", "ones", "copy", "swap"),
     *("cut", "insert", "remove", "append", "exchange", "value", "value", "compress"),
 )
-#: Bytes that one case may take at most: the files have 0.3 MB, and a copy of each takes no more than a few.
+#: The bytes that one case may take at most: the files have 0.3 MB, and a copy of each takes no more than a few.
 MEMORY = 256 << 20
 
 
@@ -60,9 +60,14 @@ class Case(NamedTuple):
     """A damage of one file of an index.
 
     Attributes:
-        kind: of :data:`KINDS`. file, at, other: shares of 1, by which a file and two places in it are chosen.
-        how: of :data:`HOWS`. run: bytes. fill: what they are. number: which of :data:`NUMBERS` or :data:`VALUES`.
-        signed: all checksums are computed again. written: the index is opened unverified, changed and saved.
+        kind: One of :data:`KINDS`.
+        file, at, other: Shares of 1, by which a file and two places in it are chosen.
+        how: One of :data:`HOWS`.
+        run: The number of bytes.
+        fill: The value of the bytes.
+        number: The position in :data:`NUMBERS` or :data:`VALUES`.
+        signed: Whether all checksums are computed again.
+        written: Whether the index is opened unverified, changed and saved.
     """
 
     kind: str
@@ -78,7 +83,7 @@ class Case(NamedTuple):
 
 
 def segmented(texts: Any, vectors: str, ids: list[str] | None) -> Any:
-    """Return chunks with the vectors that an index wants."""
+    """Return chunks with the vectors that an index needs."""
     import pychunk
     from pychunk.index.chunk_tables import encode_chunks
 
@@ -96,13 +101,13 @@ def index(folder: Path, kind: str) -> None:
     options, ids = KINDS[kind], [f"d{i}" for i in range(len(TEXTS))]
     with Index.create(folder, **options) as made:
         if kind == "levels":
-            made.add(pychunk.segment(TEXTS, levels=["sentence", "document"], vectors="chunk", ids=ids).chunks())
+            made.add(pychunk.segment_levels(TEXTS, ["sentence", "document"], vectors="chunk", ids=ids).chunks())
         elif kind == "structure":
             pages = [[0, 30, 90]] * len(TEXTS)
             texts = [
                 f"# Cats {i}\n\nThey purr.\n\n## Food\n\n{text}\n\n## Sleep\n\nBy day." for i, text in enumerate(TEXTS)
             ]
-            options = {"atoms": False, "max_tokens": 12, "page_starts": pages, "ids": ids}
+            options = {"keep_together": False, "max_tokens": 12, "columns": {"page_starts": pages}, "ids": ids}
             made.add(pychunk.segment(texts, "structure", vectors="sentence", **options))
         elif kind == "bare":
             made.add(segmented(TEXTS, "chunk", None))
@@ -124,7 +129,7 @@ def index(folder: Path, kind: str) -> None:
 
 
 def answers(folder: Path, verify: Any) -> list[Any]:
-    """Return all that an index says, hits with their scores, read as its users do."""
+    """Return all answers of an index, hits with their scores, read in the way of its users."""
     from pychunk.index.index import Index
     from pychunk.index.store import document_digests
 
@@ -153,7 +158,7 @@ def answers(folder: Path, verify: Any) -> list[Any]:
 
 
 def write(folder: Path) -> None:
-    """Open an index as ``pychunk index`` does, change it so that parts are written anew, and save it."""
+    """Open an index as ``pychunk index`` does, change it so that parts are written again, and save it."""
     from pychunk.index.index import Index
 
     opened = Index.open(folder, verify=False)
@@ -173,7 +178,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def sign(folder: Path, named: bool) -> None:
-    """Compute checksums again, as an attacker does: of the manifest, and if ``named`` of all that it names."""
+    """Compute checksums again, as an attacker does: of the manifest, and if ``named`` of all files that it names."""
     from pychunk.index.files import block_checksums
     from pychunk.index.store.index_folder import Store, _digest, checksum, headers
 
@@ -184,7 +189,7 @@ def sign(folder: Path, named: bool) -> None:
             part["files"] = {name: checksum(folder / part["name"] / name) for name in part["files"]}
         manifest["files"] = {name: checksum(folder / name) for name in manifest["files"]}
         for name, (_, crc) in Store.files(manifest).items():
-            with contextlib.suppress(Exception):  # of what is no Arrow file any more there are none
+            with contextlib.suppress(Exception):  # a file that is no longer an Arrow file has none
                 manifest["headers"][name] = [crc, headers(folder / name)]
             manifest["blocks"][name] = [crc, block_checksums.written(block_checksums.hashes(folder / name))]
     manifest["checksum"] = _digest(manifest)
@@ -200,7 +205,7 @@ def compressed(data: bytes, codec: str) -> bytes:
 
 
 def with_value(text: bytes, at: float, value: Any) -> bytes:
-    """Return JSON with one value, or what holds some, replaced."""
+    """Return JSON with one value, or a container of values, replaced."""
     whole = json.loads(text)
     places: list[tuple[Any, Any]] = []
 
@@ -250,7 +255,7 @@ def damaged(data: bytes, case: Case, other_file: bytes) -> bytes:
 
 
 class Whole(NamedTuple):
-    """An undamaged index, what it answers, and what it answers once it is written again."""
+    """An undamaged index, its answers, and its answers after it is written again."""
 
     folder: Path
     answers: list[Any]
@@ -259,7 +264,7 @@ class Whole(NamedTuple):
 
 @functools.cache
 def scratch() -> Path:
-    """Return a folder in memory that goes with this process, or with the next one if this is killed."""
+    """Return a folder in memory that is removed with this process, or by the next one if this is killed."""
     memory, own = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir(), os.getpid()
     for left in Path(memory).glob("pychunk-damage-*"):
         if not Path("/proc", left.name.split("-")[2]).exists():
@@ -318,16 +323,16 @@ def place(case: Case, own: Whole) -> tuple[Path, list[Path]]:
 
 
 def _put(path: Path, data: bytes) -> None:
-    path.unlink()  # the undamaged index has the same file
+    path.unlink()  # the undamaged index shares the file
     path.write_bytes(data)
 
 
-#: In an error: memory was asked for that is not there.
+#: An error with one of these asked for memory that is not available.
 _NO_MEMORY = ("MemoryError", "bad_alloc", "alloc", "out of memory", "length_error", "vector::")
 
 
 def outcome(work: Callable[[], list[Any]], expected: list[Any], limit: int = MEMORY) -> tuple[str, str]:
-    """Return ("same" | "other" | "error" | "memory", what the error says) of some work in this process."""
+    """Return ("same" | "other" | "error" | "memory", the error's text) of some work in this process."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pages = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (pages + limit, resource.RLIM_INFINITY))
@@ -342,10 +347,10 @@ def outcome(work: Callable[[], list[Any]], expected: list[Any], limit: int = MEM
 
 
 class Damage:
-    """The target."""
+    """The target for damaged indexes."""
 
     name = "damage"
-    timeout = 300.0  # four processes, of which each may take a minute
+    timeout = 300.0  # four processes, each of which may take a minute
 
     def make(self, rng: random.Random) -> Case:
         how = rng.choice(HOWS)
@@ -355,14 +360,14 @@ class Damage:
         return Case(rng.choice(list(KINDS)), *places, signed, not signed and rng.random() < 0.2)
 
     def check(self, case: Case) -> None:
-        if sys.platform.startswith("linux"):  # forks, and /proc for what memory they take
+        if sys.platform.startswith("linux"):  # forks, and /proc for their memory
             self.outcomes(case)
 
     def outcomes(self, case: Case) -> dict[Any, str]:
-        """Return what each way of opening gave: "same", "other" or "error".
+        """Return the outcome of each way of opening: "same", "other" or "error".
 
         Raises:
-            AssertionError: that is none that is allowed.
+            AssertionError: If an outcome is not allowed.
         """
         own = whole(case.kind)
         folder, changed = place(case, own)

@@ -1,8 +1,8 @@
 """The process with the failing disk: ``python -m tests.fuzz.disk``, with inject.so loaded before the C library.
 
-It imports everything once, then forks for every case, because a fresh interpreter takes longer than the case. A case
-comes as a line of JSON on standard input; the answer is a line with ``error`` (None where all is well), ``calls`` (that
-change files, of the unbroken run) and ``call`` (the one with the fault).
+It imports everything once, then forks for every case, because a fresh interpreter takes longer than the case. A case is
+a line of JSON on standard input. The answer is a line with ``error`` (None if all is well), ``calls`` (those of the
+unbroken run that change files) and ``call`` (the one with the fault).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pychunk import Placement
+
 from .forks import done, forked
 from .injector import DISK
 from .work import Work
@@ -34,14 +36,14 @@ def differing(wanted: dict[str, bytes], found: dict[str, bytes]) -> str:
 
 
 class Unbroken:
-    """What cases come to where nothing fails, kept for the last few."""
+    """The results of cases without a fault, kept for the last few."""
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
         self._kept: dict[str, tuple[int, dict[str, bytes]]] = {}
 
     def of(self, kind: str, options: dict[str, Any]) -> tuple[int, dict[str, bytes]]:
-        """(calls that change files, the files)."""
+        """Return the calls that change files, and the files."""
         key = json.dumps([kind, options])
         if key not in self._kept:
             work = KINDS[kind](self.scratch / "case", options)
@@ -63,13 +65,13 @@ class Unbroken:
 
 
 def tried(scratch: Path, unbroken: Unbroken, case: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a case."""
+    """Return the answer to a case."""
     try:
         calls, wanted = unbroken.of(case["kind"], case["options"])
     except AssertionError:
         shutil.rmtree(scratch / "case", ignore_errors=True)
         return {"error": f"without a fault: {traceback.format_exc()}", "calls": 0, "call": 0}
-    work = KINDS[case["kind"]](scratch / "case", case["options"])  # the same place as the unbroken run's: it is told
+    work = KINDS[case["kind"]](scratch / "case", case["options"])  # the unbroken run's folder: its path is stored
     call = 1 + min(calls - 1, int(case["at"] * calls))
     fault = case["fault"]
 
@@ -111,15 +113,15 @@ def _warm(scratch: Path) -> None:
     from pychunk.io import open_source
 
     for late in ("pychunk.encoders.files.model_dir", "pychunk.io.writers"):
-        importlib.import_module(late)  # a case would import it under its fault, and each fork anew
-    quantized_index.LEAST = 8  # vectors for which there are codes
-    for kind in ("flat", "pq", "hnsw"):  # what is loaded once is loaded before the forks
+        importlib.import_module(late)  # a case would import it under its fault, and each fork would import it again
+    quantized_index.LEAST = 8  # enough vectors for codes
+    for kind in ("flat", "pq", "hnsw"):  # everything that is loaded once is loaded before the forks
         work = Indexing(scratch / kind, {"kind": kind, "vectors": "sentence", "script": [["save"]]})
         work.folder.mkdir()
         work.prepare()
         work.check({1})
         shutil.rmtree(work.folder)
-    pychunk.segment("Warm up.", "sentence", vectors="chunk", threads=1)
+    pychunk.segment("Warm up.", "sentence", vectors="chunk", placement=Placement(threads=1))
     contents_.PART_CHUNKS = 40  # so that parts fill, are merged, and compaction has work
     run.open_source = functools.partial(open_source, batch_bytes=1 << 13)
     shards.ROW_GROUP_BYTES = 10_000
@@ -141,5 +143,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # who asked is gone
+    except BrokenPipeError:  # the requesting process has ended
         os._exit(0)

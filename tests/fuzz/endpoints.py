@@ -1,8 +1,9 @@
-"""An endpoint of a model that breaks, lies and sends too much: what the client makes of its replies.
+"""An LLM endpoint that breaks, lies and sends too much, and the client's handling of its replies.
 
-Whatever comes: an answer is what the endpoint sent in a whole reply, or there is an error that names no key. No more is
-read and unpacked of a reply than the limit; every request is an attempt of the account, which its limits hold; tokens
-of replies without an answer are counted; no other address is asked; and the cache gives the answer again.
+These properties hold for any reply. An answer is what the endpoint sent in a complete reply, or there is an error
+without a key. The client reads and unpacks no more of a reply than the limit. Every request is an attempt in the
+account, whose limits hold. Tokens of replies without an answer are counted. The client asks no other address, and the
+cache repeats the answer.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-#: The most that is read of a reply here, and what Python holds besides: blocks of sockets, parsers.
+#: The most that is read of a reply here, and Python's other memory: blocks of sockets, parsers.
 MOST, BESIDE = 1 << 16, 4 << 20
-#: Bytes that an endless reply has in the end, and those of them that wait in sockets.
+#: The total bytes of an endless reply, and those of them that wait in sockets.
 ENDLESS, WAITING = 64 << 20, 24 << 20
 QUESTION = "What is a chunk?"
 KEYS = (
@@ -45,14 +46,14 @@ JUNK: tuple[Any, ...] = (None, True, -1, 0, 2**53, 1e308, "", "7", [], {}, [None
 
 
 class Sent(NamedTuple):
-    """A reply: ``{key}`` in what it says becomes the request's key.
+    """A reply; ``{key}`` in its text becomes the request's key.
 
     Attributes:
-        line: the status line.
-        headers: the others are of the framing.
-        body: unpacked, ``times`` over.
-        packing: what it is packed as: "", gzip, zlib, or gzip cut short.
-        framing: length, chunked, close; or one that is wrong: endless, short, long, unequal, bad-length, bad-chunk,
+        line: The status line.
+        headers: The headers other than those of the framing.
+        body: The unpacked body, repeated ``times``.
+        packing: The compression: "", gzip, zlib, or gzip cut short.
+        framing: One of length, chunked, close; or a wrong one: endless, short, long, unequal, bad-length, bad-chunk,
             none (the connection ends).
     """
 
@@ -64,7 +65,7 @@ class Sent(NamedTuple):
     framing: str
 
     def arrives(self, key: str) -> bool:
-        """Return whether the reply is of status 200, and all of its body can be read."""
+        """Return whether the reply has status 200, and all of its body can be read."""
         if self.packing == "cut" or self.framing not in ("length", "chunked", "close"):
             return False
         if not re.fullmatch(r"HTTP/\d\.\d 200( .*)?", self.line):
@@ -80,11 +81,11 @@ class Sent(NamedTuple):
 
     @property
     def leaves_bytes(self) -> bool:
-        """Return whether bytes are left after it, which end the connection before another request is read."""
+        """A flag that is True if bytes remain after it, which end the connection before another request is read."""
         return self.framing == "long" or bool(re.match(r"HTTP/\S+ (1..|204|304)", self.line))
 
     def completion(self, key: str) -> str | None:
-        """The answer in it, None where it has none."""
+        """Return the answer in it, or None if it has none."""
         if not self.arrives(key):
             return None
         try:
@@ -109,7 +110,7 @@ class Sent(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The replies of an endpoint, one after the other, and then good ones; and how it is asked."""
+    """The replies of an endpoint, one after the other, followed by good ones, and the options of the client."""
 
     replies: tuple[Sent, ...]
     key: str
@@ -120,7 +121,7 @@ class Case(NamedTuple):
 
 @functools.lru_cache(64)
 def bodies(reply: Sent, key: str) -> tuple[bytes, bytes]:
-    """Return (the body, the same as it is packed)."""
+    """Return the body, plain and packed."""
     inside = json.dumps(key)[1:-1] if reply.body.startswith(b"{") else key
     data = reply.body.replace(b"{key}", inside.encode()) * reply.times
     if reply.packing == "zlib":
@@ -133,7 +134,8 @@ class Endpoint:
     """A server of replies on a port of its own; a context manager.
 
     Attributes:
-        paths: of the requests that came whole. sent: bytes of the body of each reply.
+        paths: The paths of the complete requests.
+        sent: The bytes of the body of each reply.
     """
 
     def __init__(self, replies: tuple[Sent, ...], key: str) -> None:
@@ -165,7 +167,7 @@ class Endpoint:
                     pass
 
     def _answered(self, connection: socket.socket) -> bool:
-        """Return whether another request may come by the connection."""
+        """Return whether another request may use the connection."""
         data = b""
         while b"\r\n\r\n" not in data:
             block = connection.recv(1 << 16)
@@ -213,11 +215,11 @@ class Endpoint:
                 left = left[sent:]
             if framing != "endless" or self.sent[at] >= ENDLESS or not body:
                 connection.sendall(end)
-                return framing in ("length", "chunked") and not reply.leaves_bytes  # or else the client waits for more
+                return framing in ("length", "chunked") and not reply.leaves_bytes  # else the client waits for more
 
 
 def completion(text: str, **more: Any) -> bytes:
-    """The body of a good reply."""
+    """Return the body of a good reply."""
     return json.dumps({"choices": [{"message": {"content": text}}], **more}).encode()
 
 
@@ -226,7 +228,7 @@ GOOD = Sent("HTTP/1.1 200 OK", (), completion("At last."), 1, "", "length")
 
 @functools.cache
 def _import_all() -> None:
-    """Ask a good endpoint once: compiling what a call imports takes 9 MB, which is no memory of a reply."""
+    """Ask a good endpoint once: compiling a call's imports takes 9 MB, which does not belong to a reply."""
     from pychunk.llm import LLM
 
     with Endpoint((), "key") as endpoint, LLM(endpoint.url, "m", "key", cache=False) as llm:
@@ -234,7 +236,7 @@ def _import_all() -> None:
 
 
 class Heard(logging.Handler):
-    """Keeps what pychunk logs."""
+    """A log handler that keeps what pychunk logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -245,7 +247,7 @@ class Heard(logging.Handler):
 
 
 class Endpoints:
-    """The target."""
+    """The target for endpoints."""
 
     name = "endpoints"
     timeout = 60.0
@@ -358,7 +360,7 @@ class Endpoints:
         with LLM(endpoint.url, "m", case.key, max_calls=case.max_calls, price=(1.0, 1.0), **options) as llm:
             if is_large:
                 for each in case.replies:
-                    bodies(each, case.key)  # which is no memory of the client
+                    bodies(each, case.key)  # memory that is not the client's
                 tracemalloc.start()
             error, reply = "", None
             try:
@@ -401,7 +403,7 @@ class Endpoints:
                 assert (found.text, found.finish, found.refusal) == (reply.text, reply.finish, reply.refusal)
 
     def _check_said(self, case: Case, said: str) -> None:
-        """Check that no message has a key that is long enough to be told from words."""
+        """Check that no message has a key that is long enough to be distinguished from words."""
         for key in {
             case.key,
             json.dumps(case.key)[1:-1],

@@ -1,9 +1,9 @@
-"""Files of every kind that is read, damaged: a small valid one is made, broken in ways that hurt its format, and read.
+"""Damaged files of every kind that is read: a small valid one is made, broken in format-specific ways, and read.
 
-What must hold: nothing but a ValueError for a file without the column that is asked for; documents with valid text; the
-same documents and letters when the batches are small; each line of JSON Lines is a document or a letter, as Python's
-json sees it; where rows are missing, a letter says so; and one wrong byte in a dump or in WikiExtractor's output costs
-no more than its document and the next one.
+These properties hold. The only error is a ValueError for a file without the requested column. Documents have valid
+text, and small batches give the same documents and dead letters. Each line of JSON Lines is a document or a dead
+letter, as Python's json reads it. If rows are missing, a dead letter says so. One wrong byte in a dump or in
+WikiExtractor's output costs no more than its document and the next one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORDS = [
     "\\",
 ]
 
-#: What stands in a format's files and means something to its reader.
+#: Byte sequences of a format that have a meaning for its reader.
 TOKENS: dict[str, list[bytes]] = {
     "jsonl": [b"{", b"}", b"[", b"]", b'"', b"\\", b"\\u", b"\\ud800", b"\\u0000", b":", b",", b"\n", b"\r", b"\r\n",
               b"null", b"true", b"NaN", b"-", b"1e9", b"0", b'"text"', b'"id"', b"\xef\xbb\xbf", b"\xff"],
@@ -61,14 +61,14 @@ ENDINGS = {"arrow file": "arrow", "arrow stream": "arrows", "text": "txt", "medi
 
 
 class Case(NamedTuple):
-    """A file: its kind (with a word about its form), how it is compressed, its bytes; ``rows`` that it had."""
+    """A file: its kind with the variant, its compression, its bytes, and the number of ``rows`` that it had."""
 
     kind: str
     compression: str
     data: bytes
     rows: int
-    plain: bytes | None  # JSON Lines: what is compressed, where that is whole
-    sound: bytes | None = None  # of a file of documents with one wrong byte: the file without it
+    plain: bytes | None  # JSON Lines: the compressed text, if that is whole
+    sound: bytes | None = None  # for a file of documents with one wrong byte: the file without it
 
 
 def text(rng: random.Random) -> str:
@@ -155,7 +155,7 @@ def packed(data: bytes, compression: str) -> bytes:
 
 
 def damaged(rng: random.Random, data: bytes, tokens: list[bytes]) -> bytes:
-    """One to four injuries; most files of tables need one alone to be refused."""
+    """Return the file with one to four injuries; most table files are refused after one."""
     out = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         size = len(out)
@@ -163,7 +163,7 @@ def damaged(rng: random.Random, data: bytes, tokens: list[bytes]) -> bytes:
             break
         at, other = rng.randrange(size), rng.randrange(size)
         length = min(size - at, rng.choice([1, 1, 2, 4, 8, rng.randrange(1, 200)]))
-        if rng.random() < 0.3 and size > 200:  # footers and heads hold what is believed
+        if rng.random() < 0.3 and size > 200:  # footers and heads hold numbers that readers believe
             at = rng.choice([rng.randrange(100), size - 1 - rng.randrange(100)])
             length = min(length, size - at)
         how = rng.randrange(11)
@@ -174,7 +174,7 @@ def damaged(rng: random.Random, data: bytes, tokens: list[bytes]) -> bytes:
         elif how == 2:
             out[at], out[other] = out[other], out[at]
         elif how == 3:
-            del out[max(1, at) :]  # of an empty file nobody can say what it was
+            del out[max(1, at) :]  # the kind of an empty file is unknown
         elif how == 4:
             del out[at : at + length]
         elif how == 5:
@@ -184,7 +184,7 @@ def damaged(rng: random.Random, data: bytes, tokens: list[bytes]) -> bytes:
             out[a : a + length], out[b : b + length] = out[b : b + length], out[a : a + length]
         elif how == 7:
             out[at : at + rng.choice([0, 1, length])] = rng.choice(tokens) * rng.choice([1, 1, 1, 2, 300])
-        elif how == 8:  # a length blown up, or made negative
+        elif how == 8:  # a length that is enlarged, or made negative
             width = rng.choice([1, 2, 4, 8])
             value = int.from_bytes(out[at : at + width], "little") * rng.choice([2, 256, 65536]) + rng.choice(
                 [0, 1, 255]
@@ -203,18 +203,18 @@ def one_wrong_byte(rng: random.Random, data: bytes) -> bytes:
 
 
 def spared(case: Case, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of the sound file's documents that neither hold the wrong byte nor follow the one that does."""
+    """Return the valid file's documents that neither hold the wrong byte nor follow the one with it."""
     assert case.sound is not None
     at = next((i for i, (a, b) in enumerate(zip(case.data, case.sound, strict=True)) if a != b), len(case.data))
     begins = [found.start() for found in re.finditer(rb"<page>|<doc ", case.sound)]
     hurt = sum(begin <= at for begin in begins) - 1
     if hurt < 0 and case.kind == "mediawiki":
-        return []  # the head: what namespaces there are
+        return []  # the head, with the list of namespaces
     return [row for row in rows if int(row["id"]) not in (hurt, hurt + 1)]
 
 
 def python_rows(data: bytes) -> tuple[Counter[str], int]:
-    """The texts of JSON Lines by Python's json, and how many lines are none."""
+    """Return the texts of JSON Lines by Python's json, and the number of invalid lines."""
     found: Counter[str] = Counter()
     broken = 0
     for line in re.split(rb"\r\n|\r|\n", data.removeprefix(b"\xef\xbb\xbf")):
@@ -250,19 +250,19 @@ def _refuse(value: str) -> None:
 
 
 def _read(path: Path, kind: str, batch_bytes: int) -> tuple[list[dict[str, Any]], list[DeadLetter]] | None:
-    """(rows, letters); None where the source as a whole is refused."""
+    """Return (rows, dead letters), or None if the source as a whole is refused."""
     letters: list[DeadLetter] = []
     is_table = kind in ("jsonl", "parquet") or kind.startswith("arrow")
     options: dict[str, Any] = {"column": "text"} if is_table else {}
     if kind == "parquet" or kind.startswith("arrow"):
-        options["keep"] = ("day", "tags")
+        options["metadata_columns"] = ("day", "tags")
     source = open_source(
         path, kind=kind.split()[0], batch_bytes=batch_bytes, threads=1, dead_letters=letters.append, **options
     )
     rows: list[dict[str, Any]] = []
     try:
         for batch in source:
-            table = batch.table  # a damaged day may be one that Python does not have
+            table = batch.table  # a damaged date may be one that Python cannot represent
             rows += (table.drop_columns("day") if "day" in table.column_names else table).to_pylist()
     except ValueError as error:
         if "is not there; the columns are" not in str(error):  # a name was damaged
@@ -335,7 +335,7 @@ class Files:
 
     @staticmethod
     def _unpacked(case: Case) -> bool:
-        """Whether the reader sees what was packed: an injured text may begin as a compressed one does."""
+        """Return whether the reader sees the packed bytes: an injured text may begin like a compressed one."""
         return bool(case.compression) or not case.data.startswith(
             (b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
         )

@@ -11,17 +11,17 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-#: Seconds after which a forked process is taken to hang.
+#: The seconds after which a forked process counts as hanging.
 _PATIENCE = 60
 
 
 def forked(work: Callable[[Callable[[Any], None]], Any]) -> tuple[int, list[Any]]:
-    """(status, what it told) of a forked process that calls ``work(tell)``; the last is what ``work`` returned."""
+    """Return the status and the messages of a forked process that calls ``work(tell)``; the last is its result."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        status = 1  # whatever is raised here, the child must not go on as its parent
+        status = 1  # whatever is raised here, the child must not continue as its parent
         try:
 
             def tell(value: Any) -> None:
@@ -66,7 +66,7 @@ def _readable(handle: int) -> bool:
 
 
 def done(work: Callable[[], Any]) -> Any:
-    """What ``work`` returns, in a forked process; its error, or its end, is a finding."""
+    """Return the result of ``work`` in a forked process; its error, or its death, is a finding."""
     status, told = forked(lambda tell: work())
     if status:
         raise AssertionError(f"status {status}: {told[-1] if told else ''}")

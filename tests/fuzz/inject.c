@@ -1,11 +1,11 @@
 // A disk that fails: loaded before the C library (LD_PRELOAD), it counts the calls that change files below one folder,
-// and at the n-th of them does what it was told.
+// and injects a fault at the n-th of them.
 //
 //   cc -shared -fPIC -O1 -o inject.so inject.c -ldl
 //
-// Calls are counted from pychunk_inject_arm() on, in all threads, in this process alone and in those it forks. Writing
-// through a memory map and by C's own streams is not seen; pychunk does neither (fopen to write is told by
-// pychunk_inject_unseen()).
+// Calls are counted from pychunk_inject_arm() on, in all threads, only in this process and in those that it forks.
+// Writes through a memory map and by C's own streams are not seen. pychunk does neither; pychunk_inject_unseen()
+// reports uses of fopen to write.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,12 +23,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum fault { NONE, FULL, BROKEN, SHORT, KILL, INTERRUPT };  // FULL: no room from then on; the others happen once
+enum fault { NONE, FULL, BROKEN, SHORT, KILL, INTERRUPT };  // FULL: no room from then on; others occur once
 enum need {
   NEVER,
   ROOM,
   LATE
-};  // whether a call fails on a full disk: never, always, where it was the first to notice
+};  // whether a call fails on a full disk: never, always, or only if it is the first to notice
 
 static char folder[PATH_MAX];
 static size_t folder_length;
@@ -37,7 +37,7 @@ static long at;
 static int fault, partial;
 static atomic_int armed, out_of_room;
 
-// Counts from now on; at call `n` comes the fault. `half`: a write hands over half of its bytes before.
+// Counts calls from now on; the fault comes at call `n`. With `half` a write first stores half of its bytes.
 void pychunk_inject_arm(const char* where, long n, int what, int half) {
   armed = 0;
   if (!realpath(where, folder)) _exit(70);
@@ -47,7 +47,7 @@ void pychunk_inject_arm(const char* where, long n, int what, int half) {
   armed = 1;
 }
 
-// There is room again, and nothing more fails.
+// Frees the disk's room; nothing fails after this.
 void pychunk_inject_disarm(void) { armed = 0; }
 
 long pychunk_inject_calls(void) { return calls; }
@@ -69,7 +69,7 @@ static int of_handle(int handle) {
 
 static int of_path(int base, const char* path) {
   if (!armed || !path) return 0;
-  if (path[0] == '/') {  // the last name may be new, so only the folder is looked up
+  if (path[0] == '/') {  // the last name may be new, so that only the folder is resolved
     char parent[PATH_MAX], found[PATH_MAX];
     if (strlen(path) >= sizeof parent) return 0;
     strcpy(parent, path);
@@ -87,8 +87,8 @@ static void die(void) {
   for (;;) pause();
 }
 
-// What this call shall do: 0 as ever, 1 half of its bytes, 2 the same and die, -1 fail with errno set. `data`: it
-// writes bytes.
+// Returns the action of this call: 0 normal, 1 write half of its bytes, 2 the same and die, -1 fail with errno set.
+// `data` says that it writes bytes.
 static int turn(int data, enum need room) {
   long mine = atomic_fetch_add(&calls, 1) + 1;
   if (out_of_room && room == ROOM) {
@@ -108,7 +108,7 @@ static int turn(int data, enum need room) {
       return -1;
     case SHORT:
       if (data) return 1;
-      at++;  // the next one, then
+      at++;  // the fault moves to the next call
       return 0;
     case KILL:
       if (data && partial) return 2;

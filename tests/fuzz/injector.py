@@ -1,4 +1,4 @@
-"""The disk that fails: what a process with inject.so before the C library can ask of it."""
+"""The disk that fails: the interface of a process with inject.so loaded before the C library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Disk:
         self._library.pychunk_inject_unseen.restype = ctypes.c_long
 
     def arm(self, folder: Path, call: int = 0, fault: str = "none", half: bool = False) -> None:
-        """Counts from now on; at the call of this number comes the fault."""
+        """Count calls from now on; the fault comes at the call of this number."""
         self._library.pychunk_inject_arm(
             os.fsencode(folder), ctypes.c_long(call), FAULTS.index(fault), ctypes.c_int(half)
         )

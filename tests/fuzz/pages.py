@@ -1,10 +1,11 @@
 """Pages of random nestings at two sizes: work and memory stay in proportion, and no word is lost.
 
-A page is a head, and a body of tags, attributes, comments, drawings, formulas and words that stands in it many times.
+A page is a head, and a body of tags, attributes, comments, drawings, formulas and words that the page repeats many
+times.
 
-What must hold: a page is a document, or a dead letter. One of four times the bytes takes at most ten times the CPU
-time, and memory in proportion to its nodes. A flattened page has the words that it has as it is, and a long page has
-those of a short one, as many times as it is longer.
+These properties hold. A page is a document, or a dead letter. A page of four times the bytes takes at most ten times
+the CPU time, and memory in proportion to its nodes. A flattened page has the same words as the unflattened one. A long
+page has those of a short one, as many times as it is longer.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ FOREIGN = (
 ATTRIBUTES = (" a", " class=b", " id=c#", " d#", ' e="</div>"', " f='<p>'", " hidden", " g=/", " style='color:red'")
 OTHERS = ("<!-- x -->", "<!--x--!>", "<!-->", "<!>", "<?x?>", "</zz>", "</p>", "<br>", "<hr>", "<img alt=x>", "<input>",
           "&amp;", "< ", "</ x>", "<![CDATA[x]]>")  # fmt: skip
-#: Bytes of the smaller page, and how many times the larger one has them.
+#: The bytes of the smaller page, and the factor of the larger one.
 BYTES, TIMES = 200_000, 4
-#: Nodes of a page whose parts cost most when it is flattened, microseconds each; the largest ratio of seconds, of which
-#: a quadratic page has 16; bytes for each node, and for each byte.
+#: The nodes of a page whose parts cost most when it is flattened, with microseconds for each. The largest ratio of
+#: seconds, of which a quadratic page has 16. The bytes for each node, and for each byte.
 LONGEST, RATIO, NODE_BYTES, BYTE_BYTES = 60_000, 10, 1200, 60
 _SECONDS, _SLACK = 0.2, 64 << 20
 
 
 class Case(NamedTuple):
-    """Pieces that stand once, and pieces that are repeated; ``#`` is the number of the repetition."""
+    """Pieces that occur once, and pieces that are repeated; ``#`` is the number of the repetition."""
 
     head: tuple[str, ...]
     body: tuple[str, ...]
@@ -115,14 +116,14 @@ def _piece(rng: random.Random) -> str:
 
 
 def page(case: Case, count: int) -> bytes:
-    """Return the page of a case with so many bodies."""
+    """Return the page of a case with this many bodies."""
     body = "".join(case.body)
     bodies = (body.replace("#", str(number)) for number in range(count)) if "#" in body else [body] * count
     return ("".join(case.head) + "".join(bodies)).encode()
 
 
 def _words(data: bytes, is_flat: bool | None = None) -> Counter[str]:
-    """Return the words of a page, flattened or not; default: as its work says."""
+    """Return the words of a page, flattened or not; by default its work decides."""
     work = html_guard.work_of(data)
     is_suspect = work.is_suspect if is_flat is None else is_flat
     found = html.parse_markup(html.Markup(data, "utf-8", work._replace(is_suspect=is_suspect)))
@@ -132,7 +133,7 @@ def _words(data: bytes, is_flat: bool | None = None) -> Counter[str]:
 def _check_words(case: Case) -> None:
     short, longer, long = (_words(page(case, count), False) for count in (4, 8, 64))
     for word in WORDS:
-        every = longer[word] - short[word]  # in four bodies: quotes, links and formats may take turns
+        every = longer[word] - short[word]  # in four bodies: quotes, links and formats may alternate
         wanted = short[word] + 15 * every
         assert long[word] == wanted, f"{long[word]} times {word!r} in 64 bodies, not {wanted}"
     flat = _words(page(case, 8), True)
@@ -149,7 +150,7 @@ def _check_document(data: bytes) -> None:
 
 
 def _check_work(small: bytes, large: bytes) -> None:
-    work = html_guard.work_of(large)  # of both: a page that is flattened takes longer
+    work = html_guard.work_of(large)  # of both: a flattened page takes longer
     pages = [html.Markup(data, "utf-8", work) for data in (small, large)]
     before = _peak(reset=True)
     best = [_seconds(page) for page in pages]
@@ -171,7 +172,7 @@ def _seconds(page: html.Markup) -> float:
 
 
 def _peak(reset: bool = False) -> int:
-    """Return the most memory that the process had, 0 where the system does not tell."""
+    """Return the peak memory of the process, or 0 if the system does not provide it."""
     try:
         if reset:
             Path("/proc/self/clear_refs").write_text("5")

@@ -1,4 +1,4 @@
-"""Texts that a grammar makes of all that Unicode has: words of many scripts, odd spaces and breaks, raw code points."""
+"""Texts from a grammar of all of Unicode: words of many scripts, odd spaces and breaks, raw code points."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ ALPHABETS = ["a", "ab", "abcdefghij", "A1b2/+", "中文字", "กขค", "é", 
 
 
 def _run(rng: random.Random) -> str:
-    """Without a space, up to some hundred characters: around the 100 that budgets treat apart."""
+    """Return text without a space, up to some hundred characters: around the 100 that budgets treat separately."""
     alphabet = rng.choice(ALPHABETS)
     length = rng.choice([3, 20, 99, 100, 101, 130, 250, rng.randrange(1, 300)])
     return "".join(rng.choice(alphabet) for _ in range(length))
@@ -209,7 +209,7 @@ def _sentence(rng: random.Random, spaces: list[str]) -> str:
 
 
 def _raw(rng: random.Random) -> str:
-    """Any code points at all, most of them from the ranges where something happens."""
+    """Return arbitrary code points, most of them from the ranges with special rules."""
     ranges = [
         (0, 0x80),
         (0x80, 0x250),
@@ -224,7 +224,7 @@ def _raw(rng: random.Random) -> str:
 
 
 def make_text(rng: random.Random) -> str:
-    """One document."""
+    """Return one document."""
     if rng.random() < 0.04:
         return rng.choice(["", " ", "\n\n", "a", ".", "\0", "\f", "\ufeff", "\u0301", _run(rng)])
     spaces = [" "] if rng.random() < 0.6 else SPACES

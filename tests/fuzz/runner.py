@@ -1,4 +1,4 @@
-"""Runs one Python target in several processes until a deadline, and keeps what it finds."""
+"""A runner of one Python target in several processes until a deadline, which keeps the findings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import numpy as np
 from . import worker
 from .shrink import kind, shrink
 
-#: Different findings after which a target is left alone: the first ones have to be mended before more is learnt.
+#: The number of different findings after which a target stops: they should be fixed before more are searched.
 MOST = 5
 
 
 @dataclass
 class Outcome:
-    """What a target came to."""
+    """The outcome of a target."""
 
     target: str
     executions: int = 0
@@ -34,13 +34,13 @@ class Outcome:
 
 
 class _Worker:
-    """One searching process; started again behind the seed that killed it."""
+    """A searching process, restarted after the seed that killed it."""
 
     def __init__(self, name: str, first: int, step: int) -> None:
         self.name, self.step = name, step
         self._shared = multiprocessing.get_context("spawn").RawArray("q", 2)
         self.progress = np.frombuffer(self._shared, np.int64)
-        self.executions = 0  # of processes that are gone
+        self.executions = 0  # from processes that ended
         self.start(first)
 
     def start(self, first: int) -> None:
@@ -61,7 +61,7 @@ class _Worker:
         self.pipe.close()
 
     def news(self, timeout: float) -> tuple[int, str] | None:
-        """A finding: sent by the process, or its death, or that it has been at one input for too long."""
+        """Return a finding: one that the process sent, its death, or an input that takes too long."""
         try:
             if self.pipe.poll():
                 return self.pipe.recv()
@@ -96,9 +96,9 @@ def run(
     executions: int | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
-    """Tries inputs of the target `name` for so many seconds, or until there were so many executions.
+    """Try inputs of the target `name` for this many seconds, or until this many executions.
 
-    Returns the outcome; each finding lies in the folder `findings` as a file with a test in it.
+    Returns the outcome; each finding is in the folder `findings` as a file with a test in it.
     """
     target = worker.load(name)
     timeout = float(getattr(target, "timeout", 60.0))
@@ -132,7 +132,7 @@ def run(
 
 
 def _keep(name: str, news: tuple[int, str], known: set[str], findings: Path, timeout: float) -> str | None:
-    """Shrinks a finding that is new in kind and place, and writes it down; the line that tells of it."""
+    """Shrink a finding that is new in kind and place, write it down, and return the line about it."""
     seed, failure = news
     mark = re.sub(r"\d+", "0", failure.strip().splitlines()[-1])[:200]
     if mark in known:

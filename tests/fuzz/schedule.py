@@ -1,4 +1,4 @@
-"""Shares a time among targets of very different speed."""
+"""A schedule that shares a time among targets of very different speed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 from .runner import Outcome
 
-#: Inputs after which a target gives the rest of its share to those that follow, until all have had their turn.
+#: The inputs after which a target gives the rest of its share to later ones, until all have had their turn.
 ENOUGH = 1_000_000
-#: A target is not begun for less: its processes take a second or two to start.
+#: No target starts for less time: its processes take a second or two to start.
 SHORTEST = 3.0
 
 
@@ -20,11 +20,11 @@ def schedule(
     executions: int | None,
     search: Callable[[str, float, int, int | None], Outcome],
 ) -> Iterator[Outcome]:
-    """Yields each target's outcome so far, whenever it has had a turn.
+    """Yield each target's outcome so far, after each of its turns.
 
     Every target gets an equal share of the time that is left when its turn comes, and ends early after `executions`
-    (default: ENOUGH) inputs. What then is left is shared in the same way, with other seeds, by those without findings;
-    with `executions` there is one turn each.
+    (default: ENOUGH) inputs. Targets without findings share the remaining time in the same way, with other seeds. With
+    `executions` each has one turn.
     """
     end = time.monotonic() + seconds
     sums: dict[str, Outcome] = {}

@@ -1,8 +1,9 @@
-"""segment() on texts that a grammar makes of everything Unicode has, under every method and option.
+"""segment() on texts from a grammar of all of Unicode, with every method and option.
 
-Each case is checked for what the documentation promises: exact spans, no text lost or repeated, limits that hold when a
-chunk's text is counted by itself, short chunks joined, and the same chunks in any batch, container, number of threads
-and copy of the Segmenter; some of them on every instruction set and in the reference, too.
+Each case is checked for the promises of the documentation. Spans are exact, and no text is lost or repeated. Limits
+hold when a chunk's text is counted by itself, and short chunks are joined. The chunks are the same in any batch,
+container, number of threads and copy of the Segmenter. Some cases also run on every instruction set and in the
+reference.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from .random_texts import make_text
 
 @dataclass(frozen=True)
 class Case:
-    """Documents, options of the Segmenter, and what is given of each document."""
+    """Documents, options of the Segmenter, and the arguments that each document has."""
 
     texts: tuple[str, ...]
     options: dict[str, Any]
-    #: Keywords of a call that hold one value a document, and seed the given vectors.
+    #: Keywords of a call that hold one value for each document, and seed the given vectors.
     given: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     container: str = "list"
     cut: int = 0
     extras: tuple[str, ...] = ()
 
 
-#: What holds the texts; each must give the chunks of the plain list.
+#: The containers of texts; each must give the chunks of the plain list.
 CONTAINERS: dict[str, Callable[[list[str], int], Any]] = {
     "list": lambda texts, cut: texts,
     "generator": lambda texts, cut: (text for text in texts),
@@ -79,11 +80,11 @@ def _options(rng: random.Random) -> dict[str, Any]:
         options["unit"] = rng.choice(["tokens", "words", "characters"])
     if method == "recursive" and rng.random() < 0.4:
         options["separators"] = list(rng.choice(SEPARATORS))
-    of_text = "separators" in options  # whose pieces are no sentences
+    of_text = "separators" in options  # whose pieces are not sentences
     if method in ("fixed", "recursive") and not of_text and rng.random() < 0.3:
         options["balance"] = True
     if rng.random() < 0.5:
-        options["atoms"] = not of_text and rng.random() < 0.3
+        options["keep_together"] = not of_text and rng.random() < 0.3
     if method == "semantic":
         options["threshold"] = rng.choice(
             [0.3, ("percentile", 20), ("percentile", 95), ("std", 1), ("iqr", 0.5), ("gradient", 80)]
@@ -107,13 +108,13 @@ def _options(rng: random.Random) -> dict[str, Any]:
             options["overlap"] = wanted
     options["vectors"] = rng.choice([None, None, None, "chunk", "sentence"])
     if rng.random() < 0.2:
-        options["wrap"] = rng.choice([False, True])
+        options["unwrap_lines"] = rng.choice([False, True])
     options["threads"] = rng.choice([1, 1, 1, 2, 3])
     return options
 
 
 def _spans(rng: random.Random, text: str) -> list[tuple[int, int]]:
-    """Sentences of somebody else: anywhere, with gaps, none in white space alone."""
+    """Return given sentences at any places, with gaps, none only of white space."""
     if not text.strip():
         return []
     starts = sorted({rng.randrange(len(text)) for _ in range(rng.choice([1, 2, 5]))})
@@ -155,46 +156,57 @@ def make(rng: random.Random) -> Case:
 
 
 def count_tokens(texts: list[str]) -> list[int]:
-    """Tokens of each text by itself, as budgets count them: each is one sentence, given as such."""
+    """Return the tokens of each text by itself, as budgets count them: each is given as one sentence."""
     found = [0] * len(texts)
     spans = [[(0, len(text))] if text.strip() else [] for text in texts]
-    counted = pychunk.segment(texts, "sentence", sentence_spans=spans, max_tokens=2**62, threads=1).table
+    counted = pychunk.segment(
+        texts, "sentence", columns={"sentence_spans": spans}, max_tokens=2**62, placement=pychunk.Placement(threads=1)
+    ).table
     for row, tokens in zip(counted["document"].to_pylist(), counted["tokens"].to_pylist(), strict=True):
         found[row] = tokens
     return found
 
 
 def lengths_of(texts: list[str], unit: str) -> list[int]:
-    """In tokens, words or characters."""
+    """Return lengths in tokens, words or characters."""
     if unit == "tokens":
         return count_tokens(texts)
     return [len(text.split()) if unit == "words" else len(text) for text in texts]
 
 
+def options_of(case: Case, **changes: Any) -> dict[str, Any]:
+    """Return the options of a Segmenter for a case, with some changed; a case names only the placement's threads."""
+    options = {**case.options, **changes}
+    threads = options.pop("threads")
+    return {**options, "placement": pychunk.Placement(threads=threads)}
+
+
 def arguments_of(case: Case, rows: slice = slice(None)) -> dict[str, Any]:
-    """Keywords of the call for some of the documents; vectors are made of their seeds, with many ties."""
+    """Return keywords of the call for some of the documents, with vectors from their seeds, many of them equal."""
     texts = case.texts[rows]
     made: dict[str, Any] = {name: list(values[rows]) for name, values in case.given.items()}
     if "sentence_vectors" in made:
-        spans = made.get("sentence_spans") or pychunk.sentences(list(texts), wrap=case.options.get("wrap", "auto"))
+        spans = made.get("sentence_spans") or pychunk.split_sentences(
+            list(texts), unwrap_lines=case.options.get("unwrap_lines", "auto")
+        )
         made["sentence_vectors"] = [
             np.random.default_rng(seed).integers(-1, 3, (len(own), 4)).astype(np.float32)
             for seed, own in zip(made["sentence_vectors"], spans)
         ]
-    return made
+    return {"ids": made.pop("ids", None), "columns": made}
 
 
 def run(case: Case, documents: Any = None, rows: slice = slice(None), **changes: Any) -> pychunk.ChunkBatch:
-    """The chunks of a case, or of some of its documents, with some options changed."""
-    options = {**case.options, **changes}
+    """Return the chunks of a case, or of some of its documents, with some options changed."""
     texts = list(case.texts[rows]) if documents is None else documents
+    arguments = arguments_of(case, rows)
     if hasattr(documents, "column_names") or isinstance(documents, pa.RecordBatch):
-        options = {**options, "column": "body" if "body" in documents.schema.names else "text"}
-    return pychunk.segment(texts, **options, **arguments_of(case, rows))
+        arguments["columns"]["text"] = "body" if "body" in documents.schema.names else "text"
+    return pychunk.segment(texts, **options_of(case, **changes), **arguments)
 
 
 def same(found: Any, expected: Any, what: str) -> None:
-    """Whether two tables hold the same rows, to the last bit."""
+    """Raise if two tables do not hold the same rows, to the last bit."""
     if found.equals(expected):
         return
     for name in expected.column_names:
@@ -207,7 +219,7 @@ def same(found: Any, expected: Any, what: str) -> None:
 
 
 def check_exact(case: Case, by_document: list[list[pychunk.Chunk]]) -> None:
-    """Spans are the text's, in order, and everything but white space is in a chunk, in one alone without overlap."""
+    """Check that spans are exact and in order, and hold all but white space, once unless chunks overlap."""
     repeats = bool(case.options.get("overlap"))
     for row, (text, chunks) in enumerate(zip(case.texts, by_document, strict=True)):
         data = text.encode()
@@ -233,10 +245,10 @@ def check_exact(case: Case, by_document: list[list[pychunk.Chunk]]) -> None:
 
 
 def check_limits(case: Case, chunks: list[pychunk.Chunk]) -> None:
-    """max_tokens and size, counted on each chunk's own text; the column tokens says the same."""
+    """Check max_tokens and size on each chunk's own text, and that the column tokens agrees."""
     options = case.options
     max_tokens = options.get("max_tokens", "auto")
-    by_characters = pychunk.Segmenter(**options).plan.auto_limits
+    by_characters = pychunk.Segmenter(**options_of(case)).plan.auto_limits
     if max_tokens == "auto":
         max_tokens = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
     bounds = [("tokens", max_tokens, "max_tokens")] if max_tokens else []
@@ -250,20 +262,20 @@ def check_limits(case: Case, chunks: list[pychunk.Chunk]) -> None:
     for unit, bound, name in bounds:
         lengths = tokens if unit == "tokens" else lengths_of(texts, unit)
         for chunk, text, length in zip(chunks, texts, lengths, strict=True):
-            # What nobody asked for may count characters, four a token, where words fall to pieces.
+            # A default size may count characters, four a token, if words fall to pieces.
             other = by_characters and name == "max_tokens" and not case.texts[chunk.document].isascii()
             instead = other and len(text) <= 4 * bound
             assert length <= bound or len(text) == 1 or instead, f"{name}={bound}: {length} {unit} in {text[:80]!r}"
 
 
 def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
-    """No chunk under min_tokens beside one that it fits together with; with atoms they may be of two sections."""
-    options, plan = case.options, pychunk.Segmenter(**case.options).plan
+    """Check that no chunk under min_tokens fits with a neighbour; cohesion may keep those of two sections apart."""
+    options, plan = case.options, pychunk.Segmenter(**options_of(case)).plan
     least = plan.min_tokens
-    if not least or plan.overlap or plan.atoms:
+    if not least or plan.overlap or plan.keep_together:
         return
     if plan.traits.sized and options["unit"] == "words":
-        return  # a word with a sentence's border in it counts once in each part, so that less fits than the text says
+        return  # a word across a sentence boundary counts once in each part, so that less fits than the text suggests
     most = options.get("max_tokens", "auto")
     if most == "auto":
         most = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
@@ -271,7 +283,7 @@ def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
         (a, b, case.texts[a.document][a.start : b.end])
         for a, b in zip(chunks, chunks[1:])
         if a.document == b.document and min(a.tokens or 0, b.tokens or 0) < least
-        if case.texts[a.document].isascii() or not plan.auto_limits  # else characters may count
+        if case.texts[a.document].isascii() or not plan.auto_limits  # otherwise characters may count
     ]
     bounds = [("tokens", most)] if most else []
     if plan.traits.sized:
@@ -299,7 +311,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 class Twin:
-    """Another process with another instruction set, kept for all cases; it ends with its input."""
+    """A process with another instruction set, kept for all cases; it ends when its input ends."""
 
     def __init__(self, isa: str) -> None:
         self.isa = isa
@@ -307,7 +319,8 @@ class Twin:
         self._process = subprocess.Popen(
             [sys.executable, "-c", code],
             env={**os.environ, "PYCHUNK_ISA": isa},
-            cwd=tempfile.gettempdir(),  # in the checkout Python would take its pychunk/ for the installed package
+            # in the checkout Python would import its pychunk/ instead of the installed package
+            cwd=tempfile.gettempdir(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -337,7 +350,7 @@ def _receive(source: IO[bytes]) -> Any:
 
 
 def serve() -> None:
-    """What a twin does: cases in, tables out, until the other side ends."""
+    """Run a twin: read cases, write tables, until the other side ends."""
     logging.disable(logging.WARNING)
     while True:
         try:
@@ -356,14 +369,14 @@ def serve() -> None:
         try:
             _send(sys.stdout.buffer, answer)
         except BrokenPipeError:
-            os._exit(0)  # an ordinary end would flush the pipe once more
+            os._exit(0)  # a normal exit would flush the pipe once more
 
 
 _twins: dict[str, Twin] = {}
 
 
 def twins() -> list[Twin]:
-    """Those of the instruction sets that this process does not run itself."""
+    """Return the twins of the instruction sets that this process itself does not use."""
     for isa in native.available_isas():
         if isa != native.isa() and isa not in _twins:
             _twins[isa] = Twin(isa)
@@ -371,7 +384,7 @@ def twins() -> list[Twin]:
 
 
 def check(case: Case) -> None:
-    """Raises where a promise does not hold."""
+    """Raise if a promise does not hold."""
     out = run(case)
     by_document = out.by_document()
     chunks = [chunk for own in by_document for chunk in own]
@@ -403,7 +416,7 @@ def check(case: Case) -> None:
                 (c.text, c.start, c.kind, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in here
             ], "in reverse order"
     if "pickle" in case.extras:
-        options = {"on_error": "raise", **case.options}
+        options = {"on_error": "raise", **options_of(case)}
         copied = pickle.loads(pickle.dumps(pychunk.Segmenter(**options)))
         same(copied(list(case.texts), **arguments_of(case)).table, whole, "by a copied Segmenter")
     if "sets" in case.extras:
@@ -417,7 +430,7 @@ def check(case: Case) -> None:
 
 # ----------------------------------------------------------------------------------------------------------- shrinking
 
-#: Options with the value that says nothing; ``method`` stays.
+#: Options with the value that has no effect; ``method`` stays.
 PLAIN = {"threads": 1, "vectors": None}
 NEEDED = ("method", "encoder", "size", "unit", "threads")
 
@@ -442,7 +455,7 @@ def _with_text(case: Case, row: int, text: str) -> Case:
 
 
 def simpler(case: Case) -> Iterator[Case]:
-    """Fewer documents, fewer options, less that is given, shorter texts."""
+    """Yield cases with fewer documents, options and arguments, and with shorter texts."""
     for extra in case.extras:
         yield replace(case, extras=tuple(name for name in case.extras if name != extra))
     if len(case.texts) > 1:
@@ -479,7 +492,7 @@ def simpler(case: Case) -> Iterator[Case]:
 
 
 def test(case: Case) -> str:
-    """A pytest function that fails as the case does."""
+    """Return a pytest function that fails like the case."""
     fields = [f"texts={case.texts!a}", f"options={case.options!a}"]
     if case.given:
         fields.append(f"given={case.given!a}")
@@ -495,7 +508,7 @@ def test(case: Case) -> str:
 
 
 class Target:
-    """For the runner of tests/fuzz."""
+    """The target of segment() for the runner of tests/fuzz."""
 
     name = "segmenting"
     make = staticmethod(make)

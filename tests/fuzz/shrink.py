@@ -1,4 +1,4 @@
-"""Makes a failing case small, trying each candidate in a process that may die or hang."""
+"""A shrinker of failing cases, which tries each candidate in a process that may die or hang."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import worker
 
 
 class Checker:
-    """Answers whether a case fails, and how; a process that dies or hangs counts as failing and is replaced."""
+    """A process that says whether and how a case fails; one that dies or hangs counts as failing and is replaced."""
 
     def __init__(self, target: str, timeout: float) -> None:
         self._target = target
@@ -24,10 +24,10 @@ class Checker:
         self._process = context.Process(target=worker.answer, args=(self._target, other), daemon=True)
         self._process.start()
         other.close()
-        self._pipe.recv()  # imports take longer than many a case may
+        self._pipe.recv()  # imports may take longer than many cases
 
     def failure(self, case: Any) -> str | None:
-        """What happened with the case, None where all is well."""
+        """Return the case's failure, or None if all is well."""
         if self._process is None:
             self._start()
         try:
@@ -51,13 +51,13 @@ class Checker:
 
 
 def kind(failure: str) -> str:
-    """What makes two failures the same: the exception's type, or the whole of a death or a hang."""
+    """Return the class of a failure: the exception's type, or the whole text of a death or a hang."""
     last = failure.strip().splitlines()[-1]
     return last.split(":")[0] if "Traceback" in failure or "Error" in last else last
 
 
 def shrink(name: str, case: Any, failure: str, *, timeout: float, seconds: float) -> tuple[Any, str]:
-    """The simplest case found that fails in the same way, and its failure; at most `seconds` of trying."""
+    """Return the simplest case found that fails in the same way, and its failure, within `seconds`."""
     target = worker.load(name)
     checker = Checker(name, timeout)
     deadline = time.monotonic() + seconds

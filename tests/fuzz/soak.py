@@ -1,10 +1,10 @@
-"""``python -m tests.fuzz.soak --minutes 60``: mixed calls from many threads, with forks, interrupts and faults.
+"""The command ``python -m tests.fuzz.soak --minutes 60``: mixed calls of many threads, forks, interrupts and faults.
 
-In turns: after each all threads have ended, and a line says what the process still has: bytes that the C library and
-Arrow have handed out and not got back, blocks of Python's objects, resident memory after what is free went back to the
-system, handles, threads. After a warm-up of a third of the time, in which caches fill, none of them may grow: the
-median of the last third is held against that of the second. Status 1 where one has grown, or where a call did what it
-should not have done.
+The calls come in turns. After each turn all threads have ended, and a line shows what the process still has. That is
+the bytes that the C library and Arrow have allocated and not got back, blocks of Python's objects, resident memory
+after free memory went back to the system, handles, and threads. Caches fill during a warm-up of a third of the time.
+After it none of these may grow: the median of the last third is compared with that of the second. The status is 1 if
+one has grown, or if a call did something wrong.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ import pyarrow as pa
 import pychunk
 from pychunk._engine import native
 from pychunk.encoders import registry
-from pychunk.encoders.runtime.placement import Placement
+from pychunk.encoders.runtime.placement import ModelPlacement
 from pychunk.index.index import Index
 from pychunk.io import open_source
 from pychunk.io.writers import Writer
 
-#: What the medians of two thirds of the time may differ by: (share, at least). The threads that help with large calls
-#: stay, with the scratch memory of the largest document that each has met; resident memory moves by what is free among
-#: what is used. A leak of 1 kB a call is 20 MB or more in the last third of an hour.
+#: The allowed difference between the medians of two thirds of the time: (share, at least). The threads that help with
+#: large calls stay, with the scratch memory of the largest document that each has met. Resident memory varies with the
+#: free blocks between used ones. A leak of 1 kB a call is 20 MB or more in the last third of an hour.
 ROOM = {
     "native MB": (0.0, 12),
     "Python blocks": (0.005, 1000),
@@ -51,7 +51,7 @@ ROOM = {
     "handles": (0.0, 0),
     "threads": (0.0, 1),
 }
-#: An exception that a bad input is meant to raise.
+#: An exception that a bad input should raise.
 EXPECTED = (ValueError, TypeError, OSError)
 
 SENTENCES = (
@@ -92,7 +92,7 @@ def texts(rng: random.Random) -> list[str]:
 
 
 def segmenter(rng: random.Random) -> pychunk.Segmenter:
-    return pychunk.Segmenter(threads=rng.choice([None, 1, 2, 5]), **rng.choice(METHODS))
+    return pychunk.Segmenter(placement=pychunk.Placement(threads=rng.choice([None, 1, 2, 5])), **rng.choice(METHODS))
 
 
 def segment(rng: random.Random, folder: Path) -> None:
@@ -117,7 +117,7 @@ def pickled(rng: random.Random, folder: Path) -> None:
 def index(rng: random.Random, folder: Path) -> None:
     place = folder / f"index-{threading.get_ident()}-{rng.randrange(10**9)}"
     documents = [f"Number {i}. {text(rng)}" for i in range(20)]
-    made = pychunk.Segmenter("sentence", vectors="sentence", threads=1)
+    made = pychunk.Segmenter("sentence", vectors="sentence", placement=pychunk.Placement(threads=1))
     try:
         with Index.create(place) as opened:
             opened.add(made(documents, ids=[str(i) for i in range(20)]))
@@ -140,7 +140,7 @@ def ingest(rng: random.Random, folder: Path) -> None:
         letters: list[Any] = []
         made = segmenter(rng)
         for batch in open_source(str(source), column="text", dead_letters=letters.append):
-            made(batch.table, column="text")
+            made(batch.table, columns={"text": "text"})
     finally:
         source.unlink(missing_ok=True)
 
@@ -158,20 +158,20 @@ def bad_rows(rng: random.Random, folder: Path) -> None:
 
 
 def bad_options(rng: random.Random, folder: Path) -> None:
-    options: dict[str, Any] = rng.choice([{"method": "nothing"}, {"method": "fixed", "size": 0}, {"threads": 2**31}])
+    options, threads = rng.choice([({"method": "nothing"}, None), ({"method": "fixed", "size": 0}, None), ({}, 2**31)])
     try:
-        pychunk.Segmenter(**options)
+        pychunk.Segmenter(placement=pychunk.Placement(threads=threads), **options)
     except EXPECTED:
         return
-    raise AssertionError(f"{options} were taken")
+    raise AssertionError(f"{options} in {threads} threads were taken")
 
 
 class FaultError(Exception):
-    """Raised by what a caller hands over."""
+    """An error that a caller's function or input raises."""
 
 
 def faults(rng: random.Random, folder: Path) -> None:
-    """Functions of the caller that raise, vectors that do not fit, outputs that cannot be written."""
+    """Run a call with a caller's fault: a function that raises, wrong vectors, or an unwritable output."""
 
     def failing(*_: object) -> None:
         raise FaultError
@@ -182,7 +182,9 @@ def faults(rng: random.Random, folder: Path) -> None:
         if what == 0:
             pychunk.segment(documents, progress=failing)
         elif what == 1:
-            pychunk.segment(documents, "semantic", sentence_vectors=np.ones((rng.randrange(5), 8), np.float32))
+            pychunk.segment(
+                documents, "semantic", columns={"sentence_vectors": np.ones((rng.randrange(5), 8), np.float32)}
+            )
         elif what == 2:
             with Writer(str(folder / "no such folder" / "out.parquet")) as writer:
                 writer.write(pychunk.segment(documents, "sentence").table)
@@ -220,7 +222,7 @@ class Soak:
         signal.signal(signal.SIGINT, self._handle)
 
     def turn(self, rng: random.Random, seconds: float) -> None:
-        """All threads at work for so long, and this one forks and is interrupted."""
+        """Let all threads work for this long, while this one forks and is interrupted."""
         self._going, until = True, time.monotonic() + seconds
         threads = [threading.Thread(target=self._work, args=(rng.random(),)) for _ in range(self.threads)]
         for thread in threads:
@@ -247,14 +249,14 @@ class Soak:
             self.counts[call.__name__] += 1
 
     def fork(self, rng: random.Random) -> None:
-        """A child that segments; it must end by itself."""
+        """Fork a child that segments; it must end by itself."""
         documents = texts(rng)
         child = os.fork()
         if child == 0:
             status = 1
             try:
                 signal.alarm(120)
-                pychunk.segment(documents, "recursive", size=100, threads=2)
+                pychunk.segment(documents, "recursive", size=100, placement=pychunk.Placement(threads=2))
                 status = 0
             finally:
                 os._exit(status)
@@ -268,7 +270,7 @@ class Soak:
         raise KeyboardInterrupt
 
     def interrupt(self, rng: random.Random) -> None:
-        """Ctrl-C in the middle of a call on this, the main thread."""
+        """Send Ctrl-C in the middle of a call on this, the main thread."""
         sent = 0.0
 
         def send() -> None:
@@ -277,7 +279,7 @@ class Soak:
             os.kill(os.getpid(), signal.SIGINT)
 
         def long(rng: random.Random, folder: Path) -> None:
-            pychunk.segment(text(rng) * 3000, "cluster", max_tokens=5000, threads=2)
+            pychunk.segment(text(rng) * 3000, "cluster", max_tokens=5000, placement=pychunk.Placement(threads=2))
 
         timer = threading.Timer(rng.uniform(0.01, 0.3), send)
         call = rng.choice([long, long, index, stream, ingest, segment])
@@ -305,15 +307,15 @@ class _Mallinfo(ctypes.Structure):
 
 
 def resident() -> int:
-    """Bytes."""
+    """Return the resident memory in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def at_rest() -> dict[str, float]:
-    """What :data:`ROOM` names, after what is free has gone back to the system."""
+    """Return the amounts that :data:`ROOM` names, after free memory has gone back to the system."""
     time.sleep(1.5)  # threads that are no longer needed end after one
-    # Up to 256 MB of large blocks are kept for the next call; the vectors of these empty texts drive out all others.
-    encoder: Any = registry.vector_encoder("static", Placement.of("auto", "auto"))
+    # Up to 256 MB of large blocks are kept for the next call; the vectors of these empty texts replace all others.
+    encoder: Any = registry.vector_encoder("static", ModelPlacement.of("auto", "auto"))
     offsets = np.zeros((256 << 20) // (4 * encoder.dim) + 1, np.int64)
     native.encode_static(np.empty(0, np.uint8), offsets, encoder, threads=1)
     del offsets
@@ -328,7 +330,7 @@ def at_rest() -> dict[str, float]:
     return {
         "native MB": (info.uordblks + info.hblkhd + pa.total_allocated_bytes()) / 1e6,
         "Python blocks": sys.getallocatedblocks(),
-        # Pages that the system takes when it needs some are not counted.
+        # Pages that the system takes back when it needs some are not counted.
         "resident MB": (pages["Rss"] - pages["LazyFree"]) / 1e3,
         "handles": len(os.listdir("/proc/self/fd")),
         "threads": len(os.listdir("/proc/self/task")),
@@ -336,7 +338,7 @@ def at_rest() -> dict[str, float]:
 
 
 def grown(samples: list[dict[str, float]]) -> list[str]:
-    """What the last third of the samples has more of than the second."""
+    """Return the amounts that grew from the second third of the samples to the last."""
     third = len(samples) // 3
     found = []
     for name, (share, least) in ROOM.items():

@@ -1,7 +1,7 @@
-"""URLs with secrets in every place that may hold one: the name has none, the address stays whole, and no message does.
+"""URLs with secrets in every possible place: the name and messages have none, the address stays complete.
 
-A case is made of pieces of which each is known to be a secret or not, so that the right name is known without the code
-that is tested.
+A case consists of pieces, each of which is known to be a secret or not. The right name is thus known without the tested
+code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pychunk._util.urls import SECRETS, Url, hidden, named, parameters, readable
 from pychunk.io import DeadLetter, open_source
 
 SCHEMES = ("http", "https", "HTTPS", "ftp", "sftp", "s3", "gs", "webdav+https", "abfs", "github")
-#: Of schemes what stands in the place of a user, and of a password, and is none.
+#: For some schemes, texts in the place of a user and of a password that are not secret.
 SHOWN_USERS = {"abfs": ("box",), "github": ("org", "repo")}
 HOSTS = ("host", "host:8080", "[::1]:80", "a.b-c.example", "bucket")
 FOLDERS = ("a", "a@b", "a:b", "a;x=1", "a%3Fb", "Zażółć", "c.txt", "a=b", "")
@@ -36,20 +36,20 @@ SHOWN = (
     "v=$(a)",
 )
 NAMES = ("visitor", "Sitzungs-Nr", "sid", "my key", "größe")
-#: What a reader says of a URL, or of a part of it.
+#: A reader's error about a URL, or about a part of it.
 SAID = "GET {} failed: not found"
 MARK = "planted"
 
 
 class Piece(NamedTuple):
-    """A folder or a parameter as it stands in the URL; ``secret``: the value that is one, "" if it is shown."""
+    """A folder or a parameter as written in the URL; ``secret`` is its secret value, or "" if it is shown."""
 
     text: str
     secret: str = ""
 
 
 class Part(NamedTuple):
-    """A URL of a chain; ``users``: the user and the password as they stand, none of them for a URL without."""
+    """A URL of a chain; ``users`` are the user and the password as written, empty for a URL without them."""
 
     scheme: str
     users: tuple[str, ...]
@@ -59,7 +59,7 @@ class Part(NamedTuple):
     fragment: tuple[Piece, ...]
 
     def address(self, *, shown: bool = False) -> str:
-        """The whole URL; ``shown``: without what is a secret."""
+        """Return the whole URL; with ``shown`` without secrets."""
         given = [[each for each in pieces if not (shown and each.secret)] for pieces in self[3:]]
         users = "" if not self.users else ":".join(self.users) + "@"
         if shown:
@@ -72,7 +72,7 @@ class Part(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        """All that must not be shown."""
+        """All texts that must not be shown."""
         users = {"github": (), "abfs": self.users[1:]}.get(self.scheme, self.users)
         return [*users, *(each.secret for pieces in self[3:] for each in pieces if each.secret)]
 
@@ -88,7 +88,7 @@ class Case(NamedTuple):
 
 
 def planted(rng: random.Random, *, raw: str) -> str:
-    """A secret as it stands in a URL: encoded, or with some of the marks ``raw`` as they are."""
+    """Return a secret as written in a URL: encoded, or with some of the marks ``raw`` unencoded."""
     marks = [*"!$'()*,:@/?#[]%+&= \"\\<>`{}|^~;-._", "é", "日", "🎉", "\n", "\x7f"]
     front, back = ("".join(rng.choices([*"aZ9", *marks], k=rng.randrange(5))) for _ in range(2))
     how = rng.randrange(4)
@@ -103,7 +103,7 @@ def planted(rng: random.Random, *, raw: str) -> str:
 
 
 def spelled(rng: random.Random, name: str) -> str:
-    """A parameter's name in any case, with marks between its letters, encoded in part."""
+    """Return a parameter's name in any case, with marks between its letters, partly encoded."""
     letters = [*"".join(rng.choice([each.lower(), each.upper()]) for each in name.replace("-", "").replace(" ", ""))]
     if name.isascii() and rng.random() < 0.5:
         letters.insert(rng.randrange(1, len(letters)), rng.choice(["-", "_", ".", "+", "%2D", "%5B"]))
@@ -114,7 +114,7 @@ def spelled(rng: random.Random, name: str) -> str:
 
 
 class Urls:
-    """The target."""
+    """The target for URLs."""
 
     name = "urls"
     timeout = 20.0
@@ -210,7 +210,7 @@ class Urls:
         assert raised.__suppress_context__
 
     def _check_reading(self, case: Case) -> None:
-        """Where nobody listens: what the libraries say of it."""
+        """Check the libraries' messages about a URL without a listening server."""
         address = case.parts[0]._replace(host="127.0.0.1:9").address()
         letters: list[DeadLetter] = []
         with warnings.catch_warnings(record=True) as warned:
@@ -230,7 +230,7 @@ class Urls:
             less = [part._replace(users=part.users[1:])] if part.users else []
             for field in ("folders", "query", "fragment"):
                 pieces = getattr(part, field)
-                first = field == "folders" and len(pieces) > 1  # which parameters of a folder stand after
+                first = field == "folders" and len(pieces) > 1  # the first folder stays, since parameters may follow it
                 less += (part._replace(**{field: pieces[:i] + pieces[i + 1 :]}) for i in range(first, len(pieces)))
             yield from (case._replace(parts=(*case.parts[:at], each, *case.parts[at + 1 :])) for each in less)
 

@@ -1,4 +1,4 @@
-"""What is done on a disk that fails, in general: steps that each end with a state that is on the disk."""
+"""Work on a disk that fails, in general: steps that each end with a state that is on the disk."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .injector import DISK
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files, those of folders in it too."""
+    """Return all files, including those in folders."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 class Work(ABC):
-    """From ``state`` 0, steps that each end with a state that is on the disk.
+    """Steps from ``state`` 0 that each end with a state on the disk.
 
     Attributes:
-        folder: below which calls are counted; empty at first.
-        same_bytes: whether the bytes of a run that went on after a kill are those of the unbroken run.
+        folder: The folder below which calls are counted; empty at first.
+        same_bytes: Whether a run that continued after a kill has the bytes of the unbroken run.
     """
 
     same_bytes = True
@@ -31,14 +31,14 @@ class Work(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Writes state 0."""
+        """Write state 0."""
 
     @abstractmethod
     def run(self, tell: Callable[[int], None], begun: int = 0) -> None:
-        """All steps after state ``begun``; tells the number of each state that is reached."""
+        """Run all steps after state ``begun``, and report the number of each state that is reached."""
 
     def survive(self) -> None:
-        """All steps, where the disk may fail once: what fails is done again once the disk is mended."""
+        """Run all steps on a disk that may fail once; a failed step runs again after the disk works."""
         try:
             self.run(lambda state: None)
         except (OSError, RuntimeError, KeyboardInterrupt):
@@ -47,7 +47,7 @@ class Work(ABC):
 
     @abstractmethod
     def check(self, possible: set[int] | None) -> int:
-        """The state that is on the disk, which is whole, and one of those possible."""
+        """Return the state on the disk, which must be complete and one of the possible ones."""
 
     def found(self) -> dict[str, bytes]:
         return contents(self.folder)

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pychunk import Placement
+from pychunk.inputs.document_columns import DocumentColumns
+
 from .injector import DISK
 from .work import Work
 
 
 class Ingesting(Work):
-    """A corpus to shards."""
+    """The work of ingesting a corpus to shards."""
 
     steps = 1
 
@@ -33,19 +36,21 @@ class Ingesting(Work):
     def _ingest(self) -> Any:
         from pychunk.ingest import ingest
 
+        columns: DocumentColumns = {"text": "text"}
         said: dict[str, Any] = {"summaries_out": self.options.get("summaries", False)}
         if self.options.get("removed"):
-            said = {"removed": "gone", "method": "structure"}
+            columns["removed"] = "gone"
+            said = {"method": "structure"}
         return ingest(
             self.source,
             self.folder / "out",
-            column="text",
+            columns=columns,
             ids="id",
             resume=True,
             shard_bytes=self.options["shard_bytes"],
             compression=self.options["compression"],
             vectors=self.options["vectors"],
-            threads=1,
+            placement=Placement(threads=1),
             **said,
         )
 
@@ -75,10 +80,10 @@ class Ingesting(Work):
 
 
 class Model(Work):
-    """A model's folder, written where an older one lies or none."""
+    """The work of writing a model's folder over an older one, or over none."""
 
     steps = 1
-    same_bytes = False  # what a kill leaves beside the model stays
+    same_bytes = False  # files that a kill leaves next to the model stay
 
     def prepare(self) -> None:
         if self.options["older"]:
@@ -134,7 +139,7 @@ class Model(Work):
 
 
 class Segmenting(Work):
-    """A table of chunks in the place of a file."""
+    """The work of writing a table of chunks over a file."""
 
     steps = 1
 
@@ -152,7 +157,7 @@ class Segmenting(Work):
         with Writer(str(self._path)) as writer:
             for batch in range(self.options["batches"]):
                 texts = [f"Batch {batch} has document {i}. It says no more." for i in range(200)]
-                writer.write(pychunk.segment(texts, "sentence", threads=1).table)
+                writer.write(pychunk.segment(texts, "sentence", placement=Placement(threads=1)).table)
         tell(1)
 
     def survive(self) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 from .injector import DISK
 from .work import Work
 
-#: Of each document its chunks: text, year and context.
+#: The chunks of each document: text, year and context.
 State = dict[str, list[tuple[str, int | None, str | None]]]
 
 
 class Indexing(Work):
-    """Adds, replacements and removals, with saves between."""
+    """The work of additions, replacements and removals, with saves between."""
 
     def __init__(self, folder: Path, options: dict[str, Any]) -> None:
         super().__init__(folder, options)
@@ -33,17 +33,17 @@ class Indexing(Work):
         index.close()
 
     def _batch(self, names: list[str], version: int) -> tuple[Any, dict[str, Any], State]:
-        """(chunks, keywords, what they come to) of documents of some sentences each."""
+        """Return chunks, keywords and resulting contents for documents of some sentences each."""
         import pychunk
 
         texts = [
             " ".join(f"Document {name} in version {version} has sentence {i}." for i in range(1 + (ord(name) % 4)))
             for name in names
         ]
-        options: dict[str, Any] = {"ids": names, "threads": 1}
+        options: dict[str, Any] = {"ids": names, "placement": pychunk.Placement(threads=1)}
         chunks: Any
         if self.options.get("levels"):
-            chunks = pychunk.segment(texts, levels=["sentence", "document"], vectors="chunk", **options).chunks()
+            chunks = pychunk.segment_levels(texts, ["sentence", "document"], vectors="chunk", **options).chunks()
         else:
             vectors = "sentence" if self.options["vectors"] != "chunk" else "chunk"
             chunks = pychunk.segment(texts, "sentence", vectors=vectors, **options)
@@ -73,7 +73,7 @@ class Indexing(Work):
 
     @staticmethod
     def _with_years_of_before(added: State, number: int, before: State) -> State:
-        """What is not given again is kept, unless it is said what the documents are, columns and all."""
+        """Return contents that keep the years not given again, unless whole documents with columns are given."""
         if number % 2 or _says_documents(number):
             return added
         years = {name: rows[0][1] for name, rows in before.items()}
@@ -81,7 +81,7 @@ class Indexing(Work):
 
     @property
     def same_bytes(self) -> bool:
-        """Not where an add and a remove cancel each other: on which side of their save a kill fell, nothing tells."""
+        """False if an add and a remove cancel out, since nothing shows on which side of a save a kill fell."""
         saved = [0, *(number for number, step in enumerate(self.script, 1) if step[0] == "save")]
         return not any(
             self.after[a] == self.after[b] and any(step[0] in ("add", "remove") for step in self.script[a:b])
@@ -113,7 +113,7 @@ class Indexing(Work):
             index.save()
 
     def _from(self, state: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Steps after a state, numbered."""
+        """Yield the numbered steps after a state."""
         saves = 0
         for number, step in enumerate(self.script, 1):
             if saves >= state:
@@ -129,7 +129,7 @@ class Indexing(Work):
             if step[0] == "save":
                 begun += 1
                 tell(begun)
-        index.save()  # where nothing is left to save, what a kill left is removed all the same
+        index.save()  # if nothing is left to save, the remains of a kill are removed nevertheless
         index.close()
 
     def survive(self) -> None:
@@ -170,7 +170,7 @@ class Indexing(Work):
         return sum(step[0] == "save" for step in self.script[:number])
 
     def _same(self, index: Any, number: int) -> None:
-        """The index that a step failed on holds what it did before."""
+        """Check that the index on which a step failed holds its earlier contents."""
         wanted, found = self.after[number - 1], _state_of(index)
         assert found == wanted, f"before step {number} there was {wanted}, now {found}"
 
@@ -189,7 +189,7 @@ def _says_documents(number: int) -> bool:
 
 
 def _state_of(index: Any) -> State:
-    """Documents and their chunks, as the table and as searches tell them."""
+    """Return documents and their chunks, as the table and as searches show them."""
     table, removed = index.table, index._contents.removed
     state: State = {}
     for row, gone in zip(table.to_pylist(), removed, strict=True):
@@ -202,7 +202,7 @@ def _state_of(index: Any) -> State:
     for mode in ("dense", "sparse", "hybrid"):
         hits = index.search("document", k=10_000, mode=mode)[0]
         assert Counter(hit.id for hit in hits) == Counter({name: len(rows) for name, rows in state.items()}), mode
-    if "levels" in table.column_names:  # of each document all levels or none
+    if "levels" in table.column_names:  # all levels of each document or none
         hits = index.search("document", k=10_000, fusion="levels", levels="document")[0]
         assert Counter(hit.id for hit in hits) == Counter(list(state))
     return state

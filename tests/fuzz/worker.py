@@ -1,4 +1,4 @@
-"""The process in which a target's inputs are tried, so that what kills it or never ends is a finding, too."""
+"""The process that tries a target's inputs, so that an input that kills it or never ends is a finding, too."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ import numpy as np
 
 
 class Target(Protocol):
-    """Something to try with random inputs. A case is a plain value that pickles."""
+    """A target for random inputs. A case is a plain value that pickles."""
 
     name: str
 
     def make(self, rng: random.Random) -> Any:
-        """One case; everything random in it comes from `rng`."""
+        """Return one case; everything random in it comes from `rng`."""
 
     def check(self, case: Any) -> None:
-        """Raises where pychunk does something wrong; leaves nothing behind."""
+        """Raise if pychunk does something wrong; leave no files."""
 
     def simpler(self, case: Any) -> Iterator[Any]:
-        """Cases to try in its place once it has failed, the simplest first."""
+        """Yield cases to try instead after a failure, the simplest first."""
 
     def test(self, case: Any) -> str:
-        """The source of a pytest function that fails where the case does."""
+        """Return the source of a pytest function that fails if the case does."""
 
 
 def load(name: str) -> Target:
-    """The target of tests/fuzz/`name`.py, or of any module by its dotted name."""
+    """Return the target of tests/fuzz/`name`.py, or of any module by its dotted name."""
     target: Target = importlib.import_module(name if "." in name else f"tests.fuzz.{name}").target
     return target
 
 
 def rng_of(target: str, seed: int) -> random.Random:
-    """The random numbers of one input: the same on every machine and in every process."""
+    """Return the random numbers of one input, the same on every machine and in every process."""
     return random.Random(f"{target} {seed}")
 
 
 def describe(error: BaseException) -> str:
-    """A failure as text: the message last, as Python prints it."""
+    """Return a failure as text, with the message last, as Python prints it."""
     return "".join(traceback.format_exception(type(error), error, error.__traceback__)[-12:])
 
 
 def _quiet() -> None:
-    # Ctrl-C is the runner's to handle; a worker goes when its pipe closes.
+    # The runner handles Ctrl-C; a worker ends when its pipe closes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("PYCHUNK_THREADS", "2")
-    logging.disable(logging.WARNING)  # random text is no English, as pychunk says every time
+    logging.disable(logging.WARNING)  # random text is not English, as pychunk would warn each time
 
 
 def search(name: str, first: int, step: int, shared: Any, pipe: Connection) -> None:
-    """Tries the seeds first, first + step, ... until it is killed; sends (seed, what happened).
+    """Try the seeds first, first + step, ... until this process is killed; send (seed, failure).
 
-    `shared` tells the runner [the seed being tried, inputs finished], also where the process dies.
+    `shared` tells the runner [the seed being tried, inputs finished], even if the process dies.
     """
     _quiet()
     target = load(name)
@@ -80,7 +80,7 @@ def search(name: str, first: int, step: int, shared: Any, pipe: Connection) -> N
 
 
 def answer(name: str, pipe: Connection) -> None:
-    """Says when it is ready, then checks the cases that come through the pipe: sends None, or what happened."""
+    """Report when ready, then check the cases from the pipe, and send None or the failure for each."""
     _quiet()
     target = load(name)
     pipe.send("ready")

@@ -1,7 +1,7 @@
-"""Writing on a disk that fails: full, broken, in short pieces, or the process killed, at any call that changes files.
+"""Writing on a disk that fails: full, broken, in short pieces, or with a kill, at any call that changes files.
 
-Whatever happens, the disk holds the state before or the one after, which opens; what failed works when it is tried
-again; and a run that went on after a kill has the bytes of one that was never broken.
+In every case the disk holds the state before or the one after, which opens. A failed step works when it is tried again.
+A run that continued after a kill has the bytes of one that was never broken.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SOURCE = Path(__file__).with_name("inject.c")
 
 
 class Case(NamedTuple):
-    """What is written (see the classes of work_*.py for the options), and what happens.
+    """The work (see the classes of work_*.py for the options), and the fault.
 
     Attributes:
-        at: at which of the calls that change files, as a share of all of them.
-        half: a write hands over half of its bytes before it fails.
+        at: The call with the fault, as a share of all calls that change files.
+        half: Whether a write stores half of its bytes before it fails.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def unavailable() -> str:
-    """Why faults cannot be injected here; "" where they can."""
+    """Return why faults cannot be injected here, or "" if they can."""
     if not sys.platform.startswith("linux"):
         return "LD_PRELOAD and /proc are Linux's"
     return "" if shutil.which("cc") else "no C compiler (cc)"
@@ -48,7 +48,7 @@ def unavailable() -> str:
 
 @functools.cache
 def injector() -> Path:
-    """The library that makes a disk fail, compiled once for each version of its source."""
+    """Return the library that makes a disk fail, compiled once for each version of its source."""
     name = f"pychunk-inject-{os.getuid()}-{hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]}.so"
     path = Path(tempfile.gettempdir()) / name
     if not path.exists():
@@ -70,7 +70,7 @@ class FailingDisk:
             text=True,
             env={**os.environ, **own},
             cwd=SOURCE.parents[2],
-            start_new_session=True,  # Ctrl-C is for whoever started this
+            start_new_session=True,  # Ctrl-C is for the process that started this
         )
 
     def __enter__(self) -> FailingDisk:
@@ -85,7 +85,7 @@ class FailingDisk:
         self._process.wait()
 
     def answer(self, case: Case) -> dict[str, Any]:
-        """What a case came to: ``error``, ``calls``, ``call``."""
+        """Return the outcome of a case: ``error``, ``calls``, ``call``."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(case._asdict()), file=self._process.stdin, flush=True)
@@ -96,7 +96,7 @@ class FailingDisk:
         return found
 
     def check(self, case: Case) -> int:
-        """The number of calls in the unbroken run; raises on a finding."""
+        """Return the number of calls in the unbroken run; raise on a finding."""
         found = self.answer(case)
         if found["error"]:
             raise AssertionError(f"{case}, at call {found['call']} of {found['calls']}:\n{found['error']}")
@@ -105,7 +105,7 @@ class FailingDisk:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Callable[[], None]]:
-    """A file system of this size in a new folder, and what makes it larger; for root alone, others skip the test."""
+    """Mount a file system of this size, and yield a function that enlarges it; skip the test if mounting fails."""
     import pytest
 
     folder.mkdir()
@@ -127,7 +127,7 @@ def _disk() -> FailingDisk:
 
 
 class Writes:
-    """The target."""
+    """The target for writes."""
 
     name = "writes"
 

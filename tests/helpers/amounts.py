@@ -1,4 +1,4 @@
-"""Amounts of cases: few in each run of CI, many in the long form, which ``pytest -m long`` runs."""
+"""Numbers of cases: few in each run of CI, many in the long form, which ``pytest -m long`` runs."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ def flat(cost: float) -> measure.Timings:
 
 
 def base_of(path: Path, factor: float, **changes: str) -> None:
-    """Divides the saved times, so that the run to come is slower by `factor`, and changes entries of its workload."""
+    """Divide the saved times, so that the next run is slower by `factor`, and change entries of its workload."""
     found = json.loads(path.read_text())
     for entry in found["workloads"].values():
         entry["cpu"] = [value / factor for value in entry["cpu"]]
@@ -20,7 +20,7 @@ def base_of(path: Path, factor: float, **changes: str) -> None:
     path.write_text(json.dumps(found))
 
 
-#: A segmenter that gives one empty chunk.
+#: A segmenter that returns one empty chunk.
 FAST = (
     "import pyarrow as pa\n    t = pa.table({name: pa.array([0]) for name in ('document', 'start', 'end')})\n"
     "    class Found:\n        table = t\n    return lambda batch: Found"
@@ -28,7 +28,7 @@ FAST = (
 
 
 def interpreter(folder: Path, path: Path) -> Path:
-    """A virtual environment's folder whose interpreter finds pychunk in `path`."""
+    """Return a virtual environment's folder whose interpreter finds pychunk in `path`."""
     (folder / "bin").mkdir(parents=True)
     file = folder / "bin" / "python"
     file.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
@@ -37,7 +37,7 @@ def interpreter(folder: Path, path: Path) -> Path:
 
 
 def stub(folder: Path, segmenter: str) -> Path:
-    """A folder with another pychunk."""
+    """Return a folder with another pychunk."""
     (folder / "pychunk").mkdir(parents=True)
     code = f"def backend():\n    return {{'version': '0.0'}}\n\n\ndef Segmenter(*_, **__):\n    {segmenter}\n"
     (folder / "pychunk" / "__init__.py").write_text(code)

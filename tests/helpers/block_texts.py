@@ -1,4 +1,4 @@
-"""Documents with blocks that tests cut."""
+"""Documents with blocks for tests of segmentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Block = tuple[str, int, int, int]
 
 
 def check_tree(rows: list[Any]) -> None:
-    """Of one document: parents come before, depths count them, and every subtree is a slice."""
+    """Check one document's tree: parents come first, depths count them, and every subtree is a slice."""
     below: dict[int, set[int]] = {i: {i} for i in range(len(rows))}
     for i in reversed(range(len(rows))):
         if rows[i].parent is not None:
@@ -57,7 +57,7 @@ Dogs bark.
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Blocks of the simple Markdown above."""
+    """Return the blocks of the simple Markdown above."""
     found: list[Block] = []
     at, fence = 0, text.find("```")
     for part in text.split("\n\n"):

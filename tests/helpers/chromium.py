@@ -1,4 +1,4 @@
-"""A headless Chromium, told what to do over a pipe: what a page says, asks for and holds."""
+"""A headless Chromium, controlled through a pipe, that reports a page's content, requests and errors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def found() -> str | None:
-    """The browser's path; None where there is none."""
+    """Return the browser's path, or None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """A browser with one page. ``errors``: of its console; ``requests``: what it asked for besides the page itself."""
+    """A browser with one page. ``errors`` are those of its console, ``requests`` those besides the page itself."""
 
     def __init__(self) -> None:
         to_read, own_write = os.pipe()
         own_read, to_write = os.pipe()
-        # Away from 3 and 4, where the browser looks for its ends.
+        # Not 3 and 4, which the browser uses for its ends of the pipe.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (to_read, to_write)]
         for each in (to_read, to_write):
             os.close(each)
@@ -68,7 +68,7 @@ class Browser:
         self._folder.cleanup()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """The answer to one command of the DevTools protocol."""
+        """Return the answer to one command of the DevTools protocol."""
         self._number += 1
         asked = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -101,7 +101,7 @@ class Browser:
             self.requests.append(said["request"]["url"][:200])
 
     def open(self, path: Path, fragment: str = "") -> float:
-        """Loads a page and waits until it was painted; seconds that took."""
+        """Load a page, wait until it is painted, and return the seconds that this took."""
         self.errors.clear()
         self.requests.clear()
         begun = time.monotonic()
@@ -113,29 +113,29 @@ class Browser:
         return time.monotonic() - begun
 
     def wait(self, condition: str, seconds: float = 30) -> None:
-        """Until a condition of the page holds."""
+        """Wait until a condition of the page holds."""
         last = time.monotonic() + seconds
         while not self.run(condition):
             assert time.monotonic() < last, f"not in {seconds} s: {condition}"
             time.sleep(0.02)
 
     def run(self, script: str) -> Any:
-        """What an expression of the page is, as JSON."""
+        """Return the value of a page's expression, through JSON."""
         found = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
-        """The window, and which colours it prefers."""
+        """Set the window's size, and the colour scheme that it prefers."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def shot(self, path: Path) -> None:
-        """A picture of the window, as PNG."""
+        """Save a picture of the window as PNG."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def key(self, key: str) -> None:
-        """A key that is pressed."""
+        """Press a key."""
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")

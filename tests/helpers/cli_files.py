@@ -14,7 +14,7 @@ TEXTS = ["Cats purr. Dogs [bold]bark[/bold] at night. The sun is a star.", "Seco
 
 
 def inputs(folder: Path) -> dict[str, Path]:
-    """The same documents in every format with columns."""
+    """Write the same documents in every format with columns."""
     table = pa.table({"id": ["a", "b"], "text": TEXTS})
     pq.write_table(table, folder / "in.parquet")
     with pa.ipc.new_file(folder / "in.arrow", table.schema) as sink:

@@ -1,4 +1,4 @@
-"""The command, run within this process, the same with every Typer and Click that the package allows."""
+"""The command, run within this process, alike with every Typer and Click that the package allows."""
 
 import inspect
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pychunk.cli.main import app
 
 
 class Done(NamedTuple):
-    """How a run ended, and what it wrote: to each of the two outputs, and to both."""
+    """The end of a run, and its output: each of the two streams, and both together."""
 
     exit_code: int
     stdout: str
@@ -18,7 +18,7 @@ class Done(NamedTuple):
     output: str
 
 
-# Click before 8.2 keeps the two outputs apart only where told, and then gives the first alone as both.
+# Click before 8.2 separates the two outputs only on request, and then gives the first alone as both.
 APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 
 

@@ -1,4 +1,4 @@
-"""Made-up corpora to ingest, and what ingesting wrote."""
+"""Made-up corpora to ingest, and the output of ingesting."""
 
 import random
 from pathlib import Path

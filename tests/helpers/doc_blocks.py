@@ -1,10 +1,10 @@
-"""Runs the shell and Python blocks of one page of the documentation, in order, in the folder it is started in.
+"""A runner of the shell and Python blocks of one documentation page, in order, in the current folder.
 
     python tests/helpers/doc_blocks.py docs/methods.md
     python tests/helpers/doc_blocks.py docs/integrations.md --with duckdb
 
 Python blocks of a page share their names; a shell block is a bash -euo pipefail of its own. A comment above a block
-says where it cannot run: ``<!-- not run: why -->`` never, ``<!-- needs: NAME -->`` only with --with NAME.
+says if it cannot run: ``<!-- not run: why -->`` never, ``<!-- needs: NAME -->`` only with --with NAME.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-#: Languages of blocks that are run, and of those that are there to be read.
+#: Languages of blocks that run, and of those that are only for reading.
 RUN, READ = ("sh", "python"), ("text", "json", "yaml", "cpp", "cmake")
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -24,7 +24,7 @@ _BLOCK = re.compile(
 
 
 class Block(NamedTuple):
-    """A fenced block; ``needs`` is what it runs with alone, ``why`` the reason that it never runs."""
+    """A fenced block; ``needs`` names its requirement, ``why`` is the reason that it never runs."""
 
     line: int
     language: str
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     whole = page.read_text(encoding="utf-8")
     found = []
     for match in _BLOCK.finditer(whole):
@@ -47,7 +47,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def wanted(page: Path, given: set[str]) -> list[Block]:
-    """Those that run where so much is given."""
+    """Return those that run with these requirements."""
     return [
         block
         for block in blocks(page)
@@ -65,7 +65,7 @@ def main() -> int:
         place = f"{options.page.name}:{block.line}"
         print(f"== {place}", flush=True)
         if block.language == "python":
-            # As many line ends before it as there are in the page: a traceback names the page's line.
+            # The code gets as many line breaks before it as the page has, so that a traceback names the page's line.
             exec(compile("\n" * (block.line - 1) + block.text, str(options.page), "exec"), names)
         elif status := subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], check=False).returncode:
             print(f"{place} ended with status {status}", flush=True)

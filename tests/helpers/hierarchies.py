@@ -1,4 +1,4 @@
-"""Texts and levels that tests of hierarchies draw, and what is true of every hierarchy."""
+"""Texts and levels that tests of hierarchies draw, and properties of every hierarchy."""
 
 from itertools import pairwise
 
@@ -68,7 +68,7 @@ def check_tiles(found: Hierarchy, texts: list[str]) -> None:
 
 
 def check_nodes(found: Hierarchy) -> None:
-    """A span is stored once, with all its levels."""
+    """Check that a span is stored once, with all its levels."""
     seen: dict[tuple[int, int], int] = {}
     for place, level in enumerate(found.levels):
         first = found.first(level)

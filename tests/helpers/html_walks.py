@@ -1,4 +1,4 @@
-"""A page of HTML walked by the core and by the reference, which must be the same."""
+"""A comparison of the core's and the reference's walk over a page of HTML, which must be equal."""
 
 import numpy as np
 from selectolax.lexbor import LexborHTMLParser
@@ -16,7 +16,7 @@ def native(written: str, images: bool = False, targets: bool = False) -> html_wa
 
 
 def check(page: str | bytes) -> bool:
-    """Holds both walks over a page against each other; False where the native one leaves it to Python's."""
+    """Compare both walks over a page; return False if the native one leaves it to Python's."""
     text = page.replace("\0", "") if isinstance(page, str) else decode(page)[0]
     data = text.encode("utf-8", "replace")
     tree = LexborHTMLParser(flattened(data.decode()) if work_of(data).is_suspect else data)

@@ -1,4 +1,4 @@
-"""Documents that tests of `pychunk index` and `pychunk search` write, and the commands, run."""
+"""Documents that tests of `pychunk index` and `pychunk search` write, and runs of the commands."""
 
 from pathlib import Path
 
@@ -25,6 +25,6 @@ def refused(*arguments: object) -> str:
 
 
 def written(path: Path) -> Path:
-    """:data:`DOCUMENTS` as a table."""
+    """Write :data:`DOCUMENTS` as a table."""
     pq.write_table(pa.table({"id": list(DOCUMENTS), "text": list(DOCUMENTS.values())}), path)
     return path

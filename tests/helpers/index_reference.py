@@ -1,4 +1,4 @@
-"""Small indexes, and the slow and obvious one that they are held against."""
+"""Small indexes, and the slow and obvious index that they are compared with."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +27,7 @@ PETS = ["Cats purr when content. They sleep all day.", "Dogs bark at night. Dogs
 def chunks_of(
     texts: list[str], vectors: str = "sentence", ids: Any = None, method: str = "sentence", **more: Any
 ) -> Any:
-    """What segment() returns; of both vectors, a table."""
+    """Return the result of segment(), as a table if both vectors are given."""
     if vectors != "both":
         return pychunk.segment(texts, method, vectors=vectors, ids=ids, **more)
     table = pychunk.segment(texts, method, vectors="sentence", ids=ids, **more).table
@@ -36,7 +36,7 @@ def chunks_of(
 
 
 def written_wide(patch: pytest.MonkeyPatch) -> None:
-    """Indexes are written from here on as before version 6: whole numbers, places of terms and postings as int64."""
+    """Write indexes from here on as before version 6: whole numbers, places of terms and postings as int64."""
 
     def strings(text: Any, offsets: Any) -> Any:
         buffers = [None, pa.py_buffer(np.asarray(offsets, np.int64)), pa.py_buffer(text)]
@@ -53,12 +53,12 @@ def encoded(texts: list[str]) -> Any:
 
 
 def seen(hits: list[Any]) -> list[tuple[Any, ...]]:
-    """What a user sees of hits, with every bit of the scores."""
+    """Return a user's view of hits, with every bit of the scores."""
     return [(hit.id, hit.document, hit.chunk, hit.text, hit.score) for hit in hits]
 
 
 def answers(index: Index, queries: list[str], k: int = 7) -> list[Any]:
-    """Hits of all modes."""
+    """Return hits of all modes."""
     return [
         [seen(hits) for hits in index.search(queries, k=k, mode=mode, fusion=fusion)]
         for mode, fusion in (("dense", "score"), ("sparse", "score"), ("hybrid", "score"), ("hybrid", "rrf"))
@@ -71,7 +71,7 @@ def texts_in(index: Index) -> set[str]:
 
 @dataclass
 class Reference:
-    """The slow and obvious index: a list of chunks, each of which is scored."""
+    """The slow and obvious index: a list of chunks, all of which are scored."""
 
     dtype: str = "int8"
     k1: float = 0.9
@@ -92,7 +92,7 @@ class Reference:
             row["terms"] = Counter(Analyzer("auto").terms(row["text"]))
             if token_coverage.unread(load(), pa.chunked_array([[row["text"]]])).any():
                 row["rows"], row["pooled"] = 0 * row["rows"], 0 * row["pooled"]
-            # a document of the same id, or without ids the same chunk, takes the place of one before it
+            # a document of the same id, or without ids the same chunk, replaces an earlier one
             new = [old for old in new if old["key"] != key or ("id" in row and old["document"] == row["document"])]
             new.append({"key": key, **row})
         keys = {row["key"] for row in new}
@@ -138,12 +138,12 @@ class Reference:
 
 
 def worth(query: str, vector: Any, mode: str) -> Any:
-    """The vector of a query, as long as it is worth beside BM25."""
+    """Return the vector of a query, scaled by its weight relative to BM25."""
     return vector * token_coverage.worth(load(), [query])[0] if mode == "hybrid" else vector
 
 
 def shown(found: list[tuple[float, int, dict[str, Any]]]) -> list[tuple[Any, ...]]:
-    """Return what a user sees of the best rows, of which those that score nothing are none."""
+    """Return a user's view of the best rows, without those with no score."""
     return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found if score]
 
 

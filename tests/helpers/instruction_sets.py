@@ -1,4 +1,4 @@
-"""Runs a piece of code once for each instruction set of this processor."""
+"""Runs of a piece of code, one for each instruction set of this processor."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pychunk._engine import native
 
 
 def printed_by_each(code: str) -> set[str]:
-    """What it prints in a process of its own with each; one text where all give the same."""
+    """Return the output of a process for each instruction set; one text if all are equal."""
     return {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -1,11 +1,11 @@
-"""What processes of ``pychunk._util.worker_process`` are told to do in tests; imports nothing that is slow."""
+"""The work that tests give to processes of ``pychunk._util.worker_process``; it has no slow imports."""
 
 import os
 import signal
 
 
 def work(data: bytes) -> bytes:
-    """Hangs, dies, eats memory, fails, or answers."""
+    """Hang, die, use up memory, fail, or answer."""
     if data == b"hang":
         while True:
             pass

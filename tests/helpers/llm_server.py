@@ -1,11 +1,12 @@
-"""A server that speaks the protocol of chat completions, for tests: scripted answers, faults, counts of questions.
+"""A server for tests that speaks the protocol of chat completions: scripted answers, faults, counts of requests.
 
     python -m tests.helpers.llm_server --script good --port 8099
     python -m tests.helpers.llm_server --script slow,429 --delay 0.2
 
-Scripts go together: ``liar,500``. Faults of the connection hit the first attempt at each question, so that the next one
-is answered; with ``always`` in the script they hit every one. Faults of the answer hit the first question about a
-text; a question that names the fault is answered well, unless ``always``. Standard library only.
+Scripts can be combined: ``liar,500``. Faults of the connection affect the first attempt at each request, so that the
+next one is answered; with ``always`` in the script they affect every attempt. Faults of the answer affect the first
+request about a text. The server answers a request that names the fault well, unless ``always``. It uses only the
+standard library.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 CONNECTION = ("429", "429-after", "500", "hang", "hang-body", "cut", "truncated", "garbage")
 #: Faults of the answer.
 ANSWER = ("length", "refusal", "prose", "fenced", "unknown", "twice", "backwards", "overlapping", "words", "empty")
-#: What the endpoint does not offer, how fast it is, whom it lets in, and who answers.
+#: The unsupported features of the endpoint, its speed, its keys, and its answers.
 ENDPOINT = (
     "no-schema",
     "no-json",
@@ -46,34 +47,34 @@ SCRIPTS = ("good", "noisy", "liar", "always", *CONNECTION, *ANSWER, *ENDPOINT)
 
 #: One unit of a prompt.
 UNIT = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
-#: What a prompt is for: the first line of its system text.
+#: The purpose of a prompt, by the first line of its system text.
 KIND = re.compile(r"^Task: ([a-z_]+)")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: What a later question about the same text begins with.
+#: The beginning of a later request about the same text.
 AGAIN = "Your last answer was refused"
 
 Answer = Callable[[str, list[tuple[int, str]], dict[str, Any]], "str | None"]
 
 
 def kind_of(body: dict[str, Any]) -> str:
-    """What the question is for; "" where it does not say."""
+    """Return the purpose of the request, or "" if it does not name one."""
     found = KIND.match(body["messages"][0]["content"])
     return found[1] if found else ""
 
 
 def units_of(body: dict[str, Any]) -> list[tuple[int, str]]:
-    """The numbered units of a question."""
+    """Return the numbered units of a request."""
     return [(int(number), text) for number, text in UNIT.findall(body["messages"][-1]["content"])]
 
 
 def plain(text: str) -> str:
-    """What SQuAD compares: lower case, no punctuation and articles, single spaces; here one at each end, too."""
+    """Return the form that SQuAD compares: lower case, no punctuation or articles, single spaces, also at the ends."""
     words = re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(PUNCTUATION)).split()
     return f" {' '.join(words)} "
 
 
 def knows_squad(path: Path) -> Answer:
-    """Answers a question of SQuAD where a source holds a right answer, with that source, else that none says it."""
+    """Answer a SQuAD question from the source that holds a right answer, or say that none does."""
     right: dict[str, list[str]] = {}
     for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
         for asked in (asked for paragraph in article["paragraphs"] for asked in paragraph["qas"]):
@@ -84,7 +85,7 @@ def knows_squad(path: Path) -> Answer:
         if kind != "answer":
             return None
         asked = body["messages"][-1]["content"].rpartition("Question: ")[2]
-        held = [(number, plain(text.partition(") ")[2])) for number, text in units]  # behind "(document)"
+        held = [(number, plain(text.partition(") ")[2])) for number, text in units]  # after "(document)"
         for own in right.get(asked, []):
             sources = [number for number, text in held if plain(own) in text]
             if sources:
@@ -95,7 +96,7 @@ def knows_squad(path: Path) -> Answer:
 
 
 def good_answer(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
-    """A sensible answer without a model: groups of four units, noise where a unit says so."""
+    """Return a sensible answer without a model: groups of four units, and noise if a unit says so."""
     ids = [number for number, _ in units]
     if kind == "autochunker":
         noise = [number for number, text in units if re.search(r"cookie|advert|subscribe", text, re.IGNORECASE)]
@@ -146,7 +147,7 @@ def good_answer(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -
 
 
 def spoiled(fault: str, good: str, units: list[tuple[int, str]]) -> str:
-    """A good answer with a fault of its text."""
+    """Return a good answer with a fault in its text."""
     ids = [number for number, _ in units] or [1]
     first, last = ids[0], ids[-1]
     wrong: dict[str, Any] = {
@@ -171,17 +172,16 @@ def spoiled(fault: str, good: str, units: list[tuple[int, str]]) -> str:
 
 
 class Server:
-    """The server in a thread; ``counts`` are what it was asked: ``calls``, ``answers`` and one for each kind and fault.
+    """A server in a thread; ``counts`` has its requests: ``calls``, ``answers`` and one entry for each kind and fault.
 
     Args:
-        script: names of :data:`SCRIPTS`, with commas.
-        answer: (kind, units, body) to the text of the answer; None where the script's own is wanted.
-        delay: seconds that ``slow`` takes a call.
-        key: the only key that it lets in; "" lets everyone in.
-        retry_after: what ``429-after`` tells, in seconds.
-        count: the tokens of a message, as it counts them; default: one for four bytes, as the client estimates, and
-            four more.
-        share: of questions that ``liar`` lies to.
+        script: Names of :data:`SCRIPTS`, separated by commas.
+        answer: A function from (kind, units, body) to the text of the answer, or None for the script's own.
+        delay: The seconds that ``slow`` takes for a call.
+        key: The only key that it accepts; "" accepts every request.
+        retry_after: The seconds that ``429-after`` states.
+        count: The server's tokens of a message; default: one for four bytes, as the client estimates, and four more.
+        share: The share of requests to which ``liar`` lies.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Server:
         self._server.server_close()
 
     def begun(self, body: dict[str, Any]) -> int:
-        """Counts a call; how often the same was asked before."""
+        """Count a call, and return how often the same was asked before."""
         text = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest()
         with self._lock:
             self._at_once += 1
@@ -248,12 +248,12 @@ class Server:
             self.counts[what] += 1
 
     def lies(self, body: dict[str, Any]) -> bool:
-        """Whether ``liar`` lies here: by a hash of the question, so the same for each run."""
+        """Return whether ``liar`` lies here, by a hash of the request, so that each run is the same."""
         digest = hashlib.sha256(body["messages"][-1]["content"].encode("utf-8", "replace")).digest()
         return int.from_bytes(digest[:4], "big") < self.share * 2**32
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a question, faults of the answer included."""
+        """Return the answer to a request, including the faults of the answer."""
         kind, units = kind_of(body), units_of(body)
         own = self.answer(kind, units, body) if self.answer is not None else None
         text = good_answer(kind, units, body) if own is None else own
@@ -288,20 +288,20 @@ class Server:
 
 
 def limits_of(script: str) -> dict[str, float]:
-    """Short waits of a client where the server hangs; elsewhere a busy machine may take its time."""
+    """Return short timeouts of a client if the server hangs, else long ones for a busy machine."""
     return {"first_byte_timeout": 1.0, "timeout": 3.0} if script in ("hang", "hang-body") else {}
 
 
 @contextlib.contextmanager
 def nobody() -> Iterator[str]:
-    """The address of a server that is not there; its port is held, so that no other server takes it meanwhile."""
+    """Yield the address of a missing server; its port is held, so that no other server takes it meanwhile."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
 
 
 def together(count: int) -> Answer:
-    """Answers as the script does, and each call when so many are under way: never, where they come one by one."""
+    """Answer like the script, each call when this many are under way, so never if they come one by one."""
     meet = threading.Barrier(count, timeout=60)
 
     def answer(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> None:
@@ -315,7 +315,7 @@ class _Threads(ThreadingHTTPServer):
     request_queue_size = 256
 
     def handle_error(self, *_: Any) -> None:
-        """A client that goes away is what some tests are about."""
+        """Ignore a client that closes the connection, which some tests do on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -324,7 +324,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: tests read counts."""
+        """Log nothing, since tests read the counts."""
 
     def do_GET(self) -> None:
         if self.path == "/counts":
@@ -394,7 +394,7 @@ class _Handler(BaseHTTPRequestHandler):
             whole = json.dumps(own.completion(body)).encode()
             self.send_response(200)
             part = whole[: len(whole) // 2]
-            # truncated: the length agrees with what comes, which is half of the JSON
+            # truncated: the stated length matches the body, which is half of the JSON
             self.send_header("Content-Length", str(len(part) if fault == "truncated" else len(whole)))
             self.end_headers()
             self.wfile.write(part)

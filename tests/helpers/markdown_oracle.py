@@ -1,4 +1,4 @@
-"""What markdown-it-py finds in Markdown, as leaf blocks: the oracle of tests/parsing/test_markdown.py."""
+"""The leaf blocks that markdown-it-py finds in Markdown: the oracle of tests/parsing/test_markdown.py."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ FRONT_MATTER = re.compile(
 
 
 class Leaf(NamedTuple):
-    """A block: its kind and level as ``Blocks`` has them, the lines it is in, from 0, the last one included."""
+    """A block: its kind and level as ``Blocks`` has them, its first and last line, from 0."""
 
     kind: str
     level: int
@@ -29,14 +29,14 @@ def parser():
 
     made = MarkdownIt("commonmark", {"maxNesting": 10_000}).enable("table")
     made.disable("inline")
-    made.validateLink = lambda url: True  # which links are safe to show is no question of syntax
+    made.validateLink = lambda url: True  # the safety of links does not concern syntax
     return made
 
 
 def leaves(text: str) -> list[Leaf]:
-    """The leaf blocks of a text; lines that are blank at the end of one are left out."""
+    """Return the leaf blocks of a text, without blank lines at the end of one."""
     text = re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff"))
-    text += "\n" * (not text.endswith("\n"))  # without a break at the end markdown-it-py reads behind it
+    text += "\n" * (not text.endswith("\n"))  # without a final line break markdown-it-py reads beyond the end
     found: list[Leaf] = []
     before = 0
     if front := FRONT_MATTER.match(text):
@@ -44,7 +44,7 @@ def leaves(text: str) -> list[Leaf]:
         found.append(Leaf("front_matter", 0, 0, front[1].count("\n")))
         text = text[front.end() :]
     lines = text.split("\n")
-    items: list[tuple[int, int]] = []  # of each open list item: blocks found before it, its first line
+    items: list[tuple[int, int]] = []  # for each open list item: blocks found before it, its first line
     around: list[str] = []
 
     def add(kind: str, level: int, first: int, last: int) -> None:
@@ -68,7 +68,7 @@ def leaves(text: str) -> list[Leaf]:
             around.append("item")
             items.append((len(found), token.map[0]))
         if len(around) > DEEPEST:
-            reject()  # deeper containers are text for us
+            reject()  # deeper containers are text in pychunk
         if token.type == "blockquote_close":
             around.pop()
         elif token.type == "list_item_close":

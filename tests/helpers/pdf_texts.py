@@ -1,4 +1,4 @@
-"""Paragraphs and pages for PDF files that tests make, and what is read of them."""
+"""Paragraphs and pages for PDF files that tests make, and the result of reading them."""
 
 import random
 
@@ -48,7 +48,7 @@ WORDS = [
 
 
 def paragraph(drawn: random.Random, width: float, words: int = 60, size: float = 10) -> list[str]:
-    """Lines of a paragraph that fill a width."""
+    """Return lines of a paragraph that fill a width."""
     chosen = [drawn.choice(WORDS) for _ in range(words)]
     chosen = [chosen[0].capitalize(), *chosen[1:-1], chosen[-1] + "."]
     lines = [""]
@@ -62,7 +62,7 @@ def paragraph(drawn: random.Random, width: float, words: int = 60, size: float =
 
 
 def rows(pdf: Paged) -> list[tuple[str, int, int, str]]:
-    """(kind, level, page, text) of each block; checks what holds of all."""
+    """Return (kind, level, page, text) of each block, and check what holds for all."""
     blocks = pdf.blocks
     assert blocks.documents == 1
     assert blocks.page is not None
@@ -96,7 +96,7 @@ def rows(pdf: Paged) -> list[tuple[str, int, int, str]]:
 
 
 def two_columns(drawn: random.Random, page: Page, y: float, offset: float = 0.0) -> list[str]:
-    """Two columns of three paragraphs, drawn line by line across both; the paragraphs in reading order."""
+    """Return two columns of three paragraphs, drawn line by line across both, and the paragraphs in reading order."""
     columns = [[paragraph(drawn, 230, words) for words in (60, 40, 70)] for _ in range(2)]
     placed = []
     for x, column in zip((50, 310), columns):

@@ -1,26 +1,26 @@
-"""PDF files written by hand: text at places, two fonts, bookmarks, metadata; no package."""
+"""PDF files written by hand, without a package: text at places, two fonts, bookmarks, metadata."""
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
 
-#: A4 in points.
+#: The size of A4 in points.
 WIDTH, HEIGHT = 595.0, 842.0
-#: Widths of Helvetica's letters in thousandths of the size, as far as tests need them.
+#: The widths of Helvetica's letters in thousandths of the size, as far as tests need them.
 _NARROW = dict.fromkeys("ijlI.,:;'|!", 250) | dict.fromkeys("frt()[]-/", 320) | dict.fromkeys("mwMW", 830) | {" ": 278}
 
 
 def width_of(text: str, size: float) -> float:
-    """About how wide a text is in Helvetica, in points."""
+    """Return the approximate width of a text in Helvetica, in points."""
     return sum(_NARROW.get(letter, 667 if letter.isupper() else 545) for letter in text) * size / 1000
 
 
 @dataclass
 class Page:
-    """Texts (x, y of the baseline from the page's top, size, font, text) and other content, in PDF's own words.
+    """The texts (x, y of the baseline from the page's top, size, font, text) and other content in PDF operators.
 
-    Fonts are 1 Helvetica, 2 Helvetica-Bold, 3 Courier; 4, and the image 1, is what ``made`` is given as ``extra``.
+    Fonts are 1 Helvetica, 2 Helvetica-Bold, 3 Courier. Font 4 and image 1 are the ``extra`` objects of ``made``.
     """
 
     texts: list[tuple[float, float, float, int, str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Page:
         return self
 
     def lines(self, x: float, y: float, lines: list[str], size: float = 10, bold: bool = False) -> float:
-        """Lines under each other, 1.2 sizes apart; the baseline of the next."""
+        """Add lines below each other, 1.2 sizes apart, and return the baseline of the next."""
         for line in lines:
             self.put(x, y, line, size, bold)
             y += 1.2 * size
@@ -56,8 +56,8 @@ def made(
     packed: bool = False,
     catalog: str = "",
 ) -> bytes:
-    """A PDF of these pages; ``bookmarks`` are (level from 1, title, page from 0), ``extra`` further objects."""
-    objects: list[bytes] = [b"", b""]  # catalogue, tree of pages
+    """Return a PDF of these pages; ``bookmarks`` are (level from 1, title, page from 0), ``extra`` further objects."""
+    objects: list[bytes] = [b"", b""]  # catalogue, page tree
 
     def add(body: bytes) -> int:
         objects.append(body)
@@ -95,7 +95,7 @@ def made(
 
 
 def in_any_letters(lines: list[str]) -> bytes:
-    """A PDF of lines in any letters of Unicode, by a font whose map says what each is."""
+    """Return a PDF of lines in any letters of Unicode, with a font whose map gives the letter of each number."""
     letters = sorted(set("".join(lines)))
     code = {letter: number for number, letter in enumerate(letters, 1)}
     rows = "\n".join(f"<{code[letter]:04x}> <{letter.encode('utf-16-be').hex()}>" for letter in letters)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pychunk
 
-#: Every method but ``given``, those that cut by meaning without their floor, too: they cut most then.
+#: Every method but ``given``; those that cut by meaning also without their minimum length, since they then cut most.
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("sentence", {}),
     ("paragraph", {}),
@@ -31,7 +31,7 @@ PROSE = [
 
 
 def check_tiling(text: str, chunks: list[pychunk.Chunk]) -> None:
-    """Nothing is lost, repeated or changed."""
+    """Check that nothing is lost, repeated or changed."""
     end = 0
     for chunk in chunks:
         assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip() != ""

@@ -12,7 +12,7 @@ NO_PAGES = "PYCHUNK_DATA names no folder with article_extraction or wcxb"
 
 
 def real_pages(step: int = 1) -> Iterator[bytes | str]:
-    """The articles' bytes and the text of WCXB's pages, each ``step``-th of them, one at a time."""
+    """Return the articles' bytes and the text of WCXB's pages, each ``step``-th of them, one at a time."""
     return itertools.islice(_pages(), 0, None, step)
 
 

@@ -1,4 +1,4 @@
-"""Subjects of commits: the area, then an imperative, in at most 72 characters."""
+"""Subjects of commits have the area, then an imperative, in at most 72 characters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Commits after this one follow the rule.
+#: The rule applies to commits after this one.
 BASE = "7e533a1"
 SUBJECT = re.compile(r"[a-z][a-z0-9_/.-]*(, [a-z][a-z0-9_/.-]*)*: (?P<verb>[a-z]+)\b.*[^.]")
-#: First words that end like no imperative and are one.
+#: First words that are imperatives in spite of their endings.
 VERBS = {
     "address",
     "bypass",
@@ -48,7 +48,7 @@ NOUNS = {
 
 
 def fault_of(subject: str) -> str:
-    """Return what is wrong with a subject, "" if nothing is."""
+    """Return the fault of a subject, or "" if it has none."""
     if len(subject) > 72:
         return f"{len(subject)} characters; at most 72"
     found = SUBJECT.fullmatch(subject)

@@ -1,4 +1,4 @@
-"""Each default stands once, in pychunk/defaults.py."""
+"""Each default is defined once, in pychunk/defaults.py."""
 
 import ast
 import inspect
@@ -67,6 +67,6 @@ def test_constants_of_the_core_are_the_defaults() -> None:
     header = ROOT / "csrc" / "document" / "cohesion.h"
     if not header.exists():
         pytest.skip("no checkout")
-    found = re.search(r"kScrapCharacters = (\d+);", header.read_text(encoding="utf-8"))
+    found = re.search(r"kShortCharacters = (\d+);", header.read_text(encoding="utf-8"))
     assert found is not None
-    assert int(found[1]) == defaults.CHUNKS.scrap
+    assert int(found[1]) == defaults.CHUNKS.short

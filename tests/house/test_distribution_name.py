@@ -1,4 +1,4 @@
-"""The package index knows this project as pychunk-native; its ``pychunk`` is somebody else's package."""
+"""The package index knows this project as pychunk-native; its ``pychunk`` is another, unrelated package."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "pychunk-native"
-#: Not of the project: environments, builds, caches, what a run found.
+#: Folders that are not part of the project: environments, builds, caches, findings of a run.
 OTHERS = {"build", "dist", "findings", "node_modules", "__pycache__"}
 
 
@@ -22,7 +22,7 @@ def own_files() -> Iterator[tuple[Path, str]]:
 
 
 def requirements(text: str) -> list[str]:
-    """What commands of ``pip install`` in a text ask for, and whatever is written like a requirement with extras."""
+    """Return requirements of ``pip install`` commands in a text, and all that is written like one with extras."""
     found = re.findall(r"(?<![\w./-])(pychunk(?:-native)?\\?\[[\w,{}-]+\\?\])", text)
     for line in re.findall(r"pip3?\b[^\n]*? install\s+(.*)", text.replace("\\\n", " ")):
         for word in line.split():
@@ -41,7 +41,7 @@ def test_no_text_says_to_install_the_package_of_another_project() -> None:
     for path, text in own_files():
         assert not wrong(text), f"{path}: {wrong(text)} would install another project; this one is {NAME}"
         seen += sum(each.startswith(NAME) for each in requirements(text))
-    assert seen > 20  # the search does find what it looks for
+    assert seen > 20  # the search does find its target
 
 
 def test_the_search_knows_wrong_advice() -> None:
@@ -75,6 +75,6 @@ def test_every_extra_that_is_advised_is_one() -> None:
 
 
 def test_the_extra_of_benchmarks_asks_for_one_spelling_of_another_extra() -> None:
-    """readability-lxml 0.9 spells lxml's extra otherwise than justext does, which pip 23.2.1 cannot resolve."""
+    """readability-lxml 0.9 spells lxml's extra differently from justext, which pip 23.2.1 cannot resolve."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert '"readability-lxml<0.9", "justext"' in project

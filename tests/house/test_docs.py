@@ -1,4 +1,4 @@
-"""What the documentation shows works: its blocks run as written, its links lead somewhere, its extras are there."""
+"""The documentation's examples work: its blocks run as written, its links lead somewhere, its extras exist."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from doc_blocks import READ, RUN, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
-#: Pages with blocks, and what some of their blocks need besides pychunk and its extras for tests.
+#: Pages with blocks, and the requirements of some blocks besides pychunk and its extras for tests.
 CASES = [
     pytest.param(page, need, id=f"{page.stem}-{need}"[:40])
     for page in PAGES
@@ -21,7 +21,7 @@ CASES = [
 ]
 
 
-#: Whose blocks people run again in the same folder.
+#: Pages whose blocks people run again in the same folder.
 TWICE = ("README", "retrieval")
 
 
@@ -61,7 +61,7 @@ def test_no_block_escapes(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """What its headings are linked by on GitHub."""
+    """Return the anchors that GitHub gives its headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""Documented commands print the figures of the pages: some of them by each commit's hash, the same for the same one."""
+"""Documented commands print the figures of the pages; the hash of a commit chooses the commands that run."""
 
 import json
 import shutil

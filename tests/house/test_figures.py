@@ -1,4 +1,4 @@
-"""Figures of the documentation: each file says how it came to be, and pages of results are what the files say."""
+"""Figures of the documentation: each file states how it was made, and pages of results equal the files."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""The fuzzing harness finds what is planted (a wrong answer, a death, a hang) and makes it small; its targets run."""
+"""The fuzzing harness finds and shrinks planted faults (a wrong answer, a death, a hang), and its targets run."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ TARGETS = [path.stem for path in (ROOT / "tests" / "fuzz").glob("*.py") if "\nta
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_inputs_of_a_target_are_checked(name: str) -> None:
-    """The row of random inputs searches all of them, in CI; one limits the memory of its process."""
+    """A CI job searches many inputs; a new process is used here, since one target limits its memory."""
     last = 8 if name == "writes" else 10  # a dozen processes each
     code = f"from tests.fuzz import worker; name = {name!r}; target = worker.load(name)\n"
     code += f"for seed in range(7, {last}): target.check(target.make(worker.rng_of(name, seed)))"
@@ -101,7 +101,7 @@ def test_time_that_fast_targets_leave_goes_to_the_slow_ones(monkeypatch: pytest.
         return Outcome(name, round(spent * rates[name]), spent, ["it"] if name == "failing" else [])
 
     last = {outcome.target: outcome for outcome in schedule.schedule(list(rates), 100, 1, None, search)}
-    assert last["fast"].executions == 1_000_000  # the others then had all the time there was
+    assert last["fast"].executions == 1_000_000  # the others then had the whole time
     assert last["slow"].seconds == pytest.approx(49.5)
     assert last["failing"].findings == ["it"]
 
@@ -110,5 +110,5 @@ def test_time_that_fast_targets_leave_goes_to_the_slow_ones(monkeypatch: pytest.
     last = {outcome.target: outcome for outcome in schedule.schedule(list(rates), 100, 1, None, search)}
     assert sum(outcome.seconds for outcome in last.values()) == pytest.approx(100)
     assert turns[:3] == [("fast", 1), ("slow", 1), ("failing", 1)]
-    assert [name for name, _ in turns[3:]] == ["fast", "slow"]  # with other seeds, without what has failed
+    assert [name for name, _ in turns[3:]] == ["fast", "slow"]  # with other seeds, without the targets that failed
     assert all(seed != 1 for _, seed in turns[3:])

@@ -1,4 +1,4 @@
-"""What ``import pychunk`` loads and shows: little, and all public names when they are asked for."""
+"""The modules that ``import pychunk`` loads are few, and all public names are available on request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_segmenting_strings_loads_no_kernels_of_arrow() -> None:
 
 @pytest.mark.slow
 def test_segmenting_strings_does_without_pandas() -> None:
-    # Arrow imports it at the first array that it makes of a list or of NumPy's, which takes .25 s.
+    # Arrow imports it at the first array that it makes from a list or a NumPy array, which takes 0.25 s.
     code = "import sys, pychunk; seg = pychunk.Segmenter('cluster', vectors='sentence'); "
     code += "seg(['A cat. A dog.', 'Zeus.'], ids=['b', 'c']); pychunk.segment(['A cat.', 'A dog.'], 'pic'); "
     assert printed(code + "print('pandas' in sys.modules)") == "False"
@@ -88,7 +88,8 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     code += "app(standalone_mode=False)\nprint(*(name for name in sys.modules if name.startswith('pychunk.cli.')))"
     listed = printed(code)
     assert listed.splitlines()[-1].split() == [
-        f"pychunk.cli.{name}" for name in ("shared", "shared.value_types", "shared.commands", "main")
+        f"pychunk.cli.{name}"
+        for name in ("shared", "shared.other_flags", "shared.value_types", "shared.commands", "main")
     ]
 
 
@@ -112,7 +113,7 @@ USES = [
     "pychunk.Index.create",
     "pychunk.Hit",
 ]
-#: Each in a process of its own, which has imported pychunk and nothing else.
+#: Each runs in a process of its own, which has imported pychunk and nothing else.
 FIRST_USES = f"""
 import os, pychunk
 for use in {USES}:
@@ -168,13 +169,13 @@ def test_importing_pychunk_takes_less_than_80_ms_beyond_numpy_and_arrow(tmp_path
         return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
     codes = ("import numpy, pyarrow", "import pychunk")
-    for code in codes:  # compiles
+    for code in codes:  # the call compiles
         milliseconds(code)
     bare, whole = [], []
-    for _ in range(15):  # the least of some, for others work on the machine, too
+    for _ in range(15):  # the least of several, since the machine also does other work
         bare.append(milliseconds(codes[0]))
         whole.append(milliseconds(codes[1]))
-        allowed = max(80.0, 0.5 * min(bare))  # where others fill the caches, both took 2-3 times as long
+        allowed = max(80.0, 0.5 * min(bare))  # when other work filled the caches, both took 2-3 times as long
         if len(bare) >= 5 and min(whole) - min(bare) < allowed:
             break
     print(f"import pychunk: {min(whole):.0f} ms of CPU, of which numpy and pyarrow take {min(bare):.0f}")

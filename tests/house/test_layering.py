@@ -1,4 +1,4 @@
-"""Imports point one way, and `import pychunk` loads no optional package."""
+"""Imports point in one direction, and `import pychunk` loads no optional package."""
 
 import ast
 import functools
@@ -12,14 +12,15 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "pychunk"
 CORE = PACKAGE.parent / "csrc"
-#: Folders of the native core: each includes of itself and of those before it.
+#: Folders of the native core: each includes only files of itself and of earlier ones.
 CORE_ORDER = ("common", "text", "tokens", "vectors", "document", "parsing", "parsing/html", "methods", "segment")
 CORE_ORDER += ("search", "python", "cuda")
-#: Files of one name, whatever they end with, that a folder of the core holds at most.
+#: The most file names, not counting their endings, that a folder of the core holds.
 MOST_NAMES = 20
 
-#: Parts of the package: each imports of itself and of those before it, types and lazy imports counted. A part is a
-#: module, a folder, or what of a folder has no place of its own. The package's face may import all.
+#: Parts of the package: each imports only from itself and from earlier ones, including types and lazy imports. A part
+#: is a module, a folder, or the modules of a folder without an entry of their own. The package's `__init__` may import
+#: all.
 ORDER = [
     "defaults",
     "_util",
@@ -46,16 +47,20 @@ ORDER = [
     "parsing",
     "inputs",
     "features",
+    "vectors",
     "io.document_batches",
     "io.decompression",
     "io.wiki",
     "io.formats",
     "io",
+    "reader",
     "chunks",
     "llm",
+    "methods.method_options",
     "augmentation",
     "llm_methods",
     "option_checks",
+    "placement",
     "segmenter",
     "levels",
     "api",
@@ -89,7 +94,7 @@ ORDER = [
     "cli",
     "__main__",
 ]
-#: Modules that a folder of the package holds at most.
+#: The most modules that a folder of the package holds.
 MOST_MODULES = 20
 OPTIONAL = {
     "torch",
@@ -121,7 +126,7 @@ OPTIONAL = {
     "pypdfium2",
     "httpx2",
 }
-#: Adapters that are classes of another package: who imports one has asked for that package.
+#: Adapters that are classes of another package: importing one asks for that package.
 SUBCLASSES = {
     "langchain": {"langchain_core", "langchain_text_splitters"},
     "langchain_embeddings": {"langchain_core"},
@@ -134,13 +139,13 @@ SUBCLASSES = {
 
 
 def name_of(file: Path) -> str:
-    """The dotted name of a module below pychunk, "" of the package itself."""
+    """Return the dotted name of a module below pychunk, or "" for the package itself."""
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def place_of(name: str) -> int:
-    """The place in ORDER of the longest part that holds a module."""
+    """Return the place in ORDER of the longest part that holds a module."""
     parts = [part for part in ORDER if name == part or name.startswith(part + ".")]
     assert parts, f"give {name} a place in ORDER"
     return ORDER.index(max(parts, key=len))
@@ -153,7 +158,7 @@ def tree(file: Path) -> ast.Module:
 
 @functools.cache
 def statements(file: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The imports of a file, and whether each runs when the file is imported."""
+    """Return the imports of a file, and whether each runs when the file is imported."""
     found = []
 
     def look(node: ast.AST, eager: bool) -> None:
@@ -172,7 +177,7 @@ def statements(file: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
 
 
 def imports(file: Path, *, eager: bool) -> list[str]:
-    """Absolute names of what a file imports; with `eager`, only what runs when the file is imported."""
+    """Return the absolute names of a file's imports; with `eager`, only of those that run when it is imported."""
     folder = ["pychunk", *file.relative_to(PACKAGE).parts[:-1]]
     names = []
     for node, at_once in statements(file):
@@ -188,7 +193,7 @@ def imports(file: Path, *, eager: bool) -> list[str]:
 
 
 def targets(file: Path) -> set[str]:
-    """Modules of pychunk that a file imports, by their names below it."""
+    """Return modules of pychunk that a file imports, by their names below it."""
     found = set()
     for node, _ in statements(file):
         if isinstance(node, ast.Import):

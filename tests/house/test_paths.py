@@ -1,4 +1,4 @@
-"""Every path that documents and comments name is there."""
+"""Every path in documents and comments exists."""
 
 import re
 import subprocess
@@ -8,9 +8,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"(?<![\w/.-])((?:pychunk|csrc|tests|bench|docs|training)/[\w/.-]*[a-zA-Z0-9])(?![\w{*]|\.\w*{)")
-#: Places for a name, and inputs of tests.
+#: Placeholders for a name, and inputs of tests.
 MADE_UP = {"bench/results/NAME.json", "pychunk/methods/NAME.py", "bench/x.py", "docs/pump.md"}
-#: What names paths of before, and paths below pychunk/.
+#: Files that name former paths, and paths below pychunk/.
 UNREAD = {"CHANGELOG.md", "tests/house/modules_without_tests.txt"}
 ENDINGS = (".md", ".py", ".cc", ".h", ".inc", ".cu", ".cuh", ".txt", ".toml", ".pyi", ".sh")
 

@@ -1,4 +1,4 @@
-"""Files of at most 500 lines of code, classes of 400, functions of 80; what is longer says why."""
+"""Files have at most 500 lines of code, classes 400, functions 80; longer ones need a reason."""
 
 import ast
 import io
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FILE, CLASS, FUNCTION = 500, 400, 80
 _COMMANDS = "its parameters are the command's flags, each with its help"
-#: What is longer, by file or by file and name, with the reason.
+#: The longer ones, by file or by file and name, with the reason.
 LONGER = {
     "csrc/parsing/html/html_walk.cc": "one walk, whose steps share the state of the block, the link and the list",
     "csrc/parsing/html/html_work.cc": "one pass over the bytes that keeps the parser's open elements as it would",
@@ -21,10 +21,8 @@ LONGER = {
     "pychunk/view/segmentation_page.js": "the page's one script, which is written into it whole",
     "pychunk/cli/evaluate.py:evaluate": _COMMANDS,
     "pychunk/cli/index.py:index": _COMMANDS,
-    "pychunk/cli/ingest.py:command": _COMMANDS,
     "pychunk/cli/search.py:search": _COMMANDS,
     "pychunk/index/index.py:Index": "its search has three overloads of 22 options each",
-    "pychunk/index/writer.py:IndexWriter": "rows, parts, ids and files change together or not at all",
     "pychunk/_engine/reference/parsing/noise_columns.py:noise_columns": "one column after another",
 }
 _KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -38,7 +36,7 @@ def files(*suffixes: str) -> list[Path]:
 
 
 def lines_of_python(text: str, tree: ast.Module) -> set[int]:
-    """Numbers of lines with code: no blank ones, comments or docstrings."""
+    """Return the numbers of lines with code, without blank lines, comments or docstrings."""
     skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     found: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -59,7 +57,7 @@ def longer_python(file: Path) -> Iterator[str]:
             most = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
             spans.append((f"{name}:{node.name}", node.lineno, node.end_lineno or 0, most))
     spans = [span for span in spans if span[2] - span[1] >= span[3]]
-    lines = lines_of_python(text, tree) if spans else set()  # few files have so many lines of any kind
+    lines = lines_of_python(text, tree) if spans else set()  # few files have this many lines of any kind
     for each, begin, end, most in spans:
         if len(lines.intersection(range(begin, end + 1))) > most:
             yield each

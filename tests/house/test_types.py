@@ -1,4 +1,4 @@
-"""Mypy on what users write: the README's Python, and calls that are misspelt."""
+"""Mypy on users' code: the README's Python, and misspelt calls."""
 
 import ast
 import importlib.util
@@ -28,7 +28,7 @@ def checked(text: str, folder: Path) -> tuple[int, str]:
         "--strict",
         "--follow-imports=silent",
         "--ignore-missing-imports",
-        f"--cache-dir={folder.parent / 'mypy'}",  # what the first run read the others need not
+        f"--cache-dir={folder.parent / 'mypy'}",  # the other runs reuse what the first run read
         "use.py",
     ]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
@@ -92,3 +92,38 @@ def test_overloads_of_a_search_have_the_arguments_of_the_search() -> None:
                 assert arg.annotation is not None
                 assert real.annotation is not None
                 assert ast.unparse(arg.annotation) == ast.unparse(real.annotation), arg.arg
+
+
+#: Calls with one mistake each: a misspelt method, option, literal or name, or a wrong type.
+MISTAKES = """pychunk.segment("One.", "recursiv")
+pychunk.segment("One.", "fixed", siez=3)
+pychunk.segment("One.", "fixed", size="3")
+pychunk.segment("One.", "fixed", unit="word")
+pychunk.segment("One.", max_token=3)
+pychunk.segment("One.", max_tokens="none")
+pychunk.segment("One.", overlap=0.5)
+pychunk.segment("One.", vectors="sentences")
+pychunk.segment("One.", vectors=pychunk.Vectors("chunks"))
+pychunk.segment("One.", columns={"title": "headline"})
+pychunk.segment("One.", metadata_columns=3)
+pychunk.segment("One.", on_error="ignore")
+pychunk.segment("One.", placement=pychunk.Placement(thread=2))
+pychunk.segment("One.", placement=pychunk.Placement(runtime="onnx"))
+pychunk.segment("One.", "pic", summary="title_")
+pychunk.segment("One.", "structure", within="topics")
+pychunk.segment("One.", keep_together="no")
+pychunk.Segmenter("nsq")
+pychunk.segment("One.").text
+pychunk.segment_levels("One.", pooling="tokens")
+pychunk.segmnt("One.")
+for chunk in pychunk.segment("One."): chunk.begin
+"""
+
+
+def test_each_of_twenty_mistakes_is_found(tmp_path: Path) -> None:
+    status, said = checked("import pychunk\n" + MISTAKES, tmp_path)
+    assert status == 1
+    found = {int(line.split(":")[1]) for line in said.splitlines() if ": error:" in line}
+    lines = MISTAKES.splitlines()
+    assert len(lines) >= 20
+    assert not [line for number, line in enumerate(lines, 2) if number not in found]

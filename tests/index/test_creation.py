@@ -1,4 +1,4 @@
-"""The options of a new index: checked, stored in the manifest, and compared with those of one that is there."""
+"""The options of a new index: checked, stored in the manifest, and compared with those of an existing one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Document evidence: a chunk's score and its document's own, held against every chunk scored one by one."""
+"""Document evidence: a chunk's score and its document's own, compared with every chunk scored one by one."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -42,7 +42,7 @@ WORDS = [
 
 
 class WithDocuments(Reference):
-    """The slow index with document evidence: documents are made anew from their rows for each query."""
+    """The slow index with document evidence, which makes documents from their rows for each query."""
 
     def documents(self) -> dict[Any, list[dict[str, Any]]]:
         found: dict[Any, list[dict[str, Any]]] = {}
@@ -74,7 +74,7 @@ class WithDocuments(Reference):
         weight: float,
         keep: Callable[[dict[str, Any]], bool] = lambda row: True,
     ) -> list[tuple[Any, ...]]:
-        """What search() must give, as ``seen`` shows it."""
+        """Return the right result of search(), in the form of ``seen``."""
         vector = worth(query, vector, mode)
         kinds = [name for name in ("rows", "pooled") if any(row[name].size for row in self.rows)]
         share = 1 / max(1, len(kinds))
@@ -98,7 +98,7 @@ class WithDocuments(Reference):
 
 
 def texts(seed: int, count: int) -> list[str]:
-    """Documents of one to nine sentences of few words, so that scores tie."""
+    """Return documents of one to nine sentences of few words, so that scores are often equal."""
     random = np.random.default_rng(seed)
     return [
         " ".join(
@@ -152,7 +152,7 @@ def test_with_removed_and_replaced_documents_filters_and_parts(tmp_path: Path) -
         assert_equal(reference, index, queries, 9, 1.0)
         chosen = ids[20:50:3]
         assert_equal(reference, index, queries, 9, 1.0, ids=chosen, keep=lambda row: row["id"] in chosen)
-        # Conditions choose chunks; the rest of a document speaks for it all the same.
+        # Conditions choose chunks; the rest of a document counts as evidence nevertheless.
         assert_equal(reference, index, queries, 9, 2.0, where="chunk >= 3", keep=lambda row: row["chunk"] >= 3)
         assert_equal(reference, index, queries, 9, 2.0, where="chunk = 99", keep=lambda row: False)
 
@@ -192,7 +192,7 @@ def test_ngrams_count_in_documents(tmp_path: Path) -> None:
 
 
 def test_documents_are_ranked_by_it_and_ranks_are_fused(tmp_path: Path) -> None:
-    # The first document's chunk is the better one, the second's text speaks of nothing else.
+    # The first document's chunk is the better one, but the second's text is about nothing else.
     documents = [
         "Cats purr. Rust is memory safe. Bread needs an oven. The sun burns. Stars shine.",
         "Cats purr at night. Cats sleep. Cats purr again.",
@@ -252,10 +252,12 @@ def test_an_approximate_index_scores_what_it_finds_exactly(tmp_path: Path) -> No
 
 
 def test_the_leaflets_are_told_apart_by_whole_documents(data: Path, tmp_path: Path) -> None:
-    """Pages of Ukrainian leaflets by BM25 of n-grams alone: what 0.893 and 0.599 were without document evidence."""
+    """BM25 of n-grams finds 0.893 of the leaflets and 0.599 of their pages without document evidence."""
     leaflets = datasets.unlp(data / "unlp2026")
     ids = [str(number) for number in range(len(leaflets.documents))]
-    chunks = pychunk.segment(leaflets.documents, "page", vectors="sentence", ids=ids, page_starts=leaflets.page_starts)
+    chunks = pychunk.segment(
+        leaflets.documents, "page", vectors="sentence", ids=ids, columns={"page_starts": leaflets.page_starts}
+    )
     with Index.create(tmp_path / "x", terms="auto") as index:
         index.add(chunks)
         measured = {}

@@ -1,4 +1,4 @@
-"""pychunk.Index: adding, replacing and removing; where an index is closed; chunks that come from elsewhere."""
+"""pychunk.Index: additions, replacements, removals; the closing of an index; chunks from other sources."""
 
 import shutil
 import warnings
@@ -121,7 +121,8 @@ def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
             ):
                 with pytest.raises(TypeError, match=message):
                     index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=wrong)
-            index.add(chunks_of(PETS[2:], ids=["c"]), metadata={"lang": [None]})  # what is not given again is kept
+            # columns that are not given again are kept
+            index.add(chunks_of(PETS[2:], ids=["c"]), metadata={"lang": [None]})
             assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": None}
             index.add(chunks_of(PETS[:2], ids=["a", "d"]))
             assert {hit.id: hit.metadata["year"] for hit in index.search("x", k=9, mode="dense")[0]} == {
@@ -131,7 +132,10 @@ def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
 
 def test_columns_of_chunks_are_metadata_by_name(tmp_path: Path) -> None:
     chunks = chunks_of(
-        pa.table({"text": PETS, "id": ["a", "b", "c"], "year": [1, 2, 3]}), column="text", ids="id", keep=["year"]
+        pa.table({"text": PETS, "id": ["a", "b", "c"], "year": [1, 2, 3]}),
+        columns={"text": "text"},
+        ids="id",
+        metadata_columns=["year"],
     )
     with Index.create(tmp_path / "i") as index:
         index.add(chunks, metadata=["year"])
@@ -145,7 +149,7 @@ def test_metadata_is_kept_of_what_is_saved_waiting_and_removed(tmp_path: Path) -
         index.add(chunks_of(PETS[:1], ids=[1]), metadata={"year": [7], "tags": [["x", "y"]]})
         index.save()
         index.add(chunks_of(PETS[1:2], ids=[1]))
-        index.add(chunks_of(PETS[2:], ids=[1]))  # of which the chunks before are in no part yet
+        index.add(chunks_of(PETS[2:], ids=[1]))  # whose earlier chunks are in no part yet
         assert index.search("rust", where={"tags": "y"})[0][0].metadata == {"year": 7, "tags": ["x", "y"]}
         assert index.count({"year": 7}) == index.count() == 1
         index.remove([1])
@@ -190,7 +194,7 @@ def test_closing_or_dropping_an_index_with_unsaved_work_warns(tmp_path: Path) ->
     index.remove(["a"])
     with pytest.warns(UserWarning, match="closed with changes"):
         del index
-    with Index.open(tmp_path / "x") as index:  # no lock is left, nor anything of what was dropped
+    with Index.open(tmp_path / "x") as index:  # no lock is left, nor any dropped data
         index.add(chunks_of(PETS[2:], ids=["c"]))
     assert len(Index.open(tmp_path / "x")) == 3
     assert sorted(path.name for path in (tmp_path / "x").iterdir() if path.is_dir()) == ["part-000001", "part-000002"]
@@ -240,7 +244,7 @@ def test_what_was_not_saved_leaves_the_folder_with_the_index(tmp_path: Path) -> 
     index.close(discard=True)
 
 
-# Chunks from elsewhere
+# Chunks from other sources
 
 
 @pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
@@ -294,13 +298,13 @@ def test_encoding_again_changes_nothing_and_replaces_what_is_there(article_chunk
 
 def test_a_chunk_with_headings_in_it_is_encoded_whole() -> None:
     text = "# Cats\n\nCats purr when they are content.\n\n# Stars\n\nStars burn hydrogen for billions of years."
-    chunks = pychunk.segment(["One.", text], "given", cuts=[[0], [0]]).table
+    chunks = pychunk.segment(["One.", text], "given", columns={"cuts": [[0], [0]]}).table
     found = encode_chunks(chunks, vectors="both")
     spans = [[(each["start"], each["end"]) for each in own] for own in found["sentences"].to_pylist()]
     assert [[text[a:b].strip() for a, b in own] for own in spans][1] == [
         "# Cats", "Cats purr when they are content.", "# Stars", "Stars burn hydrogen for billions of years."
     ]  # fmt: skip
-    given = pychunk.segment(["One.", text], "given", cuts=[[0], [0]], vectors="chunk").table
+    given = pychunk.segment(["One.", text], "given", columns={"cuts": [[0], [0]]}, vectors="chunk").table
     assert found["vector"].equals(given["vector"])
 
 

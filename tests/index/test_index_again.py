@@ -1,4 +1,4 @@
-"""An index that was brought up to date holds what one built from nothing holds."""
+"""An updated index holds what a newly built one holds."""
 
 import random
 import struct
@@ -23,16 +23,18 @@ from pychunk.index.store.document_catalog import DocumentCatalog
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
-SEGMENTER = pychunk.Segmenter("recursive", size=30, unit="words", vectors="sentence", threads=1)
+SEGMENTER = pychunk.Segmenter(
+    "recursive", size=30, unit="words", vectors="sentence", placement=pychunk.Placement(threads=1)
+)
 Corpus = dict[str, str]
 
 
 def update(index: Index, corpus: Corpus) -> int:
-    """Brings an index up to date; the number of documents cut."""
+    """Update an index, and return the number of documents cut."""
     table = pa.table({"id": list(corpus), "text": pa.array(list(corpus.values()), pa.large_string())})
     documents = document_digests.of(table, ["text"], SEGMENTER.options)
     new = index.changed(documents)
-    found = index.add(SEGMENTER(table.filter(new), column="text", ids="id"), documents=documents.choose(new))
+    found = index.add(SEGMENTER(table.filter(new), columns={"text": "text"}, ids="id"), documents=documents.choose(new))
     assert found.added + found.replaced == new.sum()
     index.remove([name for name in index.ids() if name not in corpus])
     index.save()
@@ -40,7 +42,7 @@ def update(index: Index, corpus: Corpus) -> int:
 
 
 def all_hits(index: Index, queries: list[str]) -> list[Any]:
-    """Every hit, whatever the order of documents; with every bit of the scores."""
+    """Return every hit, independent of the order of documents, with every bit of the scores."""
     found = []
     for mode in ("dense", "sparse", "hybrid"):
         for hits in index.search(queries, k=100_000, mode=mode):
@@ -180,7 +182,7 @@ def test_a_damaged_file_of_documents_is_named(tmp_path: Path) -> None:
 
 
 def columns() -> pa.Table:
-    """Six documents with columns of all kinds, nulls among them."""
+    """Return six documents with columns of all kinds, including nulls."""
     blocks = [[{"kind": "heading", "level": 1, "start": 0}], None, [], [None], [{"kind": None, "level": 2}] * 3, []]
     return pa.table(
         {

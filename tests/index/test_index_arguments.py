@@ -1,4 +1,4 @@
-"""What an index refuses, it names, with what was expected and what came."""
+"""An index names each argument that it refuses, with the expected and the received value."""
 
 import shutil
 from collections.abc import Callable
@@ -22,12 +22,14 @@ pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
 def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Path, tiny_encoder: Path) -> None:
     with Index.open(saved_index) as index:
-        with pytest.raises(ValueError, match=r"vectors are of encoder.*segment with the index's encoder"):
+        with pytest.raises(ValueError, match=r"vectors come from encoder.*segment with the index's encoder"):
             index.add(pychunk.segment(PETS, "sentence", vectors="sentence", encoder=tiny_encoder))
         with pytest.raises(ValueError, match=r"no sentence vectors.*segment with vectors='sentence'.*encode_chunks"):
             index.add(pychunk.segment(PETS, "sentence", vectors="chunk"))
-        with pytest.raises(ValueError, match="vectors are of encoder"):
-            index.add(pychunk.segment("A.", "sentence", vectors="sentence", sentence_vectors=np.ones((1, 256))))
+        with pytest.raises(ValueError, match="vectors come from encoder"):
+            index.add(
+                pychunk.segment("A.", "sentence", vectors="sentence", columns={"sentence_vectors": np.ones((1, 256))})
+            )
         with pytest.raises(ValueError, match="missing: chunk_id"):
             index.add(chunks_of(PETS).table.drop_columns(["chunk_id"]))
         with pytest.raises(TypeError, match="takes chunks as segment"):

@@ -1,4 +1,4 @@
-"""`pychunk index`."""
+"""The command `pychunk index`."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def test_documents_in_hits_out(tmp_path: Path, documents: Path) -> None:
-    run("index", documents, "--column", "text", "--id-column", "id", "--size", "8", "-o", tmp_path / "it.idx")
+    run("index", documents, "--column", "text", "--id-column", "id", "-m", "topic:size=8", "-o", tmp_path / "it.idx")
     shown = run("search", tmp_path / "it.idx", "Where does the Rhine rise?", "-k", "1")
     assert "document rivers, chunk 0" in shown
     assert "The Rhine rises in Switzerland." in shown
@@ -62,7 +62,7 @@ def test_two_documents_of_one_id_are_both_named_whatever_the_batch(tmp_path: Pat
     note = tmp_path / "note.md"
     note.write_text("A note.")
     assert not (tmp_path / "it.idx").exists()
-    run("index", note, "-o", tmp_path / "it.idx")  # one run may replace what another added
+    run("index", note, "-o", tmp_path / "it.idx")  # one run may replace another one's additions
     run("index", note, documents, "--column", "text", "--id-column", "id", "-o", tmp_path / "it.idx")
 
 
@@ -122,7 +122,7 @@ def test_a_folder_and_the_shards_of_an_ingest_go_into_an_index(tmp_path: Path) -
     assert "its files would be read as documents" in refused("index", tmp_path / "in", "-o", tmp_path / "in" / "it.idx")
     assert "broken.md, whole file: invalid UTF-8" in refused("index", tmp_path / "in", "-o", tmp_path / "one.idx")
     run("ingest", tmp_path / "in", "-o", tmp_path / "shards", "-m", "sentence")
-    assert (tmp_path / "shards" / "_dead_letters.jsonl").stat().st_size  # which are no documents
+    assert (tmp_path / "shards" / "_dead_letters.jsonl").stat().st_size  # which are not documents
     (tmp_path / "in" / "broken.md").unlink()
     run("index", tmp_path / "in", "-o", tmp_path / "one.idx")
     run("index", tmp_path / "shards", "-o", tmp_path / "two.idx")
@@ -134,9 +134,9 @@ def test_a_folder_and_the_shards_of_an_ingest_go_into_an_index(tmp_path: Path) -
 
 
 def test_a_size_is_refused_where_the_method_has_none(tmp_path: Path, documents: Path) -> None:
-    call = ["index", documents, "--column", "text", "-o", tmp_path / "it.idx", "--size", "5", "-m"]
-    assert "method 'pic' has no option 'size'" in refused(*call, "pic")
-    run(*call, "fixed")
+    call = ["index", documents, "--column", "text", "-o", tmp_path / "it.idx", "-m"]
+    assert "method 'pic' has no option 'size'" in refused(*call, "pic:size=5")
+    run(*call, "fixed:size=5")
 
 
 def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
@@ -148,11 +148,9 @@ def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
         "--id-column",
         "id",
         "-m",
-        "pic",
-        "--summary",
-        "title",
-        "--titles",
-        "id",
+        "pic:summary=title",
+        "--column",
+        "titles=id",
     ]
     run(*call, "-o", tmp_path / "it.idx")
     assert json.loads(run("search", tmp_path / "it.idx", "Rhine", "-k", "1", "--json"))["hits"][0]["id"] == "rivers"
@@ -185,8 +183,9 @@ def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:
         assert said.replace("source-", "") in refused("segment", tmp_path / "a.txt", *options.split())
     vectors = refused("segment", tmp_path / "a.txt", "--vector-encoder", "static")
     assert "--vector-encoder changes nothing without --vectors" in vectors
-    for options in ("--redirects", "--namespace 4"):
-        assert "changes nothing for text" in refused("segment", tmp_path / "a.txt", *options.split())
+    for options in ("--reader redirects=yes", "--reader namespaces=4"):
+        said = f"{options.partition('=')[0]} changes nothing for text"
+        assert said in refused("segment", tmp_path / "a.txt", *options.split())
     (tmp_path / "b.csv").write_text("id,text\nb,Dogs bark.\n")
     assert "Dogs bark." in run("segment", tmp_path, "--ids", "id", "--column", "text")
 
@@ -196,15 +195,17 @@ def test_a_column_is_kept_of_the_inputs_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "b.md").write_text("# Dogs\n\nThey bark.")
     for order in (["a.csv", "b.md"], ["b.md", "a.csv"]):
         inputs = [tmp_path / name for name in order]
-        run("index", *inputs, "--column", "text", "--keep", "lang", "-o", tmp_path / f"{order[0]}.idx")
+        run("index", *inputs, "--column", "text", "--metadata-columns", "lang", "-o", tmp_path / f"{order[0]}.idx")
         with pychunk.Index.open(tmp_path / f"{order[0]}.idx") as made:
             kept = {Path(hit.id).name: hit.metadata["lang"] for hit in made.search("x", k=9, mode="dense")[0]}
         assert kept == {"a": "en", "b.md": None}
-    output = refused("index", tmp_path / "b.md", "--keep", "lang", "-o", tmp_path / "x.idx")
+    output = refused("index", tmp_path / "b.md", "--metadata-columns", "lang", "-o", tmp_path / "x.idx")
     assert "markdown has no column 'lang'" in output
     (tmp_path / "c.txt").write_text("Owls hunt.")
-    output = refused("index", tmp_path / "b.md", tmp_path / "c.txt", "--keep", "lang", "-o", tmp_path / "x.idx")
-    assert "--keep: none of the inputs has a column 'lang'" in output
+    output = refused(
+        "index", tmp_path / "b.md", tmp_path / "c.txt", "--metadata-columns", "lang", "-o", tmp_path / "x.idx"
+    )
+    assert "--metadata-columns: none of the inputs has a column 'lang'" in output
 
 
 def test_a_warning_is_one_line(tmp_path: Path) -> None:
@@ -217,7 +218,14 @@ def test_a_warning_is_one_line(tmp_path: Path) -> None:
 
 def test_verify_takes_no_options_of_adding(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    for option in ("--terms words", "--prune", "--keep title", "--size 5", "--ids id", "--limit 3"):
+    for option in (
+        "--terms words",
+        "--prune",
+        "--metadata-columns title",
+        "--method fixed:size=5",
+        "--ids id",
+        "--limit 3",
+    ):
         said = f"--verify cannot be combined with {option.split()[0]}, which applies only to adding"
         assert said in refused("index", "--verify", tmp_path / "it.idx", *option.split())
 

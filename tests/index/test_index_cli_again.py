@@ -1,4 +1,4 @@
-"""`pychunk index` on an index that is there: what is kept, replaced and cut again."""
+"""The command `pychunk index` on an existing index: kept, replaced and newly cut documents."""
 
 import json
 import os
@@ -94,9 +94,9 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,text,lang\nb,Dogs bark.,en\n")
     (tmp_path / "c.txt").write_text("Owls hunt.")
     (tmp_path / "d.jsonl").write_text('{"id": "d", "text": "Fish swim.", "year": "2001"}\n')
-    assert "kept, as in" not in index("a.csv", keep="--keep year --keep lang")
+    assert "kept, as in" not in index("a.csv", keep="--metadata-columns year --metadata-columns lang")
     again = index("a.csv")
-    assert "kept, as in the index: year, lang (--keep names others)" in again
+    assert "kept, as in the index: year, lang (--metadata-columns names others)" in again
     assert "0 documents added, 1 kept, 0 replaced" in again
     (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats hiss.,1985,en\n")
     said = index("a.csv", "b.csv", "c.txt", "d.jsonl")
@@ -108,11 +108,11 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
         "c.txt": {"year": None, "lang": None},
         "d": {"year": "2001", "lang": None},
     }
-    said = index("a.csv", keep="--keep lang")
+    said = index("a.csv", keep="--metadata-columns lang")
     assert "kept, as in" not in said
     assert "not kept in this run, although the index has them: year" in said
     assert metadata()["a"] == {"year": None, "lang": "en"}
-    assert "not kept" not in index("a.csv", keep="--keep lang --keep year")
+    assert "not kept" not in index("a.csv", keep="--metadata-columns lang --metadata-columns year")
 
 
 def test_ids_are_those_of_the_column_that_was_named_before(tmp_path: Path) -> None:
@@ -187,12 +187,20 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
         }
         index.remove(["d"])
     assert "1 document added, 2 kept, 0 replaced, 0 removed" in again()
-    for options in (["--size", "5", "-m", "fixed"], ["--keep", "n"], ["--keep", "n", "--atoms"]):
+    for options in (
+        ["-m", "fixed:size=5"],
+        ["--metadata-columns", "n"],
+        ["--metadata-columns", "n", "--keep-together"],
+    ):
         assert "0 documents added, 0 kept, 3 replaced, 0 removed" in again(*options)
-        assert "0 documents added, 3 kept, 0 replaced, 0 removed" in again(*options, "--threads", "1")
-    write(c="", b="Dogs sleep. They bark.", d=" ")  # what has become blank is not found any more
-    assert "0 documents added, 1 kept, 2 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
-    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again("--keep", "n", "--atoms")
+        assert "0 documents added, 3 kept, 0 replaced, 0 removed" in again(*options, "--placement", "threads=1")
+    write(c="", b="Dogs sleep. They bark.", d=" ")  # a document that is now blank is no longer found
+    assert "0 documents added, 1 kept, 2 replaced, 0 removed; 0 chunks made" in again(
+        "--metadata-columns", "n", "--keep-together"
+    )
+    assert "0 documents added, 3 kept, 0 replaced, 0 removed; 0 chunks made" in again(
+        "--metadata-columns", "n", "--keep-together"
+    )
     with pychunk.Index.open(tmp_path / "it.idx") as index:
         assert index.ids() == ["b"]
 
@@ -314,7 +322,7 @@ def test_a_table_that_breaks_off_leaves_the_index_as_it_was(tmp_path: Path, thre
     path, index = tmp_path / "a.jsonl", tmp_path / "a.idx"
     lines = [json.dumps({"id": str(number), "text": f"Text {number} is of cats. " * 500}) for number in range(400)]
     path.write_text("\n".join(lines[:9]))
-    command = ["index", str(path), "-o", str(index), "--threads", threads]
+    command = ["index", str(path), "-o", str(index), "--placement", f"threads={threads}"]
     assert invoke(command).exit_code == 0
     path.write_text("\n".join([*lines, '{"id": "400", "text": 1', *lines[:3]]))
     before = threading.active_count()

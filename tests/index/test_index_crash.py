@@ -1,4 +1,4 @@
-"""Killed at any moment, or on a disk that fails, an index holds what had been saved, and nothing half."""
+"""After a kill at any moment, or on a failing disk, an index holds all that had been saved, and nothing partial."""
 
 import errno
 import os
@@ -21,8 +21,8 @@ import pychunk
 from pychunk.index.index import Index
 from pychunk.index.store.index_folder import Store, checksum
 
-#: Documents come, are replaced and removed; parts of 40 chunks fill, many small ones become one, and the last save
-#: finds more than half of the chunks removed. Every second batch brings metadata.
+#: Documents are added, replaced and removed. Parts of 40 chunks fill, many small ones become one, and the last save
+#: finds more than half of the chunks removed. Every second batch has metadata.
 SCRIPT = [
     ["add", list("abcdefghijkl")],
     ["save"],
@@ -90,7 +90,7 @@ def test_a_broken_disk_and_ctrl_c_lose_nothing(disk: FailingDisk, fault: str, ki
         disk.check(Case("index", options, fault, (i + 0.5) / faults))
 
 
-# The disk takes so many bytes of a file; then room is made.
+# The disk accepts this many bytes of a file; then space is freed.
 FULL = """
 import resource, signal, sys
 import pychunk
@@ -228,7 +228,7 @@ def _raise(error: BaseException) -> None:
     ],
 )
 def test_files_that_do_not_fit_together_are_refused_by_name(name: str, broken: Any, tmp_path: Path) -> None:
-    # With checksums that are right: what a writer got wrong, not the disk.
+    # The checksums are right: the writer made the error, not the disk.
     folder = tmp_path / "x"
     with Index.create(folder) as index:
         index.add(pychunk.segment(["One.", "Two.", "Three."], "sentence", vectors="sentence", ids=["a", "b", "c"]))

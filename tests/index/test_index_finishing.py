@@ -1,4 +1,4 @@
-"""Parts that are finished on a thread of their own are those that would be made without it, and no error is lost."""
+"""Parts that another thread finishes equal those made without it, and no error is lost."""
 
 import errno
 import os
@@ -112,7 +112,7 @@ def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monk
     index = Index.create(tmp_path / "x")
     index.add(batch(0))
     child = os.fork()
-    if child == 0:  # a process that waits in vain would be killed by the alarm
+    if child == 0:  # the alarm would kill a process that waits in vain
         import signal
 
         signal.alarm(60)

@@ -1,4 +1,4 @@
-"""HNSW and codes find nearly what brute force finds, and the kind follows the number of vectors."""
+"""HNSW and codes find nearly all hits of brute force, and the kind depends on the number of vectors."""
 
 import shutil
 import tempfile
@@ -24,9 +24,11 @@ pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
 @pytest.fixture(scope="module")
 def many(articles: list[str]) -> Iterator[tuple[Path, pa.Table, list[str]]]:
-    """A flat index of a few thousand sentences of real articles, its chunks, and held-out queries."""
-    table = chunks_of([text[:4000] for text in articles[:100]], ids=[f"a{i}" for i in range(100)], atoms=False).table
-    queries = [text[a:b].strip() for text in articles[200:300] for a, b in pychunk.sentences(text)[0][2:3]]
+    """Yield a flat index of a few thousand sentences of real articles, its chunks, and held-out queries."""
+    table = chunks_of(
+        [text[:4000] for text in articles[:100]], ids=[f"a{i}" for i in range(100)], keep_together=False
+    ).table
+    queries = [text[a:b].strip() for text in articles[200:300] for a, b in pychunk.split_sentences(text)[0][2:3]]
     folder = Path(tempfile.mkdtemp())
     with Index.create(folder / "flat", terms=None, kind="flat") as index:
         index.add(table)
@@ -49,7 +51,7 @@ def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_pa
     assert table.num_rows > 3000
     shutil.copytree(flat_folder, tmp_path / "flat")
     with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
-        for begin in range(0, table.num_rows, 1500):  # grows by what each save finds new
+        for begin in range(0, table.num_rows, 1500):  # each save adds its new ones
             index.add(table.slice(begin, 1500).drop_columns(["id"]))
             index.save()
         assert recall(index, flat, queries) > 0.9
@@ -101,7 +103,7 @@ def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Pa
     ids = [f"other {name}" for name in removed["id"].to_pylist()]
     flat.add(removed.set_column(removed.column_names.index("id"), "id", pa.array(ids)))
     flat.remove(list(dict.fromkeys(ids)))
-    flat.save()  # more than half of the rows go; the others stay the bytes that they were
+    flat.save()  # more than half of the rows are removed; the bytes of the others stay
     assert (flat.info["removed"], flat.info["chunks"]) == (0, before)
     assert [seen(hits) for hits in Index.open(tmp_path / "flat").search(queries, mode="dense")] == expected
     flat.close()
@@ -143,7 +145,7 @@ def test_codes_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path
         assert not list((tmp_path / "x").glob("*.codes")), "too few for codes"
         index.add(table.slice(3, 1500))
         index.save()
-        index.add(table.slice(1503))  # coded by the centroids that there are
+        index.add(table.slice(1503))  # coded with the existing centroids
         index.save()
         size = next((tmp_path / "x").glob("*.codes")).stat().st_size
         assert size < 16 * 256 * 4 + 32 * table.num_rows, "centroids, and three bits for four numbers"
@@ -226,7 +228,7 @@ def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
             index = Index.create(tmp_path / vectors / kind, kind=kind, vectors=vectors, accuracy=1 << 40)
             index.add(table.slice(0, 400))
             index.save()
-            index.add(table.slice(400))  # coded by what the first ones taught
+            index.add(table.slice(400))  # coded with what the first ones taught
             index.remove(["a1", "a2"])
             index.save()
             indexes.append(index)
@@ -246,7 +248,7 @@ def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
     monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 100)
     texts = [text[:3000] for text in articles[:40]]
     names = ["sentence", "section", "document"]
-    nodes = pychunk.segment(texts, levels=names, vectors="chunk", ids=[f"a{i}" for i in range(40)]).chunks()
+    nodes = pychunk.segment_levels(texts, names, vectors="chunk", ids=[f"a{i}" for i in range(40)]).chunks()
     indexes = []
     for kind in ("flat", "pq"):
         index = Index.create(tmp_path / kind, kind=kind, vectors="chunk", accuracy=1 << 40)
@@ -284,7 +286,7 @@ def test_codes_find_nearly_all_through_any_order_of_changes(
             made = middles[rng.integers(20, size=len(names))] + rng.standard_normal((len(names), 32))
             made = np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
             if names:
-                given: Any = {"ids": names, "vectors": "sentence", "sentence_vectors": list(made[:, None])}
+                given: Any = {"ids": names, "vectors": "sentence", "columns": {"sentence_vectors": list(made[:, None])}}
                 index.add(pychunk.segment([f"Text {name}." for name in names], "sentence", **given))
             held |= dict(zip(names, made))
         elif what in ("remove", "prune") and held:

@@ -1,4 +1,4 @@
-"""`pychunk index --levels` and `pychunk search --levels`."""
+"""The commands `pychunk index --levels` and `pychunk search --levels`."""
 
 import json
 import pickle
@@ -47,9 +47,9 @@ def hits_of(index: Path, query: str, *flags: object) -> list[dict]:
 
 def test_an_index_of_levels_from_the_command_line(tmp_path: Path, documents: Path) -> None:
     index, levels = tmp_path / "levels.idx", "sentence,paragraph,section,document"
-    build = ("index", documents, "--id-column", "id", "--keep", "year", "-o", index, "--levels", levels)
+    build = ("index", documents, "--id-column", "id", "--metadata-columns", "year", "-o", index, "--levels", levels)
     assert "2 documents added" in run(*build)
-    found = pychunk.segment(list(TEXTS.values()), levels=levels.split(","))
+    found = pychunk.segment_levels(list(TEXTS.values()), levels.split(","))
     with pychunk.Index.open(index) as made:
         assert len(made) == len(found)
         assert made.info["vectors"] == "chunk"
@@ -75,7 +75,7 @@ def test_what_the_command_refuses(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "-o", index)
     told = refused("index", documents, "-o", index, "--levels", "document")
     assert "this one has sentence vectors: name a new folder" in told
-    assert "--vectors is" not in told  # which nobody said
+    assert "--vectors is" not in told  # which nobody named
     for flags in (["--levels", "document"], ["--plan", "rules"]):
         assert "make one with pychunk index --levels" in refused("search", index, "cats", *flags)
     told = refused("index", documents, "-o", tmp_path / "c.idx", "--levels", "document,section")
@@ -134,16 +134,16 @@ def test_pages_of_html_have_levels_once_nothing_is_left_out_of_them(tmp_path: Pa
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     page = "<html><body><nav><a href='/'>Home</a> <a href='/b'>Contact</a></nav><p>Cats purr by day.</p></body></html>"
     (tmp_path / "page.html").write_text(page)
-    build = ("index", tmp_path / "page.html", "-o", tmp_path / "page.idx", "--levels", "sentence,document", "--noise")
-    assert "--noise off" in refused(*build, "rules")
-    assert "1 document added" in run(*build, "off")
+    build = ("index", tmp_path / "page.html", "-o", tmp_path / "page.idx", "--levels", "sentence,document", "--reader")
+    assert "--reader noise=off" in refused(*build, "noise=rules")
+    assert "1 document added" in run(*build, "noise=off")
 
 
 def test_options_of_cutting_are_refused_with_chunks(tmp_path: Path) -> None:
     pychunk.segment("One.").write(tmp_path / "chunks.parquet")
     told = refused("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "-m", "semantic")
     assert "--method applies to documents" in told
-    run("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "--threads", 1)
+    run("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "--placement", "threads=1")
     assert "is an index; name it before the queries" in refused("search", "cats", tmp_path / "a.idx")
 
 
@@ -151,14 +151,14 @@ def test_a_segmenter_of_nodes() -> None:
     seg = NodeSegmenter(["paragraph", "document"], vectors="chunk", on_error="skip")
     ids = [uuid.UUID(int=number) for number in range(3)]
     table = pa.table({"text": ["One. Two.\n\nThree.", None, "Four."], "year": [1, 2, 3]})
-    out = seg(table, ids=ids, keep=["year"], first_document=5)
+    out = seg(table, ids=ids, metadata_columns=["year"], first_document=5)
     assert [error.row for error in out.errors] == [6]
     assert out.table["document"].to_pylist() == [5] * 5 + [7]
     assert out.table["year"].to_pylist() == [1] * 5 + [3]
     assert out.table["levels"].to_pylist()[-1] == ["sentence", "paragraph", "document"]
     assert b"uuid" in out.table.schema.metadata.values()
     titled = NodeSegmenter(["document"], "pic", summary="title", on_error="skip")
-    out_of = titled(["One. Two.", "Three."], titles=["One", None], first_document=5)
+    out_of = titled(["One. Two.", "Three."], columns={"titles": ["One", None]}, first_document=5)
     assert [(error.row, error.reason) for error in out_of.errors] == [(6, "titles is null")]
     again = pickle.loads(pickle.dumps(seg))
     assert again(table, ids=ids).texts == out.texts
@@ -171,9 +171,9 @@ def test_vectors_of_levels_by_the_compressor(tmp_path: Path, documents: Path) ->
     build = ("index", documents, "--id-column", "id", "-o", index)
     run(*build, "--levels", levels, "--pooling", "compressor")
     ids = list(TEXTS)
-    found = pychunk.segment(list(TEXTS.values()), levels=levels.split(","), vectors="chunk", ids=ids)
-    made = pychunk.segment(
-        list(TEXTS.values()), levels=levels.split(","), vectors="chunk", ids=ids, pooling="compressor"
+    found = pychunk.segment_levels(list(TEXTS.values()), levels.split(","), vectors="chunk", ids=ids)
+    made = pychunk.segment_levels(
+        list(TEXTS.values()), levels.split(","), vectors="chunk", ids=ids, pooling="compressor"
     )
     with pychunk.Index.open(index) as opened, pychunk.Index.create(tmp_path / "again", vectors="chunk") as again:
         assert opened.info["pooling"] == made.metadata["pooling"] != "tokens"
@@ -185,13 +185,13 @@ def test_vectors_of_levels_by_the_compressor(tmp_path: Path, documents: Path) ->
         ):
             opened.add(found.chunks())
         assert len(opened) == len(made)
-    with pychunk.Index.open(tmp_path / "again") as again:  # what was said is saved
+    with pychunk.Index.open(tmp_path / "again") as again:  # the given options are saved
         assert again.info["pooling"] == made.metadata["pooling"]
         with pytest.raises(ValueError, match="segment with the same pooling="):
             again.add(found.chunks())
     says = refused(*build, "--pooling", "tokens")
     assert "not by tokens as with --pooling tokens: leave it out" in says
-    run(*build)  # as before, without being told again
+    run(*build)  # as before, without the options
     assert "2 kept" in run(*build, "--pooling", "compressor")
 
 
@@ -210,4 +210,4 @@ def test_a_compressor_of_another_encoder_is_refused_by_its_fingerprint() -> None
     made = NodeSegmenter(["sentence", "document"], "sentence", vectors="chunk", pooling="compressor")
     given = {"sentence_vectors": [[[1.0, 0.0], [0.0, 1.0]]], "sentence_spans": [[[0, 5], [5, 9]]]}
     with pytest.raises(ValueError, match=r"are for vectors of pychunk-static-en-256:.*these are of"):
-        made(["One. Two."], **given)
+        made(["One. Two."], columns=given)

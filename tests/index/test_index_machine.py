@@ -1,4 +1,4 @@
-"""Any order of adding, removing, saving, losing and compacting: the index is a list of chunks, searched one by one."""
+"""In any order of additions, removals, saves, losses and compactions an index is a list of chunks."""
 
 import copy
 import tempfile
@@ -37,7 +37,7 @@ QUERIES = ["Do cats purr?", "star", "safe dogs in 1984"]
 
 
 class Machine(RuleBasedStateMachine):
-    """The index beside its reference, as it is and as it was saved last."""
+    """The index and its reference, in their current and their last saved state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Machine(RuleBasedStateMachine):
         self.saved = Reference()
         self.changed = True
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(quantized_index, "LEAST", 4)  # of so few vectors all are candidates: codes lose none
+        self.patch.setattr(quantized_index, "LEAST", 4)  # with so few vectors all are candidates: codes lose none
 
     @initialize(
         vectors=st.sampled_from(["sentence", "chunk", "both"]),
@@ -96,7 +96,7 @@ class Machine(RuleBasedStateMachine):
         if save:
             self.save()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what was not saved is lost, and that is the test
+            warnings.simplefilter("ignore")  # unsaved changes are lost, which is the point of the test
             self.index.close()
         self.index = Index.open(Path(self.folder.name) / "x")
         self.now = copy.copy(self.saved)

@@ -1,4 +1,4 @@
-"""Searches of an index: exact against brute force, the same however it was filled, and what hits say."""
+"""Searches of an index: exact compared with brute force, independent of how it was filled, and facts of hits."""
 
 import dataclasses
 import tempfile
@@ -56,7 +56,7 @@ def test_flat_search_of_any_text_is_brute_force(
     reference = Reference(dtype)
     with tempfile.TemporaryDirectory() as folder:
         index = Index.create(Path(folder) / "x", vectors=vectors, dtype=dtype)
-        for texts in (first, second):  # with ids documents come again in the next batch, without in the same, too
+        for texts in (first, second):  # with ids documents recur in the next batch, without in the same one, too
             ids = [f"d{i}" for i in range(len(texts))] if named else None
             chunks = chunks_of(texts, vectors, ids, method, **more)
             index.add(chunks)
@@ -93,7 +93,12 @@ def test_flat_search_of_real_text_is_brute_force(
             keep=lambda row: row["number"] > 6 and row["id"].startswith("a1"),
         )
         assert_equal_to(
-            reference, index, questions, 50, ids=["a7", "a9", "?"], keep=lambda row: row["id"] in ("a7", "a9")
+            reference,
+            index,
+            questions,
+            50,
+            ids=["a7", "a9", "?"],
+            keep=lambda row: row["id"] in ("a7", "a9"),
         )
         assert_equal_to(reference, index, questions, 5, ids=[], keep=lambda row: False)
         gone = {f"a{i}" for i in range(0, 200, 3)}
@@ -143,7 +148,7 @@ def test_chunks_of_many_sentences_are_found_by_one_search(tmp_path: Path, monkey
         assert len(searches) == 1
 
 
-# However it was filled, and asked
+# Independence of how it was filled and queried
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", pytest.param("float16", marks=pytest.mark.slow)])
@@ -193,7 +198,7 @@ def test_queries_come_as_arrow_numpy_or_none_at_all(saved_index: Path) -> None:
     assert index.search(query_vectors=np.empty((0, 256)), mode="dense") == []
     vector = pychunk.embed("cats", task="query")
     near, *others = (index.search(query_vectors=scale * vector, mode="dense") for scale in (1.0, 1e30, 1e-30))
-    for far in others:  # the squares of their numbers are beyond 32 bits
+    for far in others:  # the squares of their numbers exceed 32 bits
         assert [hit.row for hit in far[0]] == [hit.row for hit in near[0]]
         assert [hit.score for hit in far[0]] == pytest.approx([hit.score for hit in near[0]], abs=1e-6)
     assert len(index.search("cats", k=2**40, rerank=None)[0]) == 4
@@ -201,7 +206,10 @@ def test_queries_come_as_arrow_numpy_or_none_at_all(saved_index: Path) -> None:
 
 def test_given_vectors_need_query_vectors(tmp_path: Path) -> None:
     chunks = pychunk.segment(
-        "Cats purr. Dogs bark.", "sentence", vectors="sentence", sentence_vectors=np.array([[1.0, 0, 0], [0, 2, 0]])
+        "Cats purr. Dogs bark.",
+        "sentence",
+        vectors="sentence",
+        columns={"sentence_vectors": np.array([[1.0, 0, 0], [0, 2, 0]])},
     )
     with Index.create(tmp_path / "x", encoder=None, dim=3) as index:
         index.add(chunks)
@@ -225,7 +233,7 @@ def test_an_index_without_terms_searches_by_vectors_alone(tmp_path: Path) -> Non
             index.search("cats")
 
 
-# What hits say
+# Facts of hits
 
 
 def test_rows_and_scores_are_those_of_the_hits(article_chunks: pa.Table, questions: list[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files that are as they were are not read again, and the index is what reading them would have made it."""
+"""Unchanged files are not read again, and the index equals the one that reading them would give."""
 
 import os
 import random
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the files that are read from here on; files count as old at once."""
+    """Return the names of the files that are read from here on; files count as old at once."""
     names: list[str] = []
     whole = text_files.document
 
@@ -66,7 +66,7 @@ def test_a_file_is_read_again_when_anything_says_that_it_changed(tmp_path: Path,
 
     assert again() == []
     before = os.stat(folder / "1.txt")
-    (folder / "1.txt").write_text("This is text 9.")  # as long, and in no other time
+    (folder / "1.txt").write_text("This is text 9.")  # of the same length, and with the same time
     os.utime(folder / "1.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
     assert again() == ["1.txt"]
     shutil.copy2(folder / "2.txt", folder / "new")
@@ -75,7 +75,7 @@ def test_a_file_is_read_again_when_anything_says_that_it_changed(tmp_path: Path,
     assert again() == []
     assert again("--rehash") == ["0.txt", "1.txt", "2.txt", "3.txt"]
     assert again("--source-kind", "text") == []
-    for options in (["--limit", "4"], ["--encoding", "latin-1"]):
+    for options in (["--limit", "4"], ["--reader", "encoding=latin-1"]):
         assert len(again(*options)) == 4
     with pychunk.Index.open(tmp_path / "x.idx") as made:
         assert {hit.id: hit.text for hit in made.search("text", k=9)[0]} == {

@@ -1,4 +1,4 @@
-"""Ids that are UUIDs: kept as their text, given back as what they were."""
+"""UUIDs as ids are kept as their text, and returned as UUIDs."""
 
 import json
 import uuid
@@ -132,7 +132,7 @@ def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
     assert documents.ids.to_pylist() == list(map(str, NAMES))
     with Index.create(tmp_path / "x") as index:
         assert index.changed(documents).all()
-        index.add(seg(table, column="text", ids="id"), documents=documents)
+        index.add(seg(table, columns={"text": "text"}, ids="id"), documents=documents)
         assert not index.changed(documents).any()
         chunks = seg(TEXTS, ids=list(map(str, NAMES))).table
         foreign = chunks.set_column(chunks.column_names.index("id"), "id", arrow(NAMES))

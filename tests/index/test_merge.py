@@ -30,12 +30,12 @@ def rows_of(pieces: list[str]) -> st.SearchStrategy[list[tuple[str, str]]]:
 
 
 ROWS = rows_of(["Cats purr.", "Größe zählt.", "猫。", "One\ntwo.", " ", "\n", "\f", "x" * 40])
-#: Of which each row ends with a sentence, so that the sentences of the joined text are those of its rows.
+#: Each row ends with a sentence, so that the sentences of the joined text are those of its rows.
 SENTENCES = rows_of(["Cats purr. ", "Größe zählt. ", "They sleep.\n\n", "\n\n", "  "])
 
 
 def whole(rows: list[tuple[str, str]]) -> dict[str, str]:
-    """The text of each document, by the letter of what is said of it."""
+    """Return the text of each document, by the letter of its topic."""
     texts: dict[str, list[str]] = {}
     for name, text in rows:
         if text.strip():
@@ -51,7 +51,7 @@ def test_merged_chunks_are_those_of_the_joined_text(rows: list[tuple[str, str]],
     found = merged(seg([text for _, text in rows], ids=[name for name, _ in rows]).table)
     texts = whole(rows)
     expected = seg(list(texts.values()), ids=list(texts)).table
-    for name in set(expected.column_names) - {"document", "cut"}:  # why a row's last chunk ends
+    for name in set(expected.column_names) - {"document", "cut"}:  # the reason that a row's last chunk ends
         assert found[name].to_pylist() == expected[name].to_pylist(), name
 
 
@@ -101,7 +101,7 @@ def test_an_index_of_paragraphs_answers_as_one_of_articles(tmp_path: Path) -> No
             index.add(chunks_of(rows), on_duplicate="join")
         with pytest.raises(ValueError, match=r"these have none: segment with ids="):
             index.add(chunks_of(rows), on_duplicate="merge")
-        for _ in range(2):  # a document that is there is replaced, not grown
+        for _ in range(2):  # an existing document is replaced, not extended
             added = index.add(
                 chunks_of(rows, ids=["cats", "dogs", "cats"]), metadata={"n": [1, 2, 3]}, on_duplicate="merge"
             )
@@ -135,7 +135,7 @@ def test_trees_and_pages_go_on_from_row_to_row() -> None:
         [("heading", 1, 0, 6), ("paragraph", 0, 8, 18), ("heading", 2, 20, 27), ("paragraph", 0, 29, 43)],
         [("heading", 1, 0, 6), ("paragraph", 0, 8, 18), ("heading", 2, 20, 27), ("paragraph", 0, 29, 34)],
     ]
-    options: dict[str, Any] = {"size": 7, "blocks": kinds}
+    options: dict[str, Any] = {"size": 7, "columns": {"blocks": kinds}}
     table = pychunk.segment(guides, ids=["g", "g"], **options).table
     found = merged(table)
     apart = pychunk.segment(guides, ids=["g", "h"], **options).table
@@ -162,7 +162,7 @@ def test_the_command_reads_tables_of_paragraphs(tmp_path: Path) -> None:
     texts = ["Cats purr.", " ", "They sleep by day.", "Dogs bark.", "Owls hunt.", "At night."]
     table = pa.table({"name": names, "text": texts, "n": range(6)})
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=2)
-    call = ("index", tmp_path / "rows.parquet", "--ids", "name", "--keep", "n", "-o", tmp_path / "x")
+    call = ("index", tmp_path / "rows.parquet", "--ids", "name", "--metadata-columns", "n", "-o", tmp_path / "x")
     assert "'cats': give each" in run(*call, status=2)
     assert "pass --on-duplicate merge" in run(*call, status=2)
     assert "--on-duplicate must be raise or merge" in run(*call, "--on-duplicate", "join", status=2)
@@ -201,9 +201,9 @@ def test_columns_that_count_characters_are_not_merged(tmp_path: Path) -> None:
 
 def test_nodes_of_levels_are_none_of_rows(tmp_path: Path) -> None:
     levels, texts = ["sentence", "document"], ["Cats purr.", "Dogs bark."]
-    rows = pychunk.segment(texts, levels=levels, vectors="chunk", ids=["a", "a"])
+    rows = pychunk.segment_levels(texts, levels, vectors="chunk", ids=["a", "a"])
     with Index.create(tmp_path / "x", vectors="chunk") as index:
-        with pytest.raises(ValueError, match=r"nodes of levels.*nodes of its own.*before segment\(levels=...\)"):
+        with pytest.raises(ValueError, match=r"nodes of levels.*nodes of its own.*before segment_levels\(\)"):
             index.add(rows.chunks(), on_duplicate="merge")
-        one = pychunk.segment(texts[:1], levels=levels, vectors="chunk", ids=["a"])
+        one = pychunk.segment_levels(texts[:1], levels, vectors="chunk", ids=["a"])
         assert index.add(one.chunks(), on_duplicate="merge").added == 1

@@ -1,4 +1,4 @@
-"""Pages of hits: that of the best sentence, whatever pages the chunk lies on; PDF files by the command."""
+"""Hits have the page of the best sentence, on whatever pages the chunk is; PDF files by the command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METHODS: list[tuple[str, dict[str, Any]]] = [
 
 
 def starts_of(data: st.DataObject, text: str) -> list[int]:
-    """Pages of a text that begin anywhere."""
+    """Return starts of a text's pages at any places."""
     return [0, *sorted(data.draw(st.sets(st.integers(1, len(text)), max_size=4)))]
 
 
@@ -53,7 +53,7 @@ def test_every_character_of_a_chunk_knows_its_page(
     data: st.DataObject, texts: list[str], method: tuple[str, dict[str, Any]]
 ) -> None:
     starts = [starts_of(data, text) for text in texts]
-    chunks = pychunk.segment(texts, method[0], **method[1], page_starts=starts)
+    chunks = pychunk.segment(texts, method[0], **method[1], columns={"page_starts": starts})
     for chunk in chunks:
         own = starts[chunk.document]
         assert chunk.page is not None
@@ -73,7 +73,9 @@ def test_the_page_of_a_hit_is_that_of_its_best_sentence(
 
     starts = [starts_of(data, text) for text in texts]
     ids = [str(i) for i in range(len(texts))]
-    chunks = pychunk.segment(texts, method[0], **method[1], page_starts=starts, ids=ids, vectors="sentence")
+    chunks = pychunk.segment(
+        texts, method[0], **method[1], columns={"page_starts": starts}, ids=ids, vectors="sentence"
+    )
     query = "Do stars burn bread? горять"
     analyzer = Analyzer(unit=terms)
     with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "x.idx", terms=terms) as index:
@@ -104,7 +106,9 @@ def test_the_page_of_a_hit_is_that_of_its_best_sentence(
 
 def test_an_index_of_before_chunks_knew_their_pages_says_the_chunks(tmp_path: Path) -> None:
     text = "Cats purr. Stars burn."
-    table = pychunk.segment(text, "fixed", size=9, unit="words", page_starts=[[0, 11]], vectors="sentence").table
+    table = pychunk.segment(
+        text, "fixed", size=9, unit="words", columns={"page_starts": [[0, 11]]}, vectors="sentence"
+    ).table
     assert table["page_breaks"].to_pylist() == [[11]]
     for own, pages in ((table, (2, 2)), (table.drop_columns(["page_breaks"]), (1, 2))):
         with pychunk.Index.create(tmp_path / f"{pages[0]}.idx") as index:
@@ -117,14 +121,18 @@ def test_an_index_of_before_chunks_knew_their_pages_says_the_chunks(tmp_path: Pa
         hit = index.search("Stars burn.", k=1)[0][0]
         assert (hit.page, hit.page_end) == (None, None)
     with pychunk.Index.create(tmp_path / "chunk.idx", vectors="chunk", terms=None) as index:
-        index.add(pychunk.segment(text, "fixed", size=9, unit="words", page_starts=[[0, 11]], vectors="chunk"))
+        index.add(
+            pychunk.segment(text, "fixed", size=9, unit="words", columns={"page_starts": [[0, 11]]}, vectors="chunk")
+        )
         hit = index.search("Stars burn.", k=1, mode="dense")[0][0]
         assert (hit.page, hit.page_end) == (1, 2)
 
 
 def test_pages_of_rows_that_are_one_document(tmp_path: Path) -> None:
     texts = ["Cats purr. Dogs bark.", "Stars burn. Bread is old."]
-    chunks = pychunk.segment(texts, "fixed", size=9, unit="words", ids=["a", "a"], page_starts=[[0, 11], [0, 12]])
+    chunks = pychunk.segment(
+        texts, "fixed", size=9, unit="words", ids=["a", "a"], columns={"page_starts": [[0, 11], [0, 12]]}
+    )
     assert merged(chunks.table)["page_breaks"].to_pylist() == [[11], [len(texts[0]) + 2 + 12]]
 
 

@@ -1,4 +1,4 @@
-"""`pychunk search`."""
+"""The command `pychunk search`."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ def test_a_pipe_gets_names_and_texts_on_whole_lines(tmp_path: Path) -> None:
     text = "Owls hunt at night, " + "and then they sleep, " * 20 + "as owls do."
     file = tmp_path / ("a_long_name_" * 10 + ".md")
     file.write_text(text)
-    run("index", file, "--size", "200", "-o", tmp_path / "it.idx")
+    run("index", file, "-m", "topic:size=200", "-o", tmp_path / "it.idx")
     lines = run("search", tmp_path / "it.idx", "owls").splitlines()
     assert lines[0].startswith(f"1. document {file}, chunk 0  0:{len(text)}")
     assert lines[1] == text
@@ -46,7 +46,7 @@ def test_a_search_that_finds_nothing_says_so(tmp_path: Path, documents: Path) ->
 
 @pytest.mark.slow
 def test_a_search_does_without_pandas(tmp_path: Path, documents: Path) -> None:
-    """Arrow imports it at the first array that is made of a list, which takes 0.2 s."""
+    """Arrow imports it at the first array from a list, which takes 0.2 s."""
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
     code = "import sys, pychunk; index = pychunk.Index.open(sys.argv[1]); index.search('Rhine')[0][0].text; "
     code += "print('pandas' in sys.modules)"

@@ -1,4 +1,4 @@
-"""Files written past the page cache hold every byte in order, also where a file system refuses that."""
+"""Files written past the page cache hold every byte in order, also if a file system refuses that."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ BLOCK = 8192
 
 @pytest.fixture(autouse=True)
 def small_buffer(monkeypatch):
-    """Two pages, so that a few kilobytes fill it more than once."""
+    """Set two pages, so that a few kilobytes fill it more than once."""
     monkeypatch.setattr(direct_file, "_BUFFER_BYTES", BLOCK)
 
 

@@ -1,4 +1,4 @@
-"""Whole corpora: the same bytes however a run went, and nothing silently missing."""
+"""Whole corpora: the same bytes for any course of a run, and no silent loss."""
 
 import bz2
 import fcntl
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("small_batches")
 
 
 def run_once(path: Path, out: Path, **options: Any) -> Report:
-    return ingest(path, out, **{"shard_bytes": 9_000, "column": None, **options})
+    return ingest(path, out, **{"shard_bytes": 9_000, **options})
 
 
 def letters_of(folder: Path) -> list[dict[str, str]]:
@@ -37,7 +37,7 @@ def letters_of(folder: Path) -> list[dict[str, str]]:
 
 
 def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut takes what the operating system still holds: contents first, then the name, then the folder."""
+    """A power cut loses all that the system still holds: contents come first, then the name, then the folder."""
     told: list[tuple[str, int, int]] = []
     real = os.fsync, os.replace
 
@@ -53,7 +53,7 @@ def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
-    report = run_once(corpus(tmp_path / "in.parquet"), tmp_path / "out", column="text", summaries_out=True)
+    report = run_once(corpus(tmp_path / "in.parquet"), tmp_path / "out", columns={"text": "text"}, summaries_out=True)
     folders = [path.stat().st_ino for path in (tmp_path / "out", tmp_path / "out" / "_summaries")]
     renamed = [at for at, (what, _, _) in enumerate(told) if what == "replace"]
     # The two files of each shard, and the manifest before and after them.
@@ -71,9 +71,9 @@ def test_nothing_gets_its_name_before_it_is_on_the_disk(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
 def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str) -> None:
     path = corpus(tmp_path / "in.parquet")
-    report = run_once(path, tmp_path / "out", column="text", compression=compression, vectors="chunk")
+    report = run_once(path, tmp_path / "out", columns={"text": "text"}, compression=compression, vectors="chunk")
     table = pq.read_table(path)
-    expected = pychunk.segment(table, column="text", ids="id", vectors="chunk").table
+    expected = pychunk.segment(table, columns={"text": "text"}, ids="id", vectors="chunk").table
     found = ds.dataset(tmp_path / "out").to_table()
     assert found.drop_columns("kind").equals(expected.drop_columns("kind"))
     assert found["kind"].to_pylist() == expected["kind"].to_pylist()
@@ -94,12 +94,14 @@ def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str)
 
 def test_summaries_are_a_second_data_set_beside_the_chunks(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
-    options: dict[str, Any] = {"column": "text", "summaries_out": True, "summary": "lead"}
+    options: dict[str, Any] = {"columns": {"text": "text"}, "summaries_out": True, "summary": "lead"}
     run_once(path, tmp_path / "out", **options)
     plain = {name: value for name, value in options.items() if name != "summaries_out"}
     run_once(path, tmp_path / "plain", **plain)
     out, beside = tmp_path / "out", tmp_path / "out" / "_summaries"
-    expected = pychunk.segment(pq.read_table(path), column="text", ids="id", summary="lead", summaries_out=True)
+    expected = pychunk.segment(
+        pq.read_table(path), columns={"text": "text"}, ids="id", summary="lead", summaries_out=True
+    )
     assert ds.dataset(beside).to_table().to_pylist() == expected.summaries.to_pylist()
     assert [path.name for path in sorted(beside.iterdir())] == [path.name for path in sorted(out.glob("part*"))]
     for shard in out.glob("part*"):  # the chunks are those of a run without summaries, and all that a reader finds
@@ -118,13 +120,13 @@ def test_summaries_are_a_second_data_set_beside_the_chunks(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="holds a run of something else"):
         run_once(path, out, **plain, resume=True)
     with pytest.raises(ValueError, match="has no option 'summaries_out'"):
-        run_once(path, tmp_path / "other", column="text", method="sentence", summaries_out=True)
+        run_once(path, tmp_path / "other", columns={"text": "text"}, method="sentence", summaries_out=True)
 
 
 def test_threads_change_no_byte(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     for threads in (1, 3):
-        run_once(path, tmp_path / str(threads), column="text", threads=threads)
+        run_once(path, tmp_path / str(threads), columns={"text": "text"}, placement=pychunk.Placement(threads=threads))
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
@@ -136,7 +138,8 @@ def test_what_is_removed_is_a_data_set_of_its_own(tmp_path: Path) -> None:
     blocks = [[{"kind": "paragraph", "level": 0, "start": 0, "end": len(text)}] if text else [] for text in texts]
     table = table.append_column("gone", pa.array(spans)).append_column("parts", pa.array(blocks))
     pq.write_table(table, path)
-    said: dict[str, Any] = {"method": "structure", "column": "text", "removed": "gone", "blocks": "parts"}
+    columns = {"text": "text", "removed": "gone", "blocks": "parts"}
+    said: dict[str, Any] = {"method": "structure", "columns": columns}
     out, beside = tmp_path / "out", tmp_path / "out" / "_removed"
     run_once(path, out, **said)
     expected = pychunk.segment(table, ids="id", on_error="skip", **said)
@@ -151,7 +154,7 @@ def test_what_is_removed_is_a_data_set_of_its_own(tmp_path: Path) -> None:
 
 
 class Stop(BaseException):
-    """What a test raises where a process would have been killed: no clean-up may depend on it."""
+    """A stop that a test raises instead of a kill: no clean-up may depend on it."""
 
 
 @pytest.mark.parametrize("step", ["named", "letters", "manifest"])
@@ -160,7 +163,7 @@ class Stop(BaseException):
 def test_resumed_after_any_step_the_bytes_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: int, more: dict[str, Any]
 ) -> None:
-    options: dict[str, Any] = {"column": "text", **more}
+    options: dict[str, Any] = {"columns": {"text": "text"}, **more}
     path = corpus(tmp_path / "in.jsonl.parquet")
     whole = run_once(path, tmp_path / "whole", **options)
     assert whole.shards > 4
@@ -193,10 +196,10 @@ def test_resumed_after_any_step_the_bytes_are_the_same(
 
 def test_what_is_complete_is_left_alone(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
-    run_once(path, tmp_path / "out", column="text", resume=True)  # on nothing yet, it starts
+    run_once(path, tmp_path / "out", columns={"text": "text"}, resume=True)  # on nothing yet, it starts
     before = {each.name: each.stat().st_mtime_ns for each in (tmp_path / "out").iterdir()}
     for resume in (False, True):
-        report = run_once(path, tmp_path / "out", column="text", resume=resume)
+        report = run_once(path, tmp_path / "out", columns={"text": "text"}, resume=resume)
         assert report.did_nothing
         assert report.documents == 60
     assert before == {each.name: each.stat().st_mtime_ns for each in (tmp_path / "out").iterdir()}
@@ -232,39 +235,48 @@ def test_shards_that_are_gone_or_damaged_are_made_again(tmp_path: Path) -> None:
 
 def test_another_source_other_options_other_folders_are_refused(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
-    run_once(path, tmp_path / "out", column="text")
+    run_once(path, tmp_path / "out", columns={"text": "text"})
     wanted = contents(tmp_path / "out")
     with pytest.raises(ValueError, match=r"method: was not given, is \"sentence\""):
-        run_once(path, tmp_path / "out", column="text", method="sentence", resume=True)
+        run_once(path, tmp_path / "out", columns={"text": "text"}, method="sentence", resume=True)
     with pytest.raises(ValueError, match=r"limit: was not given, is 3"):
-        run_once(path, tmp_path / "out", column="text", limit=3, resume=True)
+        run_once(path, tmp_path / "out", columns={"text": "text"}, limit=3, resume=True)
+    with pytest.raises(
+        ValueError, match=r"vector_encoder: was not given, is \"static\"; vectors: was not given, is \"chunk"
+    ):
+        run_once(path, tmp_path / "out", columns={"text": "text"}, vectors=pychunk.Vectors("chunk", "static"))
+    placement = pychunk.Placement(device="cpu", threads=3, runtime="torch", precision="fp32")
+    with pytest.raises(
+        ValueError, match=r"device: was .* is \"cpu\"; precision: .* is \"fp32\"; runtime: .* is \"torch\""
+    ):
+        run_once(path, tmp_path / "out", columns={"text": "text"}, placement=placement, resume=True)
     manifest = tmp_path / "out" / "_manifest.json"
     manifest.write_text(manifest.read_text().replace('"pychunk": "', '"pychunk": "9'))
     with pytest.raises(ValueError, match=r"versions.pychunk: was \"9"):
-        run_once(path, tmp_path / "out", column="text", resume=True)
+        run_once(path, tmp_path / "out", columns={"text": "text"}, resume=True)
     manifest.write_bytes(wanted["_manifest.json"])
     os.utime(path, (1, 1))
     for resume in (False, True):
         with pytest.raises(ValueError, match=r"in.parquet has changed"):
-            run_once(path, tmp_path / "out", column="text", resume=resume)
+            run_once(path, tmp_path / "out", columns={"text": "text"}, resume=resume)
     assert contents(tmp_path / "out") == wanted
     for damaged in ("{", "[" * 100_000):
         manifest.write_text(damaged)
         with pytest.raises(ValueError, match=r"_manifest.json is damaged"):
-            run_once(path, tmp_path / "out", column="text", resume=True)
+            run_once(path, tmp_path / "out", columns={"text": "text"}, resume=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("Mine.")
     with pytest.raises(ValueError, match=r"holds no run \(it contains thesis.txt\)"):
-        run_once(path, tmp_path / "other", column="text", resume=True)
+        run_once(path, tmp_path / "other", columns={"text": "text"}, resume=True)
     assert (tmp_path / "other" / "thesis.txt").read_text() == "Mine."
 
 
 def test_an_unfinished_run_asks_for_resume(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     with pytest.raises(Stop):
-        run_once(path, tmp_path / "out", column="text", progress=_stop)
+        run_once(path, tmp_path / "out", columns={"text": "text"}, progress=_stop)
     with pytest.raises(ValueError, match=r"unfinished run of .* go on with --resume"):
-        run_once(path, tmp_path / "out", column="text")
+        run_once(path, tmp_path / "out", columns={"text": "text"})
     assert not [name for name in contents(tmp_path / "out") if name.startswith("_writing")]
 
 
@@ -278,20 +290,22 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with open(tmp_path / "out" / "_lock", "ab") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(ValueError, match="another process writes"):
-            run_once(path, tmp_path / "out", column="text")
-    assert run_once(path, tmp_path / "out", column="text").documents == 60
+            run_once(path, tmp_path / "out", columns={"text": "text"})
+    assert run_once(path, tmp_path / "out", columns={"text": "text"}).documents == 60
 
 
 def test_limit_and_sample(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     table = pq.read_table(path)
-    assert run_once(path, tmp_path / "limit", column="text", limit=17).documents == 17
+    assert run_once(path, tmp_path / "limit", columns={"text": "text"}, limit=17).documents == 17
     found = ds.dataset(tmp_path / "limit").to_table()
-    assert found["chunk_id"].equals(pychunk.segment(table.slice(0, 17), column="text", ids="id").table["chunk_id"])
+    assert found["chunk_id"].equals(
+        pychunk.segment(table.slice(0, 17), columns={"text": "text"}, ids="id").table["chunk_id"]
+    )
     drawn = {}
     for seed in (0, 7):
         out = tmp_path / f"sample{seed}"
-        assert run_once(path, out, column="text", sample=20, seed=seed, shard_bytes=5_000).documents == 20
+        assert run_once(path, out, columns={"text": "text"}, sample=20, seed=seed, shard_bytes=5_000).documents == 20
         best = sorted(table["id"].to_pylist(), key=lambda id_: rank(seed, id_))[:20]
         kept = [row for row in table.to_pylist() if row["id"] in best]
         expected = pychunk.segment([row["text"] for row in kept], ids=[row["id"] for row in kept]).table
@@ -301,10 +315,10 @@ def test_limit_and_sample(tmp_path: Path) -> None:
         drawn[seed] = best
         wanted = contents(out)
         (out / "part-000001.parquet").unlink()
-        run_once(path, out, column="text", sample=20, seed=seed, shard_bytes=5_000, resume=True)
+        run_once(path, out, columns={"text": "text"}, sample=20, seed=seed, shard_bytes=5_000, resume=True)
         assert contents(out) == wanted
     assert drawn[0] != drawn[7]
-    assert run_once(path, tmp_path / "all", column="text", sample=1000).documents == 60
+    assert run_once(path, tmp_path / "all", columns={"text": "text"}, sample=1000).documents == 60
 
 
 def test_no_documents_make_an_empty_data_set_with_columns(tmp_path: Path) -> None:
@@ -357,7 +371,7 @@ def test_a_cut_off_dump_gives_its_whole_pages_and_says_so(tmp_path: Path) -> Non
 @pytest.mark.parametrize("errno_", [28, 5])
 def test_a_disk_that_fails_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errno_: int) -> None:
     path = corpus(tmp_path / "in.parquet")
-    run_once(path, tmp_path / "whole", column="text")
+    run_once(path, tmp_path / "whole", columns={"text": "text"})
     left = [60_000]
     real = shards._Hashing.write
 
@@ -370,15 +384,15 @@ def test_a_disk_that_fails_keeps_what_is_whole(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(shards._Hashing, "write", write)
         with pytest.raises(IngestError, match=f"{os.strerror(errno_)}.*go on with --resume"):
-            run_once(path, tmp_path / "out", column="text")
+            run_once(path, tmp_path / "out", columns={"text": "text"})
     assert not [name for name in contents(tmp_path / "out") if name.startswith("_writing")]
-    run_once(path, tmp_path / "out", column="text", resume=True)
+    run_once(path, tmp_path / "out", columns={"text": "text"}, resume=True)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
 @pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
-    """A limit on the size of files stands for it: the write fails inside the kernel, in a process of its own."""
+    """A limit on the size of files replaces it: the write fails inside the kernel, in a process of its own."""
     path = corpus(tmp_path / "in.parquet", 400)
     command = [sys.executable, "-m", "pychunk", "ingest", str(path), "--column", "text", "-o", "out"]
     limited = "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
@@ -399,10 +413,17 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_source_that_changes_meanwhile_is_no_complete_run(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
     with pytest.raises(IngestError, match=r"in.parquet changed while it was read"):
-        run_once(path, tmp_path / "out", column="text", progress=lambda share, report: os.utime(path, (1, 1)))
+        run_once(
+            path, tmp_path / "out", columns={"text": "text"}, progress=lambda share, report: os.utime(path, (1, 1))
+        )
     assert not json.loads((tmp_path / "out" / "_manifest.json").read_text())["complete"]
     with pytest.raises(IngestError, match=r"in.parquet changed while it was read"):
-        run_once(path, tmp_path / "gone", column="text", progress=lambda share, report: path.unlink(missing_ok=True))
+        run_once(
+            path,
+            tmp_path / "gone",
+            columns={"text": "text"},
+            progress=lambda share, report: path.unlink(missing_ok=True),
+        )
 
 
 def test_differences_name_the_place() -> None:
@@ -417,21 +438,30 @@ def test_columns_are_kept_and_titles_come_from_one(tmp_path: Path) -> None:
         pa.table({"text": ["Cats purr. Stars burn."], "title": ["Stars"], "year": pa.array([1999], pa.int16())}),
         tmp_path / "in.parquet",
     )
-    out, own_cuts = tmp_path / "out", {"atoms": False, "min_tokens": 0}
-    ingest(tmp_path / "in.parquet", out, column="text", keep=["year"], titles="title", summary="title", **own_cuts)
+    out, own_cuts = tmp_path / "out", {"keep_together": False, "min_tokens": 0}
+    ingest(
+        tmp_path / "in.parquet",
+        out,
+        columns={"text": "text", "titles": "title"},
+        metadata_columns=["year"],
+        summary="title",
+        **own_cuts,
+    )
     (table,) = map(pq.read_table, out.glob("*.parquet"))
     assert (table.schema.field("year").type, set(table["year"].to_pylist())) == (pa.int16(), {1999})
     assert next(row for row in table.to_pylist() if "Stars" in row["text"])["kind"] == "relevant"
-    with pytest.raises(ValueError, match=r"holds a run of something else: keep"):
-        ingest(tmp_path / "in.parquet", out, column="text", titles="title", summary="title", **own_cuts)
+    with pytest.raises(ValueError, match=r"holds a run of something else: metadata_columns"):
+        ingest(tmp_path / "in.parquet", out, columns={"text": "text", "titles": "title"}, summary="title", **own_cuts)
     with pytest.raises(TypeError, match="titles must be the name of a column of the source; got list"):
-        ingest(tmp_path / "in.parquet", tmp_path / "b", column="text", titles=["Stars"], summary="title")
+        ingest(tmp_path / "in.parquet", tmp_path / "b", columns={"text": "text", "titles": ["Stars"]}, summary="title")
 
 
 def test_a_column_that_is_kept_and_named_is_read_once(tmp_path: Path) -> None:
     table = pa.table({"text": ["Cats purr.", "Stars burn."], "title": ["Cats", "Stars"]})
     pq.write_table(table, tmp_path / "in.parquet")
-    ingest(tmp_path / "in.parquet", tmp_path / "out", column="text", keep=["title"], summary="title")
+    ingest(
+        tmp_path / "in.parquet", tmp_path / "out", columns={"text": "text"}, metadata_columns=["title"], summary="title"
+    )
     found = ds.dataset(tmp_path / "out").to_table()
     assert dict(zip(found["text"].to_pylist(), found["title"].to_pylist())) == {
         "Cats purr.": "Cats",
@@ -442,11 +472,18 @@ def test_a_column_that_is_kept_and_named_is_read_once(tmp_path: Path) -> None:
 def test_a_kept_column_of_json_lines_that_changes_its_type_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pychunk.io.formats.json_lines.TABLE_BYTES", 2000)  # where types are found, part by part
+    monkeypatch.setattr("pychunk.io.formats.json_lines.TABLE_BYTES", 2000)  # when types are found, part by part
     years = [*range(100), *["n/a"] * 100, *[1.0] * 50, *[None] * 50]
     rows = [{"id": str(i), "text": "One sentence here. " * 5, "year": year} for i, year in enumerate(years)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run_once(tmp_path / "in.jsonl", tmp_path / "out", column="text", keep=["year"], method="page", shard_bytes=5000)
+    run_once(
+        tmp_path / "in.jsonl",
+        tmp_path / "out",
+        columns={"text": "text"},
+        metadata_columns=["year"],
+        method="page",
+        shard_bytes=5000,
+    )
     shards = sorted((tmp_path / "out").glob("part*"))
     assert len(shards) > 3
     assert {pq.read_schema(path).field("year").type for path in shards} == {pa.large_string()}
@@ -459,7 +496,7 @@ def test_files_that_declare_other_types_are_an_error_that_names_the_column(tmp_p
     for name, years in (("a", [1999]), ("b", ["about 2000"]), ("c", [2001])):
         pq.write_table(pa.table({"text": ["Cats purr. " * 2000], "year": years}), tmp_path / "in" / f"{name}.parquet")
     with pytest.raises(ValueError, match=r"column 'year' is of type .*string, and was of type int64 before"):
-        ingest(tmp_path / "in", tmp_path / "out", column="text", keep=["year"])
+        ingest(tmp_path / "in", tmp_path / "out", columns={"text": "text"}, metadata_columns=["year"])
 
 
 def test_files_of_several_kinds_have_one_set_of_columns(tmp_path: Path) -> None:
@@ -500,7 +537,7 @@ def test_several_sources_are_read_in_their_order_and_belong_to_the_run(tmp_path:
 
 def test_several_sources_go_on_where_they_stopped_to_the_same_bytes(tmp_path: Path) -> None:
     sources = [corpus(tmp_path / "a.parquet", 12, seed=1), corpus(tmp_path / "b.parquet", 12, seed=2)]
-    whole = ingest(sources, tmp_path / "whole", column="text", shard_bytes=5_000)
+    whole = ingest(sources, tmp_path / "whole", columns={"text": "text"}, shard_bytes=5_000)
     assert whole.shards > 2
 
     def stop(share: float, report: Report) -> None:
@@ -508,8 +545,8 @@ def test_several_sources_go_on_where_they_stopped_to_the_same_bytes(tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(sources, tmp_path / "parts", column="text", shard_bytes=5_000, progress=stop)
-    rest = ingest(sources, tmp_path / "parts", column="text", shard_bytes=5_000, resume=True)
+        ingest(sources, tmp_path / "parts", columns={"text": "text"}, shard_bytes=5_000, progress=stop)
+    rest = ingest(sources, tmp_path / "parts", columns={"text": "text"}, shard_bytes=5_000, resume=True)
     assert 0 < rest.new_shards < whole.shards
     for shard in (tmp_path / "whole").glob("*.parquet"):
         assert (tmp_path / "parts" / shard.name).read_bytes() == shard.read_bytes()

@@ -1,4 +1,4 @@
-"""`pychunk ingest`: what it says, its exit statuses, Ctrl-C."""
+"""The command `pychunk ingest`: its messages, its exit statuses, Ctrl-C."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     command += ["--shard-size", "0.01"]  # a shard for each batch of 8 MB
 
     def heed_interrupts() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background of a shell
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored if a shell runs the tests in the background
 
     with subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
@@ -47,10 +47,10 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_options_of_other_kinds_of_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Cats purr.")
-    for option in ("--ids id", "--column text", "--redirects", "--namespace 4"):
+    for option in ("--ids id", "--column text", "--reader redirects=yes", "--reader namespaces=4"):
         done = invoke(["ingest", str(tmp_path / "a.txt"), *option.split(), "-o", str(tmp_path / "out")])
         assert done.exit_code == 2
-        flag = option.split()[0] if option != "--namespace 4" else "--namespaces"
+        flag = option.partition("=")[0] + "=..." if "=" in option else option.split()[0]
         assert f"do not pass {flag}, which changes nothing for text; or pass --kind" in " ".join(done.output.split())
     assert not (tmp_path / "out").exists()
 
@@ -66,20 +66,22 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
     (tmp_path / "dump.xml").write_text(f"<mediawiki>{pages}</mediawiki>")
     dump, by_title = (
         str(tmp_path / "dump.xml"),
-        ["--method", "pic", "--summary", "title", "--no-atoms", "--min-tokens", "0"],
+        ["--method", "pic:summary=title", "--no-keep-together", "--min-tokens", "0"],
     )
-    done = invoke(["ingest", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks")])
+    done = invoke(["ingest", dump, *by_title, "--metadata-columns", "title", "-o", str(tmp_path / "chunks")])
     assert done.exit_code == 0, done.output
     found = pq.read_table(tmp_path / "chunks")
     assert set(zip(found["id"].to_pylist(), found["title"].to_pylist(), strict=True)) == {("0", "Cats"), ("1", "Stars")}
     kinds = dict(zip(found["text"].to_pylist(), found["kind"].to_pylist(), strict=True))
     assert [text for text, kind in kinds.items() if kind == "irrelevant"] == ["The sun burns.", "Dogs bark."]
-    again = invoke(["segment", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks.parquet")])
+    again = invoke(["segment", dump, *by_title, "--metadata-columns", "title", "-o", str(tmp_path / "chunks.parquet")])
     assert again.exit_code == 0, again.output
     assert pq.read_table(tmp_path / "chunks.parquet").equals(found)
-    resumed = invoke(["ingest", dump, *by_title, "--keep", "title", "-o", str(tmp_path / "chunks"), "--resume"])
+    resumed = invoke(
+        ["ingest", dump, *by_title, "--metadata-columns", "title", "-o", str(tmp_path / "chunks"), "--resume"]
+    )
     assert "nothing to do" in resumed.stderr
-    other = invoke(["ingest", dump, *by_title, "--keep", "ns", "-o", str(tmp_path / "chunks"), "--resume"])
+    other = invoke(["ingest", dump, *by_title, "--metadata-columns", "ns", "-o", str(tmp_path / "chunks"), "--resume"])
     assert (other.exit_code, "holds a run of something else" in other.stderr) == (2, True)
 
 
@@ -89,7 +91,10 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
         (["-"], "standard input cannot be read twice"),
         (["nope.parquet"], "no such file"),
         (["in.parquet", "--compression", "best"], "compression must be one of none, lz4, zstd; got 'best'"),
-        (["in.parquet", "--namespace", "x"], "--namespace must be a number or all"),
+        (
+            ["in.parquet", "--reader", "namespaces=x"],
+            "--reader namespaces=x: write numbers with + between them, or all",
+        ),
         (["in.parquet", "--kind", "x"], "unknown kind 'x'"),
         (["in.parquet", "--column", "body"], "column 'body' is not there"),
         (["."], "is inside ., where its shards would be read"),
@@ -101,7 +106,7 @@ def test_errors_of_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument
     result = invoke(["ingest", *arguments, "-o", "out"])
     assert result.exit_code == 2, result.output
     assert message in result.output
-    assert not (tmp_path / "out" / "_manifest.json").exists()  # what was wrong is in nobody's way
+    assert not (tmp_path / "out" / "_manifest.json").exists()  # the faulty one is no obstacle any more
     assert invoke(["ingest", "in.parquet", "--column", "text", "-o", "out"]).exit_code == 0
 
 
@@ -192,7 +197,7 @@ def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
 def test_the_sample_of_wikipedia_has_a_title_for_each_article(data: Path, tmp_path: Path) -> None:
     dump = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
     out = tmp_path / "chunks"
-    done = invoke(["ingest", dump, "-m", "pic", "--summary", "title", "--summaries-out", "-o", str(out)])
+    done = invoke(["ingest", dump, "-m", "pic:summary=title", "--summaries-out", "-o", str(out)])
     assert done.exit_code == 0, done.output
     found = pq.read_table(out / "_summaries")
     assert (found.num_rows, found["text"][0].as_py(), set(found["source"].to_pylist())) == (106, "Anarchism", {"title"})

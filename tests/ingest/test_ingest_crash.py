@@ -1,4 +1,4 @@
-"""Killed at any moment, a run goes on to the same bytes; what survives it writes nothing."""
+"""After a kill at any moment, a run continues to the same bytes; surviving processes write nothing."""
 
 import ast
 import bz2
@@ -31,19 +31,20 @@ from pychunk.io.page_workers import _finished, _pool
 
 LARGE = 200_000_000
 
-# Small batches, so that a corpus of a few MB has many shards.
+# Small batches give a corpus of a few MB many shards.
 COMMAND = """
 import functools, sys
+import pychunk
 from pychunk.ingest import ingest, run
 if __name__ == "__main__":
     run.open_source = functools.partial(run.open_source, batch_bytes=1 << 15)
     workers = int(sys.argv[3])
-    options = {"vectors": "chunk", "summaries_out": True, "workers": workers, "threads": 1}
+    options = {"vectors": "chunk", "summaries_out": True, "workers": workers, "placement": pychunk.Placement(threads=1)}
     ingest(sys.argv[1], sys.argv[2], shard_bytes=1 << 16, resume=True, **options)
 """
 
 
-# The command line, the same.
+# The command line does the same.
 PROGRAM = """
 import functools
 from pychunk.cli.main import app
@@ -63,9 +64,9 @@ def start(folder: Path, path: Path, out: Path, workers: int = 1) -> "subprocess.
 def killed(
     begin: Callable[[Path], "subprocess.Popen[bytes]"], folder: Path, drawn: random.Random, kills: int
 ) -> dict[str, bytes]:
-    """Kill runs at random moments of their work, and go on with each until it is through, to the same bytes.
+    """Kill runs at random moments of their work, and continue each until it is done, to the same bytes.
 
-    ``begin`` starts one in a process that writes to the folder that it is given. Returns what an undisturbed run wrote.
+    ``begin`` starts one in a process that writes to the given folder. Returns the output of an undisturbed run.
     """
     begun = time.monotonic()
     assert begin(folder / "whole").wait() == 0
@@ -74,8 +75,8 @@ def killed(
     done = turn = 0
     while done < kills:
         turn += 1
-        out = folder / f"out{turn}"  # a new one each time: one that is through is done before it can be killed
-        while True:  # killed again and again, until it is through
+        out = folder / f"out{turn}"  # a new folder: a run into a finished one would end before it can be killed
+        while True:  # killed repeatedly, until it is done
             child = begin(out)
             try:
                 child.wait(drawn.uniform(0.3, 1.0) * period if done < kills else None)
@@ -87,7 +88,7 @@ def killed(
                 held = contents(out)
                 done += b'"complete": true' not in held.get("_manifest.json", b"")
                 for name in held:
-                    if Path(name).name.startswith("part"):  # what has a name is whole
+                    if Path(name).name.startswith("part"):  # a named file is complete
                         assert held[name] == wanted[name]
                 continue
             assert child.returncode == 0
@@ -127,7 +128,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
     mixed.mkdir()
     for path in [*pages, *leaflets]:
         shutil.copy(path, mixed / path.name)
-    (mixed / "journal.pdf").write_bytes(made(running_pages(5)))  # leaflets have no running heads
+    (mixed / "journal.pdf").write_bytes(made(running_pages(5)))  # leaflets have no headers
     (mixed / "a page.html.gz").write_bytes(pages[0].read_bytes()[:-1000])
     (mixed / "truncated.pdf").write_bytes(leaflets[0].read_bytes()[:20_000])
     (mixed / "empty.pdf").write_bytes(b"")
@@ -136,7 +137,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
 
     def begin(out: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, str(script), "ingest", str(mixed), "-o", str(out), "--resume", "--quiet"]
-        return subprocess.Popen([*command, "--shard-size", "0.1", "--threads", "2"], cwd=tmp_path)
+        return subprocess.Popen([*command, "--shard-size", "0.1", "--placement", "threads=2"], cwd=tmp_path)
 
     wanted = killed(begin, tmp_path, random.Random(17), kills)
     letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
@@ -148,7 +149,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
     assert sum(name.startswith("_removed/") for name in wanted) == sum(name.startswith("part-") for name in wanted) > 10
 
 
-#: Some shards, each with letters; and one whose row groups are many.
+#: Some shards, each with dead letters, and one with many row groups.
 CORPORA: list[dict[str, Any]] = [
     {"documents": 120, "shard_bytes": 9000, "compression": "none", "vectors": None},
     {"documents": 300, "shard_bytes": 60_000, "compression": "zstd", "vectors": "chunk"},
@@ -210,7 +211,7 @@ def test_workers_end_with_the_run_and_the_lock_is_free(tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == contents(tmp_path / "alone")
 
 
-# Processes are spawned, and import this script: what it changes is changed in them.
+# Processes are spawned, and import this script, so that its changes also apply to them.
 KILLER = """
 import os, sys
 from pychunk.io import open_source
@@ -338,7 +339,7 @@ def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) ->
         path.write_text(text)
     else:
         pq.write_table(pa.table({"id": ["large"], "text": pa.array([text], pa.large_string())}), path)
-    # Not ru_maxrss: a new process starts it at the peak of the one that made it, and other tests of this run take 6 GB.
+    # Not ru_maxrss, which in a new process starts at the peak of its parent; other tests of this run take 6 GB.
     code = (
         "import sys; from pychunk.ingest import ingest; "
         "r = ingest(sys.argv[1], 'out'); "
@@ -350,7 +351,7 @@ def test_a_document_of_200_megabytes(tmp_path: Path, ending: str, words: int) ->
     )
     documents, size, peak = map(int, done.stdout.split())
     assert (documents, size) == (1, len(text.encode()))
-    # Under 1 GB with what else is in memory, and 12 times the document.
+    # The peak is under 1 GB with all other memory, and 12 times the document.
     assert peak * 1024 < 1_000_000_000 + 12 * size
     times = peak * 1024 / size
     print(f"{ending}, {words} words a sentence: peak {peak * 1024 / 1e6:,.0f} MB, {times:.1f} times the document")

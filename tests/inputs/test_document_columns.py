@@ -1,4 +1,4 @@
-"""What is said of each document: as values or as the name of a column, and columns repeated on every chunk."""
+"""Arguments for each document: values or the name of a column, and columns repeated on every chunk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 import pychunk
-from pychunk import Segmenter, api
+from pychunk import Segmenter
 from pychunk.inputs import arguments, document_columns
 from pychunk.inputs.document_columns import DOCUMENT_COLUMNS, NAMES, DocumentColumns
 from pychunk.inputs.span_inputs import ragged_starts
-from pychunk.integrations import data_frame_chunks
 from pychunk.integrations.data_frame_chunks import BlockSegmenter
 
 TEXTS = ["Cats purr. The sun burns. Dogs bark.", "", "One. Two."]
@@ -58,19 +57,21 @@ def polars_of(name: str) -> Any:
     return pytest.importorskip("polars").DataFrame(arrow_of(name).to_pydict())
 
 
-def test_every_entry_is_a_keyword_and_is_tried_here() -> None:
+def test_every_entry_is_a_role_and_is_tried_here() -> None:
     assert tuple(SAID) == tuple(OPTIONS) == NAMES
-    assert set(NAMES) == set(DocumentColumns.__annotations__)
+    assert {"text", *NAMES} == set(DocumentColumns.__annotations__)
 
 
 @pytest.mark.parametrize("frame", [arrow_of, pandas_of, polars_of])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_of_a_column_says_what_its_values_say(name: str, frame: Callable[[str], Any]) -> None:
-    as_values = pychunk.segment(TEXTS, **{name: SAID[name]}, **OPTIONS[name])
-    as_column = pychunk.segment(frame(name), column="text", **{name: "c"}, **OPTIONS[name])
+    as_values = pychunk.segment(TEXTS, columns={name: SAID[name]}, **OPTIONS[name])
+    as_column = pychunk.segment(frame(name), columns={"text": "text", name: "c"}, **OPTIONS[name])
     assert as_column.table.equals(as_values.table)
     streamed = list(
-        Segmenter(**OPTIONS[name]).stream([frame(name), frame(name)], column="text", keep=["n"], **{name: "c"})
+        Segmenter(**OPTIONS[name]).stream(
+            [frame(name), frame(name)], columns={"text": "text", name: "c"}, metadata_columns=["n"]
+        )
     )
     assert streamed[1].table["n"].to_pylist() == [7 + row - 3 for row in streamed[1].table["document"].to_pylist()]
     assert streamed[0].table.drop_columns(["n"]).equals(as_values.table)
@@ -78,33 +79,49 @@ def test_the_name_of_a_column_says_what_its_values_say(name: str, frame: Callabl
 
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_of_a_distributed_frame_take_every_entry(name: str) -> None:
-    data_frame_chunks = BlockSegmenter.of(column="text", ids=None, keep=["n"], **{name: "c"}, **OPTIONS[name])
+    data_frame_chunks = BlockSegmenter.of(
+        columns={"text": "text", name: "c"}, ids=None, metadata_columns=["n"], **OPTIONS[name]
+    )
     made = pa.concat_tables(list(data_frame_chunks(arrow_of(name))))
-    same = pychunk.segment(arrow_of(name), column="text", keep=["n"], **{name: "c"}, **OPTIONS[name])
+    same = pychunk.segment(arrow_of(name), columns={"text": "text", name: "c"}, metadata_columns=["n"], **OPTIONS[name])
     assert made.drop_columns(["document"]).equals(same.table.drop_columns(["document"]))
     assert set(data_frame_chunks.needed(["text", "c", "n", "other"])) == {"text", "c", "n"}
 
 
 def test_a_column_called_title_is_what_titles_are_by_themselves() -> None:
     table = pa.table({"text": TEXTS, "title": SAID["titles"]})
-    named = pychunk.segment(table, column="text", summary="title", titles="title")
-    assert pychunk.segment(table, column="text", summary="title").table.equals(named.table)
-    data_frame_chunks = BlockSegmenter.of("pic", column="text", ids=None, keep=[], summary="title")
+    named = pychunk.segment(table, columns={"text": "text", "titles": "title"}, summary="title")
+    assert pychunk.segment(table, columns={"text": "text"}, summary="title").table.equals(named.table)
+    data_frame_chunks = BlockSegmenter.of(
+        "pic", columns={"text": "text"}, ids=None, metadata_columns=[], summary="title"
+    )
     assert data_frame_chunks.needed(["text", "title", "n"]) == ["text", "title"]
-    assert data_frame_chunks.needed(None) == []  # whether there is one is not known: all are read
-    with pytest.raises(ValueError, match="method 'pic' needs titles=: a title for each document, or"):
+    assert data_frame_chunks.needed(None) == []  # its presence is unknown: all are read
+    with pytest.raises(
+        ValueError, match=r"method 'pic' needs columns=\{'titles': \.\.\.\}: a title for each document, or"
+    ):
         pychunk.segment(table.drop_columns(["title"]), summary="title")
 
 
 def test_what_is_of_no_use_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"titles= is for method 'pic' with summary='title'; got Fixed\("):
-        pychunk.segment("One. Two.", "fixed", size=3, unit="words", titles=["a"])
-    with pytest.raises(TypeError, match=r"unknown argument title= \(did you mean titles="):
-        Segmenter("pic", summary="title")("One. Two.", title=["a"])
+    with pytest.raises(
+        ValueError, match=r"columns={'titles': ...} is for method 'pic' with summary='title'; got Fixed\("
+    ):
+        pychunk.segment("One. Two.", "fixed", size=3, unit="words", columns={"titles": ["a"]})
+    with pytest.raises(ValueError, match=r"columns has no role 'title': the roles are text, .*; did you mean 'titles'"):
+        Segmenter("pic", summary="title")("One. Two.", columns={"title": ["a"]})
+    with pytest.raises(TypeError, match=r"no argument 'titles': pass columns={'titles': ...} with the name of a"):
+        Segmenter("pic", summary="title")("One. Two.", titles=["a"])
+    with pytest.raises(TypeError, match=r"no argument 'size': options belong to the Segmenter"):
+        list(Segmenter("fixed").stream([["One. Two."]], size=3))
+    with pytest.raises(TypeError, match=r'columns must map roles to columns, such as {"titles": "headline"}; got '):
+        pychunk.segment("One. Two.", columns=["titles"])
+    with pytest.raises(TypeError, match=r"columns={'text': ...} must be the name of a column; got list: pass texts as"):
+        pychunk.segment(TEXTS, columns={"text": TEXTS})
     with pytest.raises(ValueError, match="page_starts='pages' is not a column; the columns are text"):
-        pychunk.segment(pa.table({"text": TEXTS}), page_starts="pages")
+        pychunk.segment(pa.table({"text": TEXTS}), columns={"page_starts": "pages"})
     with pytest.raises(ValueError, match="page_starts must not be null, but is for document 1"):
-        pychunk.segment(pa.table({"text": TEXTS, "p": [[0], None, [0]]}), column="text", page_starts="p")
+        pychunk.segment(pa.table({"text": TEXTS, "p": [[0], None, [0]]}), columns={"text": "text", "page_starts": "p"})
 
 
 @pytest.mark.parametrize("texts", [TEXTS, []])
@@ -117,8 +134,8 @@ def test_kept_columns_stand_after_the_chunks_own_with_their_types(texts: list[st
         "none": pa.nulls(n, pa.float64()),
     }
     table = pa.table({"text": pa.array(texts, pa.string()), **own})
-    out = pychunk.segment(table, "sentence", column="text", keep=list(own))
-    plain = pychunk.segment(table, "sentence", column="text").table
+    out = pychunk.segment(table, "sentence", columns={"text": "text"}, metadata_columns=list(own))
+    plain = pychunk.segment(table, "sentence", columns={"text": "text"}).table
     assert out.table.drop_columns(list(own)).equals(plain)
     assert out.table.column_names[len(plain.column_names) :] == list(own)
     for name, values in own.items():
@@ -133,22 +150,26 @@ def test_kept_columns_stand_after_the_chunks_own_with_their_types(texts: list[st
     ("batch", "keep", "message"),
     [
         (TEXTS, ["n"], "the documents have none; pass a table"),
-        (arrow_of("titles"), "n", r"write keep=\['n'\]"),
-        (arrow_of("titles"), ["nothing"], "keep='nothing' is not a column; the columns are text, c, n"),
+        (arrow_of("titles"), "n", r"write metadata_columns=\['n'\]"),
+        (arrow_of("titles"), ["nothing"], "metadata_columns='nothing' is not a column; the columns are text, c, n"),
         (arrow_of("titles"), ["n", "n"], "each column once"),
         (arrow_of("titles"), ["text"], "none of the chunks' own; got text"),
     ],
 )
 def test_what_cannot_be_kept_is_said(batch: Any, keep: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        pychunk.segment(batch, "sentence", column="text" if isinstance(batch, pa.Table) else None, keep=keep)
+        pychunk.segment(
+            batch, "sentence", columns={"text": "text" if isinstance(batch, pa.Table) else None}, metadata_columns=keep
+        )
 
 
 def test_an_index_shows_and_filters_by_what_was_kept(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     table = pa.table({"text": ["Cats purr.", "Stars burn."], "topic": ["pets", "sky"]})
     with pychunk.Index.create(tmp_path / "x.idx") as index:
-        index.add(pychunk.segment(table, "sentence", column="text", keep=["topic"], vectors="sentence"))
+        index.add(
+            pychunk.segment(table, "sentence", columns={"text": "text"}, metadata_columns=["topic"], vectors="sentence")
+        )
         (hit,) = index.search(["What do cats do?"], k=2, where={"topic": "sky"})[0]
         assert (hit.text, hit.metadata) == ("Stars burn.", {"topic": "sky"})
 
@@ -160,7 +181,7 @@ def test_entries_with_a_flag_are_those_that_a_file_may_hold() -> None:
 
 
 def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An entry alone: nothing else names it, and calls, streams and blocks hand it on."""
+    """Only an entry is added: no other code names it, and calls, streams and blocks pass it on."""
 
     def flat(values: Any, call: document_columns.Call) -> dict[str, Any]:
         return {"lengths": ragged_starts(values, len(call.texts), "lengths")}
@@ -170,8 +191,7 @@ def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pyt
     )
     for module in (document_columns, arguments):
         monkeypatch.setattr(module, "DOCUMENT_COLUMNS", (*DOCUMENT_COLUMNS, entry))
-    for module in (document_columns, arguments, data_frame_chunks, api):
-        monkeypatch.setattr(module, "NAMES", (*NAMES, "lengths"))
+    monkeypatch.setattr(document_columns, "NAMES", (*NAMES, "lengths"))
 
     class Runs(pychunk.Method):
         name = "runs"
@@ -185,7 +205,12 @@ def test_a_new_entry_reaches_a_method_in_python_from_any_way_in(monkeypatch: pyt
     values = [[1, 2], [], [2]]
     expected = ["Cats purr.", "The sun burns. Dogs bark.", "One. Two."]
     table = pa.table({"text": TEXTS, "lengths": values})
-    assert Segmenter(Runs(), atoms=False)(TEXTS, lengths=values).texts == expected
-    assert pychunk.segment(table, Runs(), column="text", lengths="lengths", atoms=False).texts == expected
-    made = BlockSegmenter.of(Runs(), column="text", ids=None, keep=[], lengths="lengths", atoms=False)
+    assert Segmenter(Runs(), keep_together=False)(TEXTS, columns={"lengths": values}).texts == expected
+    assert (
+        pychunk.segment(table, Runs(), columns={"text": "text", "lengths": "lengths"}, keep_together=False).texts
+        == expected
+    )
+    made = BlockSegmenter.of(
+        Runs(), columns={"text": "text", "lengths": "lengths"}, ids=None, metadata_columns=[], keep_together=False
+    )
     assert pa.concat_tables(list(made(table)))["text"].to_pylist() == expected

@@ -1,4 +1,4 @@
-"""What callers hand over beside plain lists: right, or one line that names the row, what came and the remedy."""
+"""Inputs besides plain lists are read right, or one line names the row, the received value and the remedy."""
 
 import datetime
 import uuid
@@ -26,7 +26,7 @@ def ids_in(documents: object, **options: object) -> list[object]:
 
 @pytest.mark.parametrize("more", [0, 1, 7])
 def test_buffers_may_be_longer_than_what_they_hold(more: int) -> None:
-    # A damaged Arrow file said that 24 bytes of offsets were 255, which Arrow itself reads.
+    # A damaged Arrow file stated that 24 bytes of offsets were 255, which Arrow itself reads.
     offsets = np.array([0, 10, 20], np.int64).tobytes() + bytes(more)
     text = pa.Array.from_buffers(
         pa.large_string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"One. Two. Three. Four.")]
@@ -40,8 +40,8 @@ def test_one_text_takes_its_id_title_and_summary_as_a_str() -> None:
     assert pychunk.segment("One. Two.", "sentence", ids="x").table["chunk_id"].equals(named)
     text = "Cats purr. Dogs bark. Stars burn."
     for source, argument in (("title", "titles"), ("given", "summaries")):
-        alone = pychunk.segment(text, summary=source, **{argument: "Cats"}).table
-        assert alone.equals(pychunk.segment([text], summary=source, **{argument: ["Cats"]}).table)
+        alone = pychunk.segment(text, summary=source, columns={argument: "Cats"}).table
+        assert alone.equals(pychunk.segment([text], summary=source, columns={argument: ["Cats"]}).table)
     with pytest.raises(ValueError, match="ids='x' names a column, but the documents have no columns"):
         pychunk.segment(["a.", "b."], ids="x")
 
@@ -114,8 +114,10 @@ def test_polars() -> None:
         pychunk.segment(frame["text"].cast(pl.Categorical), "sentence", ids=["x", "y"]),
         pychunk.segment(frame["text"].cast(pl.Enum(TEXTS)), "sentence", ids=["x", "y"]),
         pychunk.segment(pl.Series(TEXTS, dtype=pl.Object), "sentence", ids=["x", "y"]),
-        pychunk.segment(frame.with_columns(pl.col("text").cast(pl.Categorical)), "sentence", ids="id", column="text"),
-        pychunk.segment(frame, "sentence", ids="id", column="text"),
+        pychunk.segment(
+            frame.with_columns(pl.col("text").cast(pl.Categorical)), "sentence", ids="id", columns={"text": "text"}
+        ),
+        pychunk.segment(frame, "sentence", ids="id", columns={"text": "text"}),
     ):
         assert found.table["chunk_id"].equals(expected)
     assert ids_in(TEXTS, ids=frame["n"]) == [1, 2]
@@ -124,7 +126,7 @@ def test_polars() -> None:
         pychunk.segment(pl.Series([TEXTS[0], NAMES[0]], dtype=pl.Object))
     with pytest.raises(TypeError, match=r"a Polars LazyFrame, .* pass frame.collect\(\)"):
         pychunk.segment(frame.lazy())
-    assert len(pychunk.segment(frame.clear(), column="text")) == 0
+    assert len(pychunk.segment(frame.clear(), columns={"text": "text"})) == 0
     assert len(pychunk.segment(pl.Series([]))) == 0
     assert len(pychunk.segment(pl.DataFrame({"text": []}))) == 0
 
@@ -135,14 +137,14 @@ def test_pandas() -> None:
     frame = pd.DataFrame({"text": TEXTS, "id": ["x", "y"], "odd": [1, "y"], "when": pd.to_datetime(["2020", "2021"])})
     for kind in (object, "category", "string"):
         typed = frame.astype({"text": kind, "id": kind})
-        found = pychunk.segment(typed, "sentence", ids="id", column="text")
+        found = pychunk.segment(typed, "sentence", ids="id", columns={"text": "text"})
         assert found.table["chunk_id"].equals(expected)
         found = pychunk.segment(typed["text"], "sentence", ids=typed["id"])
         assert found.table["chunk_id"].equals(expected)
     assert ids_in(TEXTS, ids=pd.Series(NAMES)) == [str(name) for name in NAMES]
     assert ids_in(TEXTS, ids=pd.Series([1, 2], dtype="Int64")) == [1, 2]
     with pytest.raises(TypeError, match=r"ids must be of one type; got int \(document 0\) and str \(document 1\)"):
-        pychunk.segment(frame, ids="odd", column="text")
+        pychunk.segment(frame, ids="odd", columns={"text": "text"})
     with pytest.raises(ValueError, match="ids must not be null, but is for document 1"):
         pychunk.segment(TEXTS, ids=pd.Series([1, None], dtype="Int64"))
     for empty in (pd.DataFrame({"text": []}), pd.DataFrame(columns=["text"]), pd.Series([]), frame[:0][["text"]]):
@@ -163,12 +165,14 @@ def test_pandas_rows_that_are_not_text_are_named() -> None:
     with pytest.raises(TypeError, match="row 1: the text must be str, got int"):
         pychunk.segment(pd.DataFrame({"text": ["a.", 3]}))
     with pytest.raises(TypeError, match="row 0: the text must be str, got int"):
-        pychunk.segment(pd.DataFrame({"text": ["a.", "b."], "n": [1, 2]}), column="n")
+        pychunk.segment(pd.DataFrame({"text": ["a.", "b."], "n": [1, 2]}), columns={"text": "n"})
     twice = pd.DataFrame([["a.", "b."]], columns=["text", "text"])
     with pytest.raises(ValueError, match="column='text': 2 columns have this name; rename all but one"):
         pychunk.segment(twice)
     with pytest.raises(ValueError, match="ids='id': 2 columns have this name"):
-        pychunk.segment(pa.table([["a."], ["b"], ["c"]], names=["text", "id", "id"]), column="text", ids="id")
+        pychunk.segment(
+            pa.table([["a."], ["b"], ["c"]], names=["text", "id", "id"]), columns={"text": "text"}, ids="id"
+        )
     assert len(pychunk.segment(pd.DataFrame([["a.", 1, 2]], columns=["text", "n", "n"]))) == 1
 
 
@@ -180,7 +184,7 @@ def test_rows_of_arrays_are_no_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("columns", "message"),
     [
         ({"sentence_spans": [[(0, 9)], [(0, 99)]]}, r"document 1 must lie in its 23 characters; got \(0, 99\)"),
         ({"sentence_spans": [[(0, 2**63)], [(0, 9)]]}, "sentence_spans of document 0 must be whole numbers"),
@@ -190,18 +194,19 @@ def test_rows_of_arrays_are_no_text() -> None:
         ({"page_starts": [[0], [2**63]]}, "page_starts of document 1 must be whole numbers"),
         ({"page_starts": [[0], [1.5]]}, "page_starts of document 1 must be whole numbers"),
         ({"sentence_vectors": np.empty((4, 0))}, "sentence_vectors must have at least one column"),
-        ({"summary": "given", "summaries": np.empty((2, 0))}, "summaries must have at least one column"),
+        ({"summaries": np.empty((2, 0))}, "summaries must have at least one column"),
     ],
 )  # fmt: skip
-def test_given_numbers_are_checked(arguments: dict[str, object], message: str) -> None:
+def test_given_numbers_are_checked(columns: dict[str, Any], message: str) -> None:
+    options = {"summary": "given"} if "summaries" in columns else {}
     with pytest.raises(ValueError, match=message):
-        pychunk.segment(TEXTS, vectors="chunk", **arguments)
+        pychunk.segment(TEXTS, vectors="chunk", columns=columns, **options)
 
 
 def test_spans_of_an_empty_document() -> None:
     with pytest.raises(ValueError, match="sentence_spans of document 1 must lie in its 0 characters"):
-        pychunk.segment(["One.", ""], "sentence", sentence_spans=[[(0, 4)], [(0, 1)]])
-    out = pychunk.segment(["Ön.", ""], "sentence", sentence_spans=[[(0, 3)], []])
+        pychunk.segment(["One.", ""], "sentence", columns={"sentence_spans": [[(0, 4)], [(0, 1)]]})
+    out = pychunk.segment(["Ön.", ""], "sentence", columns={"sentence_spans": [[(0, 3)], []]})
     assert [chunk.text for chunk in out] == ["Ön."]
 
 
@@ -216,8 +221,6 @@ def test_spans_of_an_empty_document() -> None:
         ({"max_tokens": 2**63}, "max_tokens must be a whole number of at most"),
         ({"max_tokens": None, "min_tokens": 2**64}, "min_tokens must be a whole number of at most"),
         ({"max_tokens": None, "overlap": 2**64}, "overlap must be a whole number of at most"),
-        ({"threads": 2**31}, "threads must be a whole number of at most 1024; got 2147483648"),
-        ({"threads": 1025}, "threads must be a whole number of at most 1024; got 1025"),
         ({"k": 2**2000}, "k must be finite; got a number of 2001 bits"),
         ({"k": float("inf")}, "k must be finite; got inf"),
         ({"k": True}, "k must be a number; got True"),
@@ -234,6 +237,12 @@ def test_options_are_checked_where_they_are_given(options: dict[str, object], me
         pychunk.Segmenter(**options)
 
 
+@pytest.mark.parametrize("threads", [2**31, 1025])
+def test_threads_are_checked_where_they_are_given(threads: int) -> None:
+    with pytest.raises(ValueError, match=f"threads must be a whole number of at most 1024; got {threads}"):
+        pychunk.Segmenter(placement=pychunk.Placement(threads=threads))
+
+
 def test_the_largest_size_is_no_limit() -> None:
     text = "Word " * 300
     assert [chunk.text for chunk in pychunk.segment(text, "recursive", size=2**62, unit="words")] == [text.strip()]
@@ -247,8 +256,8 @@ def test_options_that_are_equal_are_not_the_same() -> None:
     pychunk.segment("One.", "semantic", threshold=("percentile", 1))
     with pytest.raises(ValueError, match="must be a number; got True"):
         pychunk.segment("One.", "semantic", threshold=("percentile", True))
-    with pytest.raises(ValueError, match="wrap must be 'auto', True or False; got 0"):
-        pychunk.segment("One.", "fixed", wrap=0)
+    with pytest.raises(ValueError, match="unwrap_lines must be 'auto', True or False; got 0"):
+        pychunk.segment("One.", "fixed", unwrap_lines=0)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +276,7 @@ def test_an_id_of_several_rows_is_warned_of(ids: list[Any], said: str) -> None:
             call()
         assert [Path(each.filename).name for each in told] == ["test_inputs.py"]
     with pytest.warns(UserWarning, match=said):
-        pychunk.segment(pa.table({"text": texts, "id": ids}), column="text", ids="id")
+        pychunk.segment(pa.table({"text": texts, "id": ids}), columns={"text": "text"}, ids="id")
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,4 +1,4 @@
-"""Columns to keep that some of the files have: null in the others, whichever come first; none has them: an error."""
+"""Columns to keep that only some files have: null in the others, in any order; if none has them, an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from command_line import invoke
 from pychunk.ingest import ingest
 from pychunk.io import open_source
 
-#: Of each file the title that its document has.
+#: The title of the document in each file.
 TITLES = {
     "a.csv": "A",
     "b.txt": None,
@@ -50,12 +50,14 @@ def chunks(out: Path) -> tuple[dict[str, Any], pa.DataType]:
 
 @pytest.mark.filterwarnings("error")
 def test_a_folder(folder: Path, tmp_path: Path) -> None:
-    ingest(folder, tmp_path / "out", column="text", keep=["title"])
+    ingest(folder, tmp_path / "out", columns={"text": "text"}, metadata_columns=["title"])
     assert chunks(tmp_path / "out") == (TITLES, pa.large_string())
-    tables = [batch.table for batch in open_source(folder, column="text", keep=["title"])]
+    tables = [batch.table for batch in open_source(folder, column="text", metadata_columns=["title"])]
     assert {Path(row["file"]).name: row["title"] for table in tables for row in table.to_pylist()} == TITLES
     assert {table.schema.field("title").type for table in tables} <= {pa.large_string(), pa.string()}
-    done = invoke(["segment", str(folder), "--column", "text", "--keep", "title", "-o", str(tmp_path / "out.parquet")])
+    done = invoke(
+        ["segment", str(folder), "--column", "text", "--metadata-columns", "title", "-o", str(tmp_path / "out.parquet")]
+    )
     assert done.exit_code == 0, done.output
     assert chunks(tmp_path / "out.parquet")[0] == TITLES
 
@@ -64,11 +66,20 @@ def test_a_folder(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", list(permutations(["a.csv", "b.txt", "e.tsv", "g.parquet"])), ids="-".join)
 def test_files_in_any_order(folder: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
     paths = [folder / name for name in names]
-    ingest(paths, tmp_path / "out", column="text", keep=["title"])
+    ingest(paths, tmp_path / "out", columns={"text": "text"}, metadata_columns=["title"])
     wanted = {name: TITLES[name] for name in names}
     assert chunks(tmp_path / "out") == (wanted, pa.large_string())
     done = invoke(
-        ["segment", *map(str, paths), "--column", "text", "--keep", "title", "-o", str(tmp_path / "out.parquet")]
+        [
+            "segment",
+            *map(str, paths),
+            "--column",
+            "text",
+            "--metadata-columns",
+            "title",
+            "-o",
+            str(tmp_path / "out.parquet"),
+        ]
     )
     assert done.exit_code == 0, done.output
     assert chunks(tmp_path / "out.parquet") == (wanted, pa.large_string())
@@ -78,22 +89,24 @@ def test_files_in_any_order(folder: Path, tmp_path: Path, names: tuple[str, ...]
 def test_the_type_is_that_of_the_first_file_that_has_it(tmp_path: Path, order: list[str]) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "a.jsonl", "text": "Cats purr."}\n')
     pq.write_table(pa.table({"id": ["b.parquet"], "text": ["Dogs bark."], "title": [7]}), tmp_path / "b.parquet")
-    ingest([tmp_path / name for name in order], tmp_path / "out", column="text", keep=["title"])
+    ingest([tmp_path / name for name in order], tmp_path / "out", columns={"text": "text"}, metadata_columns=["title"])
     assert chunks(tmp_path / "out") == ({"a.jsonl": None, "b.parquet": 7}, pa.int64())
 
 
 def test_a_column_that_no_file_has_is_an_error_that_says_what_there_is(folder: Path, tmp_path: Path) -> None:
-    said = "keep: 'titel' is not a column of the file .*b.txt; columns that can be kept: none"
+    said = "metadata_columns: 'titel' is not a column of the file .*b.txt; columns that can be kept: none"
     with pytest.raises(ValueError, match=said):
-        ingest(folder / "b.txt", tmp_path / "out", keep=["titel"])
+        ingest(folder / "b.txt", tmp_path / "out", metadata_columns=["titel"])
     with pytest.raises(ValueError, match=r"not a column of the file .*b.txt"):
-        list(open_source(folder / "b.txt", keep=["titel"]))
+        list(open_source(folder / "b.txt", metadata_columns=["titel"]))
     paths = [folder / "a.csv", folder / "b.txt"]
     said = r"'titel' is not a column of any file of .* \(did you mean 'title'\?\); columns that can be kept: title"
     with pytest.raises(ValueError, match=said):
-        ingest(paths, tmp_path / "out", column="text", keep=["titel"])
+        ingest(paths, tmp_path / "out", columns={"text": "text"}, metadata_columns=["titel"])
     assert not (tmp_path / "out").exists()
-    done = invoke(["segment", *map(str, paths), "--column", "text", "--keep", "titel"])
+    done = invoke(["segment", *map(str, paths), "--column", "text", "--metadata-columns", "titel"])
     assert done.exit_code == 2
-    said = "--keep: none of the inputs has a column 'titel' (did you mean 'title'?); the columns are id, text, title"
-    assert said in " ".join(done.stderr.split())
+    said = (
+        "--metadata-columns: none of the inputs has a column 'titel' (did you mean 'title'?); the columns are id, text"
+    )
+    assert f"{said}, title" in " ".join(done.stderr.split())

@@ -1,4 +1,4 @@
-"""Documents in a dict of lists, and in a Dataset of Hugging Face, which is told by its looks."""
+"""Documents in a dict of lists, and in a Dataset of Hugging Face, which is recognised by its attributes."""
 
 from __future__ import annotations
 
@@ -74,13 +74,17 @@ WHOLE = [(7, "One. Two.", "Ann"), (8, "Three.", None)]
     ids=["lists", "tuples", "numpy", "arrow", "dataset"],
 )
 def test_columns_are_read(documents: Any) -> None:
-    found = pychunk.segment(documents, "fixed", size=100, column="text", ids="id", keep=["author"])
+    found = pychunk.segment(
+        documents, "fixed", size=100, columns={"text": "text"}, ids="id", metadata_columns=["author"]
+    )
     assert rows(found) == WHOLE
 
 
 def test_batches_of_a_dataset_are_read() -> None:
     made = pychunk.Segmenter("fixed", size=100)
-    batches = list(made.stream(Dataset(COLUMNS).iter(1), column="text", ids="id", keep=["author"]))
+    batches = list(
+        made.stream(Dataset(COLUMNS).iter(1), columns={"text": "text"}, ids="id", metadata_columns=["author"])
+    )
     assert [row for batch in batches for row in rows(batch)] == WHOLE
     assert [batch.first_document for batch in batches] == [0, 1]
 
@@ -88,16 +92,16 @@ def test_batches_of_a_dataset_are_read() -> None:
 def test_the_only_text_column_is_found_and_titles_are() -> None:
     assert pychunk.segment({"n": [1], "body": ["One."]}).texts == ["One."]
     with pytest.raises(ValueError, match="column 'body' is not there; the string columns are: text, author, title"):
-        pychunk.segment(COLUMNS, column="body")
-    assert len(pychunk.segment(COLUMNS, "pic", summary="title", column="text")) == 2
-    assert pychunk.sentences({"text": ["One. Two."]}) == [[(0, 5), (5, 9)]]
+        pychunk.segment(COLUMNS, columns={"text": "body"})
+    assert len(pychunk.segment(COLUMNS, "pic", summary="title", columns={"text": "text"})) == 2
+    assert pychunk.split_sentences({"text": ["One. Two."]}) == [[(0, 5), (5, 9)]]
 
 
 def test_rows_that_are_no_text_are_named() -> None:
     documents = {"id": [1, 2, 3], "text": ["One.", 5, None]}
     with pytest.raises(TypeError, match=r"row 1: the text must be str, got int \(1 more rows cannot be used\)"):
-        pychunk.segment(documents, column="text")
-    found = pychunk.segment(documents, column="text", ids="id", on_error="skip")
+        pychunk.segment(documents, columns={"text": "text"})
+    found = pychunk.segment(documents, columns={"text": "text"}, ids="id", on_error="skip")
     assert (found.texts, [error.row for error in found.errors]) == (["One."], [1, 2])
     with pytest.raises(ValueError, match="row 0: lone surrogate"):
         pychunk.segment({"text": ["\ud800"]})

@@ -1,4 +1,4 @@
-"""Options as a user meets them: in signatures, in reprs, and in the error that a wrong one gives."""
+"""Options as a user meets them: in signatures, in reprs, and in the error for a wrong value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import inspect
 import pytest
 
 import pychunk
-from pychunk import Segmenter, api
-from pychunk.inputs.document_columns import NAMES
+from pychunk import Placement, Segmenter, Vectors, api
 from pychunk.methods import METHODS
 
 
@@ -16,18 +15,20 @@ from pychunk.methods import METHODS
     "shown",
     [
         "Segmenter('pic')",
-        "Segmenter('pic', max_tokens=None, min_tokens=3, overlap=5, vectors='chunk', wrap=False, threads=2, k=0.5)",
+        "Segmenter('pic', max_tokens=None, min_tokens=3, overlap=5, vectors='chunk', "
+        "placement=Placement(device='auto', threads=2, runtime='auto', precision='auto'), unwrap_lines=False, k=0.5)",
         "Segmenter('fixed', max_tokens=90, on_error='skip', size=6, unit='words')",
         "Segmenter('semantic', encoder='static', threshold=('std', 1.0))",
-        "Segmenter('nsp', encoder='static', vector_encoder='static')",
+        "Segmenter('nsp', encoder='static', vectors=Vectors(of='chunk', encoder='static'))",
         "Segmenter('recursive', separators=['\\n', ' '])",
-        "Segmenter('recursive', min_tokens=0, atoms=False, balance=True)",
+        "Segmenter('recursive', min_tokens=0, keep_together=False, balance=True)",
     ],
 )
 def test_a_segmenter_shows_every_option_that_is_not_its_default(shown: str) -> None:
-    made = eval(shown)
+    names = {"Segmenter": Segmenter, "Placement": Placement, "Vectors": Vectors}
+    made = eval(shown, names)
     assert repr(made) == shown
-    assert repr(eval(repr(made))) == shown
+    assert repr(eval(repr(made), names)) == shown
 
 
 def test_a_segmenter_shows_no_option_that_is_its_default() -> None:
@@ -51,9 +52,9 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
             option.annotation,
         )
         assert f"{name}:" in pychunk.segment.__doc__ or f"{name}," in pychunk.segment.__doc__
-    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == {*of_call, *NAMES, "levels", "pooling"} - {
+    assert set(spelled) - set(inspect.signature(Segmenter).parameters) == set(of_call) - {
         "self",
-        "said",
+        "unknown",
         "first_document",
     }
 
@@ -65,8 +66,14 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
         ("pic", "overlapp", "did you mean 'overlap'?"),
         ("fixed", "sise", "did you mean 'size'?"),
         ("pic", "size", "it is an option of 'fixed', 'recursive', 'structure' and 'topic'"),
+        (
+            "pic",
+            "title",
+            "did you mean 'titles'? Then pass columns={'titles': ...} with the name of a column, or with one value "
+            "for each document",
+        ),
         ("sentence", "tresholds", "did you mean 'threshold', which is an option of 'semantic' and 'nsp'?"),
-        ("pic", "zzz", "min_tokens, overlap, atoms, vectors, wrap, device, threads, on_error, augment"),
+        ("pic", "zzz", "min_tokens, overlap, vectors, augment, placement, on_error, keep_together, unwrap_lines"),
     ],
 )
 def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: str, said: str) -> None:
@@ -77,7 +84,7 @@ def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: s
         assert message.endswith(said)
         own = inspect.signature(METHODS[method]).parameters
         assert ("its options are " + ", ".join(own) if own else "it has no options of its own") in message
-        assert "; those of every method are encoder, vector_encoder, runtime, precision, max_tokens" in message
+        assert "; those of every method are encoder, max_tokens, min_tokens, overlap, vectors" in message
 
 
 def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,17 +101,19 @@ def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.Monke
     for _ in range(2):
         plain = pychunk.segment(text)
         assert (
-            pychunk.segment(text, max_tokens="auto", encoder=None, min_tokens="auto", atoms="auto").table == plain.table
+            pychunk.segment(text, max_tokens="auto", encoder=None, min_tokens="auto", keep_together="auto").table
+            == plain.table
         )
-        pychunk.segment(text, "fixed", size=5, vectors="chunk", threads=1)
-    assert made == [{"method": None}, {"method": "fixed", "size": 5, "vectors": "chunk", "threads": 1}]
+        pychunk.segment(text, "fixed", size=5, vectors="chunk", placement=pychunk.Placement(threads=1))
+    one = pychunk.Placement(threads=1)
+    assert made == [{"method": None}, {"method": "fixed", "size": 5, "vectors": "chunk", "placement": one}]
     pychunk.segment(text, min_tokens=0)
-    for wrong in (False, 0.0):  # equal to 0, and no whole number
+    for wrong in (False, 0.0):  # equal to 0, but not an integer
         with pytest.raises(ValueError, match="min_tokens must be a whole number"):
             pychunk.segment(text, min_tokens=wrong)
-    pychunk.segment(text, atoms=True)
-    with pytest.raises(ValueError, match="atoms must be True or False; got 1"):
-        pychunk.segment(text, atoms=1)
+    pychunk.segment(text, keep_together=True)
+    with pytest.raises(ValueError, match="keep_together must be True or False; got 1"):
+        pychunk.segment(text, keep_together=1)
     pychunk.segment(text, overlap=1)
     with pytest.raises(ValueError, match="overlap must be a whole number"):
         pychunk.segment(text, overlap=True)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server with pgvector for tests, from the package pgserver, whose files alone are used.
+"""A PostgreSQL server with pgvector for tests, from the package pgserver, of which only the files are used.
 
 The package itself starts servers too: as root it adds a user to the machine and opens every folder above the server to
 all. Here the files are copied to a folder of their own, and the server runs from there as ``nobody``, since it refuses
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def installed() -> Path | None:
-    """Where the package lies."""
+    """Return the folder of the package."""
     spec = importlib.util.find_spec("pgserver")
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
 @contextmanager
 def running(package: Path) -> Iterator[dict[str, str]]:
-    """A new, empty server, and the environment by which libpq finds it. It listens on a socket of the folder alone."""
-    # Not tmp_path: as root that is closed to others, and the path of a socket has at most 107 bytes.
+    """Yield the environment by which libpq finds a new, empty server, which listens only on a socket of the folder."""
+    # Not tmp_path: for root it is closed to other users, and the path of a socket has at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="pychunk-pg-"))
     user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
     try:
@@ -47,7 +47,7 @@ def running(package: Path) -> Iterator[dict[str, str]]:
         def call(program: str, *arguments: str) -> None:
             command = [str(folder / "pgserver" / "pginstall" / "bin" / program), "-D", str(own / "data"), *arguments]
             who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-            with open(folder / "said", "w+b") as said:  # a pipe would be held open by the server
+            with open(folder / "said", "w+b") as said:  # the server would keep a pipe open
                 done = subprocess.run(command, stdout=said, stderr=said, cwd=folder, timeout=120, check=False, **who)
                 said.seek(0)
                 assert done.returncode == 0, said.read().decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Blocks of a distributed frame: the same chunks as segment(), whatever the blocks."""
+"""Blocks of a distributed frame give the same chunks as segment(), for any blocks."""
 
 import pickle
 import subprocess
@@ -23,14 +23,15 @@ CUTS = st.lists(st.integers(0, 8), max_size=4)
 
 
 def blocks_of(table: pa.Table, cuts: list[int]) -> list[pa.Table]:
-    """A table in pieces; some are empty."""
+    """Return a table in pieces, some of them empty."""
     ends = sorted(min(cut, table.num_rows) for cut in cuts)
     return [table.slice(begin, end - begin) for begin, end in zip([0, *ends], [*ends, table.num_rows])]
 
 
-def run(blocks: list[pa.Table], method: str, **options: Any) -> pa.Table:
-    """As a distributed frame runs it: what travels is a pickle, and the schema is known before."""
-    made = BlockSegmenter.of(method, **{"column": "text", "ids": None, "keep": [], **options})
+def run(blocks: list[pa.Table], method: str, columns: dict[str, Any] | None = None, **options: Any) -> pa.Table:
+    """Return the chunks as a distributed frame makes them, with a pickled segmenter and a schema known in advance."""
+    columns = {"text": "text", **(columns or {})}
+    made = BlockSegmenter.of(method, columns=columns, **{"ids": None, "metadata_columns": [], **options})
     schema = made.schema(blocks[0].schema)
     tables = [table for block in blocks for table in pickle.loads(pickle.dumps(made))(block)]
     assert all(table.schema.equals(schema) for table in tables)
@@ -42,7 +43,7 @@ def number(text: str) -> int:
 
 
 def expected(table: pa.Table, method: str, ids: str | None, **options: Any) -> list[dict[str, Any]]:
-    rows = pychunk.segment(table, method, column="text", ids=ids, **options).table.to_pylist()
+    rows = pychunk.segment(table, method, columns={"text": "text"}, ids=ids, **options).table.to_pylist()
     keys = table.column(ids or "text").to_pylist()
     return [{**row, "document": number(str(keys[row["document"]])), "n": row["document"]} for row in rows]
 
@@ -62,7 +63,13 @@ def test_any_blocks_give_the_rows_of_segment(
     )
     ids = "key" if with_ids else None
     out = run(
-        blocks_of(table, cuts), method, ids=ids, keep=["n"], on_error="skip", batch_bytes=batch_bytes, vectors="chunk"
+        blocks_of(table, cuts),
+        method,
+        ids=ids,
+        metadata_columns=["n"],
+        on_error="skip",
+        batch_bytes=batch_bytes,
+        vectors="chunk",
     )
     assert out.to_pylist() == expected(table, method, ids, on_error="skip", vectors="chunk")
 
@@ -73,7 +80,7 @@ def test_any_blocks_give_the_rows_of_segment(
 def test_rows_that_are_not_text_can_be_rows(texts: list[str | None], cuts: list[int]) -> None:
     ids = pa.array(range(len(texts)), pa.int64())
     table = pa.table({"text": pa.array(texts, pa.string()), "key": ids, "n": ids})
-    out = run(blocks_of(table, cuts), "sentence", ids="key", keep=["n"], on_error="row").to_pylist()
+    out = run(blocks_of(table, cuts), "sentence", ids="key", metadata_columns=["n"], on_error="row").to_pylist()
     good = [{name: row[name] for name in row if name != "error"} for row in out if row["error"] is None]
     assert good == expected(table, "sentence", "key", on_error="skip")
     bad = [row for row in out if row["error"] is not None]
@@ -101,7 +108,7 @@ def test_an_index_takes_the_blocks(tmp_path: Path) -> None:
     table = pa.table({"text": texts, "key": ["pets", "stars", "bread"], "topic": ["animals", "sky", "food"]})
     with pychunk.Index.create(tmp_path / "index") as index:
         for block in blocks_of(table, [1, 2]):
-            index.add(run([block], "sentence", ids="key", keep=["topic"], vectors="sentence"))
+            index.add(run([block], "sentence", ids="key", metadata_columns=["topic"], vectors="sentence"))
         hit = index.search(["What do stars burn?"], k=1)[0][0]
         assert (hit.id, hit.text) == ("stars", "Stars burn hydrogen.")
         hits = index.search(["What do stars burn?"], k=9, where={"topic": "animals"})[0]
@@ -124,43 +131,52 @@ def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
         }
     )
     blocks = blocks_of(table, [1, 1])
-    own: dict[str, Any] = {"atoms": False, "min_tokens": 0}
+    own: dict[str, Any] = {"keep_together": False, "min_tokens": 0}
     for name in ("vectors", "fixed"):
         given_vectors = [np.array(rows, np.float32).reshape(-1, 4) for rows in vectors]
         made = run(
-            blocks, "semantic", sentence_spans="spans", sentence_vectors=name, page_starts="pages", threshold=0.5, **own
+            blocks,
+            "semantic",
+            {"sentence_spans": "spans", "sentence_vectors": name, "page_starts": "pages"},
+            threshold=0.5,
+            **own,
         )
         same = pychunk.segment(
             texts,
             "semantic",
-            sentence_spans=spans,
-            sentence_vectors=given_vectors,
-            page_starts=pages,
+            columns={"sentence_vectors": given_vectors, "sentence_spans": spans, "page_starts": pages},
             threshold=0.5,
             **own,
         ).table
         assert made.drop_columns(["document"]).to_pylist() == same.drop_columns(["document"]).to_pylist()
         assert made["page_end"].to_pylist() == [1, 2, 2, 1, 2]
         if name == "fixed":  # the width is known before a block is seen
-            assert run(blocks, "sentence", sentence_vectors=name, sentence_spans="spans", vectors="chunk").schema.field(
-                "vector"
-            ).type == pa.list_(pa.float32(), 4)
-    titled = run(blocks, "pic", summary="title", titles="title").drop_columns(["document"])
+            given_both = {"sentence_vectors": name, "sentence_spans": "spans"}
+            schema = run(blocks, "sentence", given_both, vectors="chunk").schema
+            assert schema.field("vector").type == pa.list_(pa.float32(), 4)
+    titled = run(blocks, "pic", {"titles": "title"}, summary="title").drop_columns(["document"])
     assert titled.equals(
-        pychunk.segment(table, column="text", summary="title", titles="title").table.drop_columns(["document"])
+        pychunk.segment(table, columns={"text": "text", "titles": "title"}, summary="title").table.drop_columns(
+            ["document"]
+        )
     )
 
 
 def test_vectors_of_several_widths_are_refused() -> None:
     table = pa.table({"text": ["One. Two."], "vectors": [[[1.0], [1.0, 0.0]]]})
     with pytest.raises(ValueError, match="one width; got 1, 2"):
-        run([table], "semantic", sentence_vectors="vectors", threshold=0.5)
+        run([table], "semantic", {"sentence_vectors": "vectors"}, threshold=0.5)
 
 
 def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
     table = pa.table({"text": ["One. Two.", " "], "vectors": pa.array([[[1.0, 0.0], [0.0, 1.0]], []])})
     made = BlockSegmenter.of(
-        "sentence", column="text", ids=None, keep=[], sentence_vectors="vectors", vectors="chunk", batch_bytes=1
+        "sentence",
+        columns={"text": "text", "sentence_vectors": "vectors"},
+        ids=None,
+        metadata_columns=[],
+        vectors="chunk",
+        batch_bytes=1,
     )
     out = pa.concat_tables(list(made(table)))
     assert out["vector"].to_pylist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -171,16 +187,19 @@ def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
     [
         ({"on_error": "ignore"}, "'raise', 'skip' or 'row'; got 'ignore'"),
         ({"batch_bytes": 0}, "batch_bytes must be a whole number above 0; got 0"),
-        ({"keep": "title"}, r"write keep=\['title'\]"),
+        ({"metadata_columns": "title"}, r"write metadata_columns=\['title'\]"),
         ({"ids": ["a"]}, "ids must be the name of a column; got list"),
-        ({"titles": ["a"], "summary": "title"}, "titles must be the name of a column; got list"),
+        ({"columns": {"titles": ["a"]}, "summary": "title"}, "titles must be the name of a column; got list"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"summaries_out": True}, "a distributed frame holds only chunks"),
         ({"size": 3}, "'pic' has no option 'size'"),
-        ({"keep": ["nothing"]}, "keep='nothing' is not a column; the columns are text, key, start"),
-        ({"keep": ["start"]}, "none of the chunks' own; got start"),
-        ({"keep": ["key", "key"]}, "each column once"),
-        ({"column": "nothing"}, "column 'nothing' is not there"),
+        (
+            {"metadata_columns": ["nothing"]},
+            "metadata_columns='nothing' is not a column; the columns are text, key, start",
+        ),
+        ({"metadata_columns": ["start"]}, "none of the chunks' own; got start"),
+        ({"metadata_columns": ["key", "key"]}, "each column once"),
+        ({"columns": {"text": "nothing"}}, "column 'nothing' is not there"),
         ({"ids": "nothing"}, "ids='nothing' is not a column; the columns are text, key, start"),
     ],
 )
@@ -206,8 +225,10 @@ def test_rows_left_out_are_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_batch_without_documents_has_the_columns_of_others() -> None:
     options: dict[str, Any] = {"method": "semantic", "threshold": 0.5, "vectors": "chunk"}
-    none = pychunk.segment([], ids=[], page_starts=[], sentence_vectors=np.empty((0, 4)), **options)
-    one = pychunk.segment(["a"], ids=["a"], page_starts=[[0]], sentence_vectors=np.ones((1, 4)), **options)
+    none = pychunk.segment([], ids=[], columns={"sentence_vectors": np.empty((0, 4)), "page_starts": []}, **options)
+    one = pychunk.segment(
+        ["a"], ids=["a"], columns={"sentence_vectors": np.ones((1, 4)), "page_starts": [[0]]}, **options
+    )
     assert none.table.column_names == one.table.column_names
     assert none.table.schema.field("vector") == one.table.schema.field("vector")
 

@@ -1,4 +1,4 @@
-"""Data frames of other packages in and out, each by the line that docs/integrations.md shows."""
+"""Data frames of other packages as input and output, each by the line that docs/integrations.md shows."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ TABLE = pa.table(
         "text": ["One. Two.", "", "Cats purr. Dogs bark at night. Cats sleep by day.", "Naïve café. 東京は首都。"],
     }
 )
-CHUNKS = pychunk.segment(TABLE, column="text", ids="id", max_tokens=8, vectors="chunk").table
+CHUNKS = pychunk.segment(TABLE, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").table
 TITLES = dict(zip(TABLE["id"].to_pylist(), TABLE["title"].to_pylist()))
 
 
@@ -28,14 +28,14 @@ def parquet_file(tmp_path: Path) -> str:
 
 
 def same(rows: list[dict[str, Any]]) -> bool:
-    """The chunks and their order; vectors come back as lists, arrays or tuples."""
+    """Check the chunks and their order; vectors come back as lists, arrays or tuples."""
     return [{**row, "vector": [float(x) for x in row["vector"]]} for row in rows] == CHUNKS.to_pylist()
 
 
 def test_pandas() -> None:
     pytest.importorskip("pandas")
     df = TABLE.to_pandas()
-    chunks = pychunk.segment(df, column="text", ids="id", max_tokens=8, vectors="chunk").to_pandas()
+    chunks = pychunk.segment(df, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").to_pandas()
     assert chunks["text"].tolist() == CHUNKS["text"].to_pylist()
     assert chunks["chunk_id"].tolist() == CHUNKS["chunk_id"].to_pylist()
     titled = chunks.merge(df[["id", "title"]], on="id")
@@ -45,7 +45,7 @@ def test_pandas() -> None:
 def test_polars(path: str) -> None:
     pl = pytest.importorskip("polars")
     df = pl.read_parquet(path)
-    chunks = pychunk.segment(df, column="text", ids="id", max_tokens=8, vectors="chunk").to_polars()
+    chunks = pychunk.segment(df, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").to_polars()
     assert same(chunks.to_dicts())
     titled = chunks.join(df.select("id", "title"), on="id", maintain_order="left")
     assert titled["title"].to_list() == [TITLES[each] for each in CHUNKS["id"].to_pylist()]
@@ -54,7 +54,7 @@ def test_polars(path: str) -> None:
 def test_duckdb(path: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     articles = duckdb.sql(f"select id, text from '{path}'")
-    chunks = pychunk.segment(articles, column="text", ids="id", max_tokens=8, vectors="chunk").table
+    chunks = pychunk.segment(articles, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").table
     counts = duckdb.sql("select id, count(*) from chunks group by id order by id").fetchall()
     assert counts == [(each, CHUNKS["id"].to_pylist().count(each)) for each in ("a", "c", "d")]
     assert chunks.equals(CHUNKS.cast(chunks.schema))
@@ -67,7 +67,7 @@ def test_hugging_face_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ds = datasets.Dataset.from_dict(TABLE.to_pydict())
 
     def cut(rows: pa.Table) -> pa.Table:
-        return pychunk.segment(rows, column="text", ids="id", max_tokens=8, vectors="chunk").table
+        return pychunk.segment(rows, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").table
 
     chunks = ds.with_format("arrow").map(cut, batched=True, remove_columns=ds.column_names)
     assert same(chunks.with_format(None).to_list())
@@ -79,8 +79,10 @@ def test_hugging_face_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_daft(path: str) -> None:
     daft = pytest.importorskip("daft")
     df = daft.read_parquet(path)
-    chunks = daft.from_arrow(pychunk.segment(df, column="text", ids="id", max_tokens=8, vectors="chunk").table)
+    chunks = daft.from_arrow(
+        pychunk.segment(df, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").table
+    )
     assert same(chunks.to_pylist())
     seg = pychunk.Segmenter(max_tokens=8, vectors="chunk")
-    parts = [out.table for out in seg.stream(df.to_arrow_iter(), column="text", ids="id")]
+    parts = [out.table for out in seg.stream(df.to_arrow_iter(), columns={"text": "text"}, ids="id")]
     assert same(pa.concat_tables(parts).to_pylist())

@@ -1,4 +1,4 @@
-"""Ray: the chunks of segment(), from two actors, also when one of them dies."""
+"""Ray gives the chunks of segment(), from two actors, also if one of them dies."""
 
 import logging
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Ray listens on loopback alone where it is told that there is no cluster; it reads this when it is imported.
+# Ray listens only on loopback if it is told that there is no cluster; it reads this at its import.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 import pyarrow as pa
@@ -52,7 +52,7 @@ def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def dataset(table: pa.Table, cuts: list[int]) -> Any:
-    """Blocks between the cuts; two equal cuts make an empty one."""
+    """Return blocks between the cuts; two equal cuts make an empty one."""
     ends = [*cuts, table.num_rows]
     return ray.data.from_arrow([table.slice(begin, end - begin) for begin, end in zip([0, *cuts], ends)])
 
@@ -63,10 +63,10 @@ def rows(result: Any, *keys: str) -> list[dict[str, Any]]:
 
 
 def expected(
-    table: pa.Table, method: str | None = None, keep: tuple[str, ...] = (), **options: Any
+    table: pa.Table, method: str | None = None, metadata_columns: tuple[str, ...] = (), **options: Any
 ) -> list[dict[str, Any]]:
-    found = pychunk.segment(table, method, column="text", ids="key", **options).table.to_pylist()
-    kept = table.select(keep).to_pylist()
+    found = pychunk.segment(table, method, columns={"text": "text"}, ids="key", **options).table.to_pylist()
+    kept = table.select(metadata_columns).to_pylist()
     wanted = [{**row, **kept[row["document"]]} for row in found]
     return without_documents(sorted(wanted, key=lambda row: (row["id"], row["chunk"])))
 
@@ -79,28 +79,28 @@ def test_rows_are_those_of_segment() -> None:
     table = articles()
     out = adapter.segment(
         dataset(table, [7, 7, 20]),
-        column="text",
+        columns={"text": "text"},
         ids="key",
-        keep=["n"],
+        metadata_columns=["n"],
         vectors="chunk",
         concurrency=2,
         batch_bytes=900,
     )
     found = rows(out, "id")
-    assert without_documents(found) == expected(table, keep=("n",), vectors="chunk")
+    assert without_documents(found) == expected(table, metadata_columns=("n",), vectors="chunk")
     assert len({row["document"] for row in found}) == len({row["id"] for row in found}) == 18
     block = next(block for block in ray.get(out.to_arrow_refs()) if block.num_rows)
-    alone = pychunk.segment(table, column="text", ids="key", vectors="chunk").table
+    alone = pychunk.segment(table, columns={"text": "text"}, ids="key", vectors="chunk").table
     assert block.schema.field("vector").type == alone.schema.field("vector").type
     assert block.schema.metadata[b"pychunk"] == alone.schema.metadata[b"pychunk"]  # an index asks for the encoder
 
 
 def test_without_ids_the_document_is_the_key() -> None:
     table = articles()
-    once = rows(adapter.segment(dataset(table, [3]), "sentence", column="text"), "document")
-    again = rows(adapter.segment(dataset(table, [8, 19]), "sentence", column="text"), "document")
+    once = rows(adapter.segment(dataset(table, [3]), "sentence", columns={"text": "text"}), "document")
+    again = rows(adapter.segment(dataset(table, [8, 19]), "sentence", columns={"text": "text"}), "document")
     assert once == again
-    alone = pychunk.segment(table, "sentence", column="text").table.to_pylist()
+    alone = pychunk.segment(table, "sentence", columns={"text": "text"}).table.to_pylist()
     in_order = sorted(without_documents(alone), key=lambda row: (row["chunk_id"], row["chunk"]))
     assert sorted(without_documents(once), key=lambda row: (row["chunk_id"], row["chunk"])) == in_order
 
@@ -118,7 +118,10 @@ def test_rows_that_are_not_text() -> None:
     good = expected(table, "sentence", on_error="skip")
 
     def run(on_error: str) -> list[dict[str, Any]]:
-        return rows(adapter.segment(dataset(table, [1]), "sentence", column="text", ids="key", on_error=on_error), "id")
+        return rows(
+            adapter.segment(dataset(table, [1]), "sentence", columns={"text": "text"}, ids="key", on_error=on_error),
+            "id",
+        )
 
     assert without_documents(run("skip")) == good
     found = run("row")
@@ -135,17 +138,19 @@ def test_what_cannot_work_is_said_before_anything_runs(tmp_path: Path) -> None:
 
     lazy = dataset(articles(1), []).map_batches(never, batch_format="pyarrow")
     with pytest.raises(ValueError, match="unknown method 'semantics'; choose one of pic"):
-        adapter.segment(lazy, "semantics", column="text")
+        adapter.segment(lazy, "semantics", columns={"text": "text"})
     with pytest.raises(ValueError, match="max_tokens"):
-        adapter.segment(lazy, column="text", max_tokens=0)
+        adapter.segment(lazy, columns={"text": "text"}, max_tokens=0)
     assert not (tmp_path / "ran").exists()
-    with pytest.raises(ValueError, match="keep='title' is not a column; the columns are text, key, n, unused"):
-        adapter.segment(dataset(articles(1), []), column="text", keep=["title"])
+    with pytest.raises(
+        ValueError, match="metadata_columns='title' is not a column; the columns are text, key, n, unused"
+    ):
+        adapter.segment(dataset(articles(1), []), columns={"text": "text"}, metadata_columns=["title"])
 
 
 def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Dying(adapter._Actor):
-        """Kills its own process once, with part of a block's chunks handed out."""
+        """A segmenter that kills its own process once, after it passed on part of a block's chunks."""
 
         def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
             for part, table in enumerate(super().__call__(block)):
@@ -156,7 +161,7 @@ def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(adapter, "_Actor", Dying)
     table = articles()
-    out = adapter.segment(dataset(table, [10, 20]), column="text", ids="key", concurrency=2, batch_bytes=900)
+    out = adapter.segment(dataset(table, [10, 20]), columns={"text": "text"}, ids="key", concurrency=2, batch_bytes=900)
     found = without_documents(rows(out, "id"))
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "died").read_text()), 0)
@@ -164,7 +169,7 @@ def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 class Recorded:
-    """In the place of a dataset: keeps what Ray is asked for."""
+    """A stand-in for a dataset that records the arguments for Ray."""
 
     def __init__(self) -> None:
         self.asked: dict[str, Any] = {}
@@ -181,11 +186,13 @@ class Recorded:
 
 
 def test_resources_are_asked_for() -> None:
-    asked: Any = adapter.segment(Recorded(), column="text", ids="key", keep=["n"], num_gpus=0.5, concurrency=(1, 3))
+    asked: Any = adapter.segment(
+        Recorded(), columns={"text": "text"}, ids="key", metadata_columns=["n"], num_gpus=0.5, concurrency=(1, 3)
+    )
     assert (asked["num_gpus"], asked["num_cpus"], asked["batch_size"]) == (0.5, 1, adapter.GPU_ROWS)
     assert (asked["compute"].min_size, asked["compute"].max_size) == (1, 3)
     assert asked["names"] == ["text", "key", "n"]
     asked = adapter.segment(Recorded(), num_cpus=4, batch_size=10)
     assert (asked["num_gpus"], asked["num_cpus"], asked["batch_size"]) == (None, 4, 10)
-    assert asked["fn_constructor_args"][0].options["threads"] == 4
+    assert asked["fn_constructor_args"][0].options["placement"].threads == 4
     assert "names" not in asked

@@ -1,4 +1,4 @@
-"""pychunk's vectors and index behind the interfaces of LangChain and LlamaIndex, in their own harnesses."""
+"""pychunk's vectors and index in the interfaces of LangChain and LlamaIndex, in their own harnesses."""
 
 import asyncio
 import warnings
@@ -34,7 +34,7 @@ def llama() -> Any:
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Any:
-    """An index of two documents with a column of their own."""
+    """Return an index of two documents with a column of their own."""
     texts = ["# Cats\n\nCats purr. They sleep all day.", "# Stars\n\nThe sun is a star. It burns hydrogen."]
     with pychunk.Index.create(tmp_path / "documents") as index:
         chunks = pychunk.segment(texts, "structure", size=8, unit="words", ids=["c", "s"], vectors="sentence")
@@ -47,7 +47,7 @@ def test_langchain_embeddings_in_a_store_of_its_own(store: Any) -> None:
 
     from pychunk.integrations.langchain_embeddings import PychunkEmbeddings
 
-    embeddings = PychunkEmbeddings(threads=1)
+    embeddings = PychunkEmbeddings(placement=pychunk.Placement(threads=1))
     np.testing.assert_array_equal(np.float32(embeddings.embed_documents(TEXTS)), pychunk.embed(TEXTS))
     np.testing.assert_array_equal(np.float32(embeddings.embed_query(ASKED)), pychunk.embed(ASKED, task="query"))
     found = InMemoryVectorStore.from_texts(TEXTS, embeddings).similarity_search(ASKED, k=1)
@@ -132,18 +132,19 @@ def test_llama_index_embedding_in_an_index_of_its_own(llama: Any) -> None:
     from llama_index.core import VectorStoreIndex
     from llama_index.core.schema import TextNode
 
-    embedding = llama[0].PychunkEmbedding(options={"threads": 1})
+    embedding = llama[0].PychunkEmbedding(options={"placement": pychunk.Placement(threads=1)})
     np.testing.assert_array_equal(np.float32(embedding.get_text_embedding_batch(TEXTS)), pychunk.embed(TEXTS))
     np.testing.assert_array_equal(
         np.float32(asyncio.run(embedding.aget_query_embedding(ASKED))), pychunk.embed(ASKED, task="query")
     )
+    assert type(embedding).from_dict(embedding.to_dict()).options == embedding.options
     index = VectorStoreIndex([TextNode(text=text) for text in TEXTS], embed_model=embedding)
     assert [each.text for each in index.as_retriever(similarity_top_k=1).retrieve(ASKED)] == TEXTS[:1]
 
 
 def test_llama_index_retrieves_from_an_index(llama: Any, documents: Any) -> None:
     retriever = llama[1].PychunkRetriever(documents, k=1, where={"year": 2001})
-    (best,) = retriever.retrieve("What burns hydrogen?")  # the sun's document is of 2002
+    (best,) = retriever.retrieve("What burns hydrogen?")  # the document about the sun is from 2002
     assert best.node.metadata == {"ref_id": "c", "year": 2001, "path": ["Cats"]}
     assert best.node.end_char_idx - best.node.start_char_idx == len(best.text)
     (sun,) = asyncio.run(

@@ -1,4 +1,4 @@
-"""Spark: the chunks of segment(), from two local workers."""
+"""Spark gives the chunks of segment(), from two local workers."""
 
 import datetime
 import os
@@ -17,7 +17,7 @@ from pyspark.sql import types as spark_types
 import pychunk
 from pychunk.integrations import spark as adapter
 
-pytestmark = pytest.mark.slow  # a minute: Java starts, and so do its Python workers
+pytestmark = pytest.mark.slow  # a minute: Java and its Python workers start
 
 TEXTS = [
     "One sentence here. Another one there. A third. " * 20,
@@ -67,10 +67,10 @@ def without_documents(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def expected(
-    table: pa.Table, method: str | None = None, keep: tuple[str, ...] = (), **options: Any
+    table: pa.Table, method: str | None = None, metadata_columns: tuple[str, ...] = (), **options: Any
 ) -> list[dict[str, Any]]:
-    found = pychunk.segment(table, method, column="text", ids="key", **options).table.to_pylist()
-    kept = table.select(keep).to_pylist()
+    found = pychunk.segment(table, method, columns={"text": "text"}, ids="key", **options).table.to_pylist()
+    kept = table.select(metadata_columns).to_pylist()
     wanted = [{**row, **kept[row["document"]]} for row in found]
     return without_documents(sorted(wanted, key=lambda row: (row["id"], row["chunk"])))
 
@@ -80,7 +80,13 @@ def test_rows_are_those_of_segment(spark: SparkSession, vectors: str | None) -> 
     table = articles()
     frame = spark.createDataFrame(table).repartition(4)
     out = adapter.segment(
-        frame, column="text", ids="key", keep=["a day", "n"], vectors=vectors, batch_bytes=900, wrap=False
+        frame,
+        columns={"text": "text"},
+        ids="key",
+        metadata_columns=["a day", "n"],
+        vectors=vectors,
+        batch_bytes=900,
+        unwrap_lines=False,
     )
     kinds = {field.name: field.dataType.simpleString() for field in out.schema}
     assert [kinds[name] for name in ("document", "id", "kind", "text", "score")] == [
@@ -95,7 +101,9 @@ def test_rows_are_those_of_segment(spark: SparkSession, vectors: str | None) -> 
     sentences = "array<struct<start:bigint,end:bigint,vector:array<float>>>"
     assert kinds.get("sentences") == (sentences if vectors == "sentence" else None)
     found = rows(out, "id")
-    assert without_documents(found) == expected(table, keep=("a day", "n"), vectors=vectors, wrap=False)
+    assert without_documents(found) == expected(
+        table, metadata_columns=("a day", "n"), vectors=vectors, unwrap_lines=False
+    )
     assert len({row["document"] for row in found}) == len({row["id"] for row in found}) == 18
 
 
@@ -115,7 +123,9 @@ def test_ids_and_kept_columns_keep_their_types(spark: SparkSession) -> None:
         [(1, "One. Two.", {"a": [1.5]}, datetime.date(2024, 2, 29), bytearray(b"x"))],
         "number int, text string, map map<string,array<double>>, day date, raw binary",
     )
-    out = adapter.segment(frame, "sentence", column="text", ids="number", keep=["map", "day", "raw"])
+    out = adapter.segment(
+        frame, "sentence", columns={"text": "text"}, ids="number", metadata_columns=["map", "day", "raw"]
+    )
     assert out.schema["id"].dataType == spark_types.IntegerType()
     for name in ("map", "day", "raw"):
         assert out.schema[name].dataType == frame.schema[name].dataType
@@ -130,7 +140,7 @@ def test_rows_that_are_not_text(spark: SparkSession) -> None:
     frame = spark.createDataFrame(table).repartition(2)
 
     def run(on_error: str) -> list[dict[str, Any]]:
-        return rows(adapter.segment(frame, "sentence", column="text", ids="key", on_error=on_error), "id")
+        return rows(adapter.segment(frame, "sentence", columns={"text": "text"}, ids="key", on_error=on_error), "id")
 
     assert without_documents(run("skip")) == expected(table, "sentence", on_error="skip")
     found = run("row")
@@ -143,19 +153,21 @@ def test_rows_that_are_not_text(spark: SparkSession) -> None:
 def test_what_cannot_work_is_said_before_anything_runs(spark: SparkSession) -> None:
     frame = spark.createDataFrame(articles(1))
     with pytest.raises(ValueError, match="unknown method 'semantics'; choose one of pic"):
-        adapter.segment(frame, "semantics", column="text")
+        adapter.segment(frame, "semantics", columns={"text": "text"})
     with pytest.raises(ValueError, match="column 'body' is not there; the string columns are: text, key"):
-        adapter.segment(frame, column="body")
-    with pytest.raises(ValueError, match=r"keep='title' is not a column; the columns are text, key, a day, n"):
-        adapter.segment(frame, column="text", keep=["title"])
+        adapter.segment(frame, columns={"text": "body"})
+    with pytest.raises(
+        ValueError, match=r"metadata_columns='title' is not a column; the columns are text, key, a day, n"
+    ):
+        adapter.segment(frame, columns={"text": "text"}, metadata_columns=["title"])
     with pytest.raises(ValueError, match="none of the chunks' own; got text"):
-        adapter.segment(frame, column="text", keep=["text"])
+        adapter.segment(frame, columns={"text": "text"}, metadata_columns=["text"])
 
 
 def test_a_worker_makes_one_segmenter(spark: SparkSession) -> None:
-    """Counted in the workers: eight partitions, two tasks at a time, so at most two processes."""
+    """It is counted in the workers: eight partitions, two tasks at a time, so at most two processes."""
     frame = spark.createDataFrame(articles(8)).repartition(8)
-    adapter.segment(frame, "sentence", column="text", max_tokens=77).collect()
+    adapter.segment(frame, "sentence", columns={"text": "text"}, max_tokens=77).collect()
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pychunk import api

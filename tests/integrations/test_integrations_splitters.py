@@ -1,6 +1,7 @@
-"""pychunk behind the interfaces of LangChain, LlamaIndex, chonkie and chunking_evaluation, in their own harnesses."""
+"""pychunk in the interfaces of LangChain, LlamaIndex, chonkie and chunking_evaluation, in their own harnesses."""
 
 import asyncio
+import json
 import pickle
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def spans(texts: list[str], method: str = "sentence", **options: Any) -> list[li
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many documents each call of a Segmenter got."""
+    """Return a list that receives the number of documents of each call of a Segmenter."""
     calls: list[int] = []
     call = pychunk.Segmenter.__call__
 
@@ -90,15 +91,17 @@ TITLED = ["Cats purr. The sun burns. Dogs bark at night.", "One sentence. Stars 
 
 
 def test_langchain_takes_titles_from_metadata(langchain: Any) -> None:
-    expected = pychunk.segment(TITLED, "pic", summary="title", titles=["Pets", "Sky"]).texts
+    expected = pychunk.segment(TITLED, "pic", summary="title", columns={"titles": ["Pets", "Sky"]}).texts
     documents = [{"title": "Pets", "name": "Pets"}, {"title": "Sky", "name": "Sky"}]
-    for options in ({}, {"titles": "name"}):
+    for options in ({}, {"columns": {"titles": "name"}}):
         splitter = langchain.PychunkTextSplitter("pic", summary="title", **options)
         assert [part.page_content for part in splitter.create_documents(TITLED, documents)] == expected
     with pytest.raises(ValueError, match="titles='other': document 0 has no such key in its metadata"):
-        langchain.PychunkTextSplitter("pic", summary="title", titles="other").create_documents(TITLED, documents)
+        langchain.PychunkTextSplitter("pic", summary="title", columns={"titles": "other"}).create_documents(
+            TITLED, documents
+        )
     with pytest.raises(TypeError, match="titles must be a key of the documents' metadata; got list"):
-        langchain.PychunkTextSplitter("pic", summary="title", titles=["a"])
+        langchain.PychunkTextSplitter("pic", summary="title", columns={"titles": ["a"]})
 
 
 def test_langchain_metadata_must_fit(langchain: Any) -> None:
@@ -175,9 +178,9 @@ def test_llama_index_takes_titles_from_metadata(llama_index: Any) -> None:
     from llama_index.core import Document
 
     documents = [Document(text=text, metadata={"name": name}) for text, name in zip(TITLED, ["Pets", "Sky"])]
-    parser = llama_index.PychunkNodeParser("pic", summary="title", titles="name")
+    parser = llama_index.PychunkNodeParser("pic", summary="title", columns={"titles": "name"})
     again = pickle.loads(pickle.dumps(parser))
-    expected = pychunk.segment(TITLED, "pic", summary="title", titles=["Pets", "Sky"]).texts
+    expected = pychunk.segment(TITLED, "pic", summary="title", columns={"titles": ["Pets", "Sky"]}).texts
     for each in (parser, again):
         assert [node.text for node in each.get_nodes_from_documents(documents)] == expected
 
@@ -188,10 +191,16 @@ def test_llama_index_stores_it(llama_index: Any) -> None:
     parser = llama_index.PychunkNodeParser("fixed", size=2, unit="words", include_prev_next_rel=False)
     text = "One two. Three four. Five six."
     stored = parser.to_dict()
-    del stored["id_func"]  # a function's name, which no node parser reads back
+    del stored["id_func"]  # a function's name, which no node parser restores
     for copy in (pickle.loads(pickle.dumps(parser)), llama_index.PychunkNodeParser.from_dict(stored)):
         assert not copy.include_prev_next_rel
         assert [node.text for node in copy([Document(text=text)])] == ["One two.", "Three four.", "Five six."]
+    options: Any = {"placement": pychunk.Placement(threads=1), "vectors": pychunk.Vectors("chunk", "static")}
+    stored = llama_index.PychunkNodeParser("sentence", **options).to_dict()
+    del stored["id_func"]
+    read = llama_index.PychunkNodeParser.from_dict(json.loads(json.dumps(stored)))
+    assert read.options == options
+    assert [len(node.embedding) for node in read([Document(text=text)])] == [256] * 3
     with pytest.raises(ValueError, match="has no option 'breakpoint'"):
         llama_index.PychunkNodeParser("pic", breakpoint=3)
 

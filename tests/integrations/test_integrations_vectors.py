@@ -1,4 +1,4 @@
-"""Recipes of docs/integrations.md for other stores of vectors find the sentence that an index finds."""
+"""The recipes of docs/integrations.md for other vector stores find the sentence that an index finds."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files that are cut, damaged or made by somebody hostile: letters, no crash and no silent loss."""
+"""Parquet and Arrow files that are cut, damaged or hostile: dead letters, no crash and no silent loss."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table(kind: pa.DataType | None = None) -> pa.Table:
 
 
 def stream(path: Path, made: pa.Table, rows: int = 10) -> list[int]:
-    """Writes a stream; where each batch begins, and the end mark."""
+    """Write a stream, and return the start of each batch and of the end mark."""
     places = []
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, made.schema) as sink:
         for batch in made.to_batches(rows):
@@ -81,7 +81,7 @@ def test_what_follows_the_end_of_a_stream_is_told(tmp_path: Path) -> None:
     found, (letter,) = read(path, column="text")
     assert (len(found), letter.position) == (N, f"after row {N}")
     assert letter.reason.startswith("bytes after the stream's end are not read")
-    damaged = bytearray(data)  # the third batch says that it is the end
+    damaged = bytearray(data)  # the third batch claims to be the end
     damaged[places[2] + 4 : places[2] + 8] = bytes(4)
     path.write_bytes(damaged)
     found, (letter,) = read(path, column="text")
@@ -111,10 +111,10 @@ def test_a_batch_that_the_footer_of_a_file_leaves_out_is_told(tmp_path: Path, hi
 
 
 def views(at: int, view: tuple[int, int, int, int], nulls: bool = False) -> pa.Array:
-    """Views of strings of which one is (length, first bytes, buffer, offset)."""
+    """Return views of strings, one of which is (length, first bytes, buffer, offset)."""
     texts = [f"{i} is a text that is too long for its view" for i in range(4)]
     made = pa.array([None if nulls and i == at else text for i, text in enumerate(texts)], pa.string_view())
-    # Where it lies: PyArrow 18 makes no views from buffers.
+    # The buffer is changed in place: PyArrow 18 makes no views from buffers.
     ctypes.memmove(made.buffers()[1].address + 16 * at, np.array(view, np.int32).tobytes(), 16)
     return made
 
@@ -135,7 +135,7 @@ EVIL = {
 }
 
 
-#: Offsets of four texts of ten bytes, and what a hostile file has in their place.
+#: The offsets of four texts of ten bytes, and replacements that a hostile file may have.
 OFFSETS = {
     "offset too large": [0, 10, 2**30, 2**30 + 5, 40],
     "last offset too large": [0, 10, 20, 30, 2**30],
@@ -242,7 +242,7 @@ def test_a_column_that_is_not_asked_for_takes_no_row_along(tmp_path: Path) -> No
         ("text", {"column": "text"}, "text"),
         ("text", {}, "text"),
         ("id", {"column": "text"}, "id"),
-        ("day", {"column": "text", "keep": ["day"]}, "day"),
+        ("day", {"column": "text", "metadata_columns": ["day"]}, "day"),
         ("day", {"column": "text"}, None),
         ("id", {"column": "text", "ids": "day"}, None),
     ],
@@ -272,12 +272,12 @@ def test_values_that_python_cannot_hold_are_letters(tmp_path: Path) -> None:
     found, letters = read(tmp_path / "in.arrow", column="text", ids="day")
     assert [row["text"] for row in found] == ["a", "c"]
     assert [letter.position for letter in letters] == ["row 2"]
-    (batch,) = open_source(tmp_path / "in.arrow", column="text", keep=["day"])
+    (batch,) = open_source(tmp_path / "in.arrow", column="text", metadata_columns=["day"])
     assert batch.table["day"].combine_chunks().equals(days)  # what is only kept need not be an object of Python
 
 
 def footer(path: Path, rows: int, said: int) -> None:
-    """Writes a Parquet file of two groups whose footer says other numbers of rows."""
+    """Write a Parquet file of two groups whose footer has other numbers of rows."""
     pq.write_table(table().slice(0, rows), path, row_group_size=rows // 2, compression="none")
     data = bytearray(path.read_bytes())
     length = int.from_bytes(data[-8:-4], "little")
@@ -351,7 +351,7 @@ def test_places_of_columns_are_arrows(tmp_path: Path, options: dict[str, object]
 
 
 def zigzag(value: int) -> bytes:
-    """A number of Thrift's compact encoding."""
+    """Return a number in Thrift's compact encoding."""
     value, out = value << 1 ^ value >> 63, b""
     while value >= 0x80:
         out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
@@ -362,7 +362,7 @@ def zigzag(value: int) -> bytes:
 def test_a_page_that_announces_more_than_there_is_is_refused(
     tmp_path: Path, plain: int | None, stored: int | None
 ) -> None:
-    """Arrow makes room for what the head of a page says, before it reads the page: here of the last one of three."""
+    """Arrow allocates the size in a page's head before it reads the page, here the last of three."""
     path = tmp_path / "in.parquet"
     words = pa.table({"text": [f"word {number}" for number in range(3000)]})
     pq.write_table(words, path, use_dictionary=False, compression="gzip", data_page_size=8000, write_batch_size=500)
@@ -437,7 +437,7 @@ def test_a_parquet_column_that_is_no_utf8_is_a_letter(tmp_path: Path) -> None:
 def test_arrow_reads_a_local_file_without_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Any]
 ) -> None:
-    """Arrow's threads let go of a Python file after the call: where the process ends just then, it is aborted."""
+    """Arrow's threads release a Python file after the call; a process that ends just then aborts."""
     with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, write(file, table().schema) as sink:
         sink.write_table(table())
     monkeypatch.setattr(pa, "PythonFile", None)
@@ -453,7 +453,7 @@ def test_arrow_reads_a_local_file_without_python(
     ],
 )
 def test_damaged_arrow_files_do_not_end_the_process(tmp_path: Path, kind: str) -> None:
-    """Each damaged file in one process: a crash is this test's failure."""
+    """One process reads each damaged file: a crash fails this test."""
     code = """
 import random, sys
 from pathlib import Path

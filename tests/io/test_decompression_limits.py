@@ -1,4 +1,4 @@
-"""Small files that are huge when read: memory stays below what ``pychunk.io.decompression.streams`` documents."""
+"""Small files that are huge when read stay below the memory that ``pychunk.io.decompression.streams`` documents."""
 
 import bz2
 import ctypes
@@ -48,7 +48,7 @@ for path in paths:
 
 
 def parts(head: bytes, unit: bytes, tail: bytes = b"") -> Iterator[bytes]:
-    """``PLAIN`` bytes of a unit."""
+    """Yield ``PLAIN`` bytes of a unit."""
     yield head
     piece = unit * (PIECE // len(unit))
     for _ in range(PLAIN // PIECE):
@@ -76,7 +76,7 @@ def packed(path: Path, data: Iterator[bytes]) -> None:
 
 
 def runs(paths: list[Path], kind: str) -> list[dict]:
-    """Of files of one kind, which one process reads one after the other."""
+    """Return files of one kind, which one process reads one after the other."""
     limit = 5 << 30
     command = [sys.executable, "-c", SCRIPT, kind, str(limit), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=paths[0].parent)
@@ -92,7 +92,7 @@ def run(path: Path, kind: str) -> dict:
 
 
 def documented() -> dict[str, int]:
-    """Megabytes by row of the table."""
+    """Return the megabytes by row of the table."""
     rows = re.findall(r"^(\S+) +(\d+) MB", str(streams.__doc__), re.MULTILINE)
     assert rows
     return {name: int(number) for name, number in rows}
@@ -177,7 +177,7 @@ def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
     ) as archive:
         archive.set_encoded_header_mode(False)
         archive.writestr(b"a" * 1000, "a.xml")
-    once = b"\x01\x21\x21\x01\x21"  # one coder, of 384 MB once it is rounded up
+    once = b"\x01\x21\x21\x01\x21"  # one coder, of 384 MB after rounding up
     again = b"\x03" + once[1:] * 3 + b"\x01\x00\x02\x01"
     with_header(path, once, again, then=(b"\x0c\x83\xe8", b"\x0c" + b"\x83\xe8" * 3))
     found = run(path, "mediawiki")
@@ -188,7 +188,7 @@ def test_7z_archive_of_many_dictionaries(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["LZMA2", "DEFLATE"])
 def test_7z_archive_with_a_packed_header_that_is_huge(tmp_path: Path, method: str) -> None:
-    """Of a million files without names or bytes; each would take a Python object."""
+    """The archive has a million files without names or bytes; each would take a Python object."""
     py7zr = pytest.importorskip("py7zr")
     files = 8_000_000
     number = b"\xf0" + struct.pack("<I", files)
@@ -212,7 +212,7 @@ def test_7z_archive_with_a_packed_header_that_is_huge(tmp_path: Path, method: st
 
 
 def signed(path: Path, offset: int, length: int) -> None:
-    """Mends the checksums and places at an archive's head."""
+    """Fix the checksums and places in an archive's head."""
     data = bytearray(path.read_bytes())
     data[12:28] = struct.pack("<QQ", offset, length)
     data[28:32] = struct.pack("<I", zlib.crc32(data[32 + offset :]))
@@ -221,7 +221,7 @@ def signed(path: Path, offset: int, length: int) -> None:
 
 
 def with_header(path: Path, said: bytes, bomb: bytes, then: tuple[bytes, bytes] = (b"", b"")) -> None:
-    """Puts something else into an archive's header."""
+    """Replace an archive's header."""
     data = bytearray(path.read_bytes())
     offset, length = struct.unpack("<QQ", data[12:28])
     header = bytes(data[32 + offset : 32 + offset + length])
@@ -270,7 +270,7 @@ def test_7z_archives_that_announce_a_dictionary(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_parquet_rows_that_repeat_a_long_value(tmp_path: Path) -> None:
-    """15 kB of Parquet with rows of 2 GB, of which the file's facts say 10 MB."""
+    """15 kB of Parquet have rows of 2 GB, while the file's metadata states 10 MB."""
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 200, pa.int32()), pa.array(["word " * 2_000_000]))
     pq.write_table(
         pa.table({"text": texts}),
@@ -288,7 +288,7 @@ def test_parquet_rows_that_repeat_a_long_value(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("encoded", [True, False])
 def test_parquet_page_that_is_huge(tmp_path: Path, encoded: bool) -> None:
-    """1.2 GB of runs in one page, of a dictionary or of data: they are not unpacked."""
+    """1.2 GB of runs in one page, of a dictionary or of data, are not unpacked."""
     pq.write_table(
         pa.table({"text": runs_of_text(1200 << 20, pa.string())}),
         tmp_path / "huge",
@@ -331,7 +331,7 @@ def arrow_file(path: Path, form: Callable, codec: str | None, *columns: pa.Array
 
 
 def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
-    """Four texts of so many bytes together."""
+    """Return four texts of this many bytes together."""
     ends = np.linspace(0, size, 5).astype(np.int64 if kind == pa.large_string() else np.int32)
     data = np.full(size, ord("a"), np.uint8)
     data[ends[:-1]] = ord("b"), ord("c"), ord("d"), ord("e")
@@ -350,7 +350,7 @@ def runs_of_text(size: int, kind: pa.DataType) -> pa.Array:
 )
 @pytest.mark.parametrize("place", ["batch", "columns", "dictionary"])
 def test_arrow_batch_that_is_huge(tmp_path: Path, place: str, codec: str, form: Callable) -> None:
-    """1.2 GB of runs: they are not unpacked."""
+    """1.2 GB of runs are not unpacked."""
     if place == "batch":
         columns = [runs_of_text(1200 << 20, pa.large_string())]
     elif place == "columns":
@@ -387,7 +387,7 @@ def test_arrow_text_of_any_size_is_read_where_it_is_stored(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dictionary", "view", "run"])
 def test_arrow_rows_that_repeat_a_long_value(tmp_path: Path, kind: str) -> None:
-    """2 kB of Arrow with rows of 1 GB, which are in the file once."""
+    """2 kB of Arrow have rows of 1 GB, which are in the file once."""
     text, count = "word " * 2_000_000, 100
     if kind == "dictionary":
         texts = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
@@ -395,7 +395,7 @@ def test_arrow_rows_that_repeat_a_long_value(tmp_path: Path, kind: str) -> None:
         texts = pa.RunEndEncodedArray.from_arrays(pa.array([count], pa.int32()), pa.array([text]))
     else:
         texts = pa.array([text, *["is too long for its view"] * (count - 1)], pa.string_view())
-        views = texts.buffers()[1].address  # changed where they lie: PyArrow 18 makes no views from buffers
+        views = texts.buffers()[1].address  # changed in place: PyArrow 18 makes no views from buffers
         ctypes.memmove(views, ctypes.string_at(views, 16) * count, 16 * count)
     arrow_file(tmp_path / "huge", pa.ipc.new_file, "zstd", texts)
     assert (tmp_path / "huge").stat().st_size < 10_000
@@ -405,7 +405,7 @@ def test_arrow_rows_that_repeat_a_long_value(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.slow
 def test_arrow_rows_that_take_nothing(tmp_path: Path) -> None:
-    """4 kB of Arrow with four million empty texts."""
+    """4 kB of Arrow hold four million empty texts."""
     count = 4_000_000
     empty = pa.Array.from_buffers(
         pa.large_string(), count, [None, pa.py_buffer(np.zeros(count + 1, np.int64)), pa.py_buffer(b"")]

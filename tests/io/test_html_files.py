@@ -1,4 +1,4 @@
-"""Kind html: pages become documents with blocks, a title and what is noise."""
+"""Kind html: pages become documents with blocks, a title and removed noise."""
 
 import bz2
 import gzip
@@ -99,7 +99,7 @@ def test_what_is_no_page_is_a_dead_letter_and_reading_goes_on(tmp_path: Path, mo
 def test_a_page_segments_by_its_structure_without_its_noise(tmp_path: Path) -> None:
     (tmp_path / "river.html").write_text(PAGE)
     (batch,) = open_source(tmp_path / "river.html")
-    chunks = pychunk.segment(batch.documents(), method="structure", blocks="blocks", removed="removed")
+    chunks = pychunk.segment(batch.documents(), method="structure", columns={"blocks": "blocks", "removed": "removed"})
     text = batch.table["text"][0].as_py()
     assert chunks.texts[0].startswith("# The river")
     assert not any("Home News" in each or "Privacy" in each for each in chunks.texts)

@@ -1,4 +1,4 @@
-"""JSON Lines: every value as it is written, every line a row or a letter, in bounded time and memory."""
+"""JSON Lines: every value as written, every line a row or a dead letter, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = ["text", "id", "ü\0"]
 
 
 def rows(data: bytes, wanted: list[str] = KEYS) -> tuple[dict[int, list[tuple[str, str] | None]], list[int]]:
-    """Line to (kind, value) of each key, and the lines at fault, by the native reader."""
+    """Return line to (kind, value) of each key, and the faulty lines, by the native reader."""
     spans, columns, faults = native.read_json_lines(np.frombuffer(data, np.uint8), wanted)
     found: dict[int, list[tuple[str, str] | None]] = {}
     for row, line in enumerate(spans[:, 0].tolist()):
@@ -41,11 +41,11 @@ def rows(data: bytes, wanted: list[str] = KEYS) -> tuple[dict[int, list[tuple[st
 
 
 class Number(str):
-    """A number as it is written."""
+    """A number in its written form."""
 
 
 def reference(data: bytes, wanted: list[str] = KEYS) -> tuple[dict[int, list[tuple[str, str] | None]], list[int]]:
-    """The same by Python's json, line by line."""
+    """Return the same by Python's json, line by line."""
     found: dict[int, list[tuple[str, str] | None]] = {}
     faults = []
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", data)):
@@ -160,7 +160,7 @@ def blocks_of(data: bytes, size: int) -> Iterator[Block]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:f, from line")  # of keys that no row has
+@pytest.mark.filterwarnings("ignore:f, from line")  # with keys that no row has
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(LINES), max_size=20), st.sampled_from([b"\n", b"\r", b"\r\n"]), st.integers(1, 200),
@@ -217,7 +217,7 @@ def test_a_thousand_unsigned_ids_stay_a_thousand_documents(tmp_path: Path) -> No
 def test_other_columns_are_strings_too(tmp_path: Path) -> None:
     written = ["5", "2.50", "true", '{"a": [null]}', '"2020-01-01"', "null", '"\\ud800"', '["\\ud800"]']
     path = write(tmp_path / "in.jsonl", [f'{{"text": "x", "m": {each}}}' for each in written] + ['{"text": "y"}'])
-    found, letters = read(path, column="text", keep=("m",))
+    found, letters = read(path, column="text", metadata_columns=("m",))
     assert letters == []
     assert [row["m"] for row in found] == [
         "5", "2.50", "True", "{'a': [None]}", "2020-01-01", None, "\ufffd", r"['\ud800']", None
@@ -261,19 +261,19 @@ def test_which_column_holds_the_text_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", [1, 100, 1 << 20])
-@pytest.mark.parametrize("asked", ["column", "ids", "keep"])
+@pytest.mark.parametrize("asked", ["column", "ids", "metadata_columns"])
 def test_a_key_that_no_row_has_is_warned_of_once_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int, asked: str
 ) -> None:
     monkeypatch.setattr(json_lines, "TABLE_BYTES", part)
     rows = [{"key": str(i), "title": f"T{i}", "body": f"Text {i}."} for i in range(9)]
     path = write(tmp_path / "a.jsonl", [json.dumps(row) for row in rows])
-    options: dict[str, Any] = {"column": "body", "ids": "key", "keep": ["title"]}
+    options: dict[str, Any] = {"column": "body", "ids": "key", "metadata_columns": ["title"]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(path, **options)
-    wrong = {"column": "boddy", "ids": "keys", "keep": ["title", "tite"]}[asked]
-    meant = {"column": "body", "ids": "key", "keep": "title"}[asked]
+    wrong = {"column": "boddy", "ids": "keys", "metadata_columns": ["title", "tite"]}[asked]
+    meant = {"column": "body", "ids": "key", "metadata_columns": "title"}[asked]
     with pytest.warns(UserWarning, match="has the key") as told:
         found, letters = read(path, **{**options, asked: wrong})
     assert len(told) == 1
@@ -285,9 +285,9 @@ def test_a_key_that_no_row_has_is_warned_of_once_and_changes_nothing(
     assert [row["id"] for row in found] == {
         "column": [],
         "ids": [f"{path}#{i}" for i in range(1, 10)],
-        "keep": list("012345678"),
+        "metadata_columns": list("012345678"),
     }[asked]
-    if asked == "keep":
+    if asked == "metadata_columns":
         assert [(row["title"], row["tite"]) for row in found] == [(f"T{i}", None) for i in range(9)]
 
 
@@ -295,8 +295,8 @@ def test_a_key_that_one_row_has_is_there(tmp_path: Path) -> None:
     lines = ['{"text": "a"}', '{"text": "b", "year": null}']
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read(write(tmp_path / "a.jsonl", lines), keep=["year"])
-        read(write(tmp_path / "none.jsonl", ["", "{"]), column="text", keep=["year"])
+        read(write(tmp_path / "a.jsonl", lines), metadata_columns=["year"])
+        read(write(tmp_path / "none.jsonl", ["", "{"]), column="text", metadata_columns=["year"])
     many = "{" + ", ".join(f'"k{i}": "x"' for i in range(100)) + "}"
     with pytest.warns(UserWarning, match=r"none of 1 rows has the key 'zzz'; the keys are k0, .*, k9 and 90 more$"):
         read(write(tmp_path / "b.jsonl", [many]), column="k1", ids="zzz")
@@ -345,7 +345,8 @@ def test_a_gap_in_what_is_decompressed_takes_no_whole_line_along() -> None:
 def test_what_pyarrow_would_crash_on_does_not_end_the_process(tmp_path: Path) -> None:
     one, deep = '{"text": "One."}', '{"text": "Two.", "x": ' + "[" * 10_000 + "]" * 10_000 + "}"
     code = "import sys; from pychunk.ingest import ingest\n"
-    code += "for path in sys.argv[1:]: print(ingest(path, path + '.out', column='text').documents, flush=True)"
+    code += "for path in sys.argv[1:]:\n"
+    code += "    print(ingest(path, path + '.out', columns={'text': 'text'}).documents, flush=True)"
     files = {"null": ["null", one], "broken": [one, "null", "{broken"], "deep": [deep, one]}
     paths = [str(write(tmp_path / f"{name}.jsonl", lines)) for name, lines in files.items()]
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, timeout=60)
@@ -394,19 +395,19 @@ def test_chunks_of_chunk_files_keep_their_ids_and_types(tmp_path: Path) -> None:
 
 
 def test_numbers_that_are_none_in_json_are_read(tmp_path: Path) -> None:
-    """Python writes them, pandas and Python read them."""
+    """Python writes them; pandas and Python read them."""
     path = tmp_path / "in.jsonl"
     values = [float("nan"), 1.5, float("inf"), float("-inf"), None, 3]
     lines = [json.dumps({"id": str(i), "text": "A text.", "n": value}) for i, value in enumerate(values)]
     path.write_text("\n".join(lines))
     for keep in ((), ("n",)):
-        (batch,) = open_source(path, column="text", keep=keep)
+        (batch,) = open_source(path, column="text", metadata_columns=keep)
         assert batch.table["id"].to_pylist() == [str(i) for i in range(6)]
     found = batch.table["n"]
     assert found.type == pa.float64()
     assert repr(found.to_pylist()) == repr(values).replace(" 3]", " 3.0]")
     path.write_text('{"id": "a", "text": "b", "n": 1e400}\n{"id": "c", "text": "d", "n": NaN}')
-    (batch,) = open_source(path, column="text", keep=["n"])
+    (batch,) = open_source(path, column="text", metadata_columns=["n"])
     assert batch.table["n"].to_pylist() == ["1e400", "NaN"]  # what is written where a number holds it not
     path.write_text('{"id": "a", "text": NaN}')
     with pytest.raises(ValueError, match="line 1: column 'text' must be text, got float"):
@@ -424,7 +425,7 @@ def test_paths_lead_into_objects(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("\n".join(NESTED))
     keep = ["meta.author", "meta.n", "meta.at.day", "meta.tags.1"]
-    (batch,) = open_source(path, column="doc.text", keep=keep)
+    (batch,) = open_source(path, column="doc.text", metadata_columns=keep)
     assert batch.table["text"].to_pylist() == ["One.", "Two.", "Three."]
     assert {name: batch.table[name].to_pylist() for name in keep} == {
         "meta.author": ["Ann", "Ben", "Cleo"],  # a key of that name wins
@@ -432,7 +433,7 @@ def test_paths_lead_into_objects(tmp_path: Path) -> None:
         "meta.at.day": ["Monday", None, None],
         "meta.tags.1": ["y", None, None],
     }
-    (batch,) = open_source(path, column="doc.text", ids="doc.id", keep=["meta.tags"])
+    (batch,) = open_source(path, column="doc.text", ids="doc.id", metadata_columns=["meta.tags"])
     assert batch.table["id"].to_pylist() == [f"{path}#1", "b", f"{path}#3"]
     path.write_text(f"[{','.join(NESTED)}]")
     (batch,) = open_source(path, kind="jsonl", column="doc.text")

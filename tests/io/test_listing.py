@@ -1,4 +1,4 @@
-"""Files that are not read: known by their content, counted, named, and letters if they are asked for."""
+"""Files that are not read: recognised by their content, counted, named, and dead letters if they are named."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Dumps: the same pages as an XML parser reads, any compression, and what is broken told and passed over."""
+"""Dumps: the same pages as from an XML parser, any compression, broken parts reported and skipped."""
 
 import bz2
 import gzip
@@ -43,7 +43,7 @@ def page(number: int, text: str, *, ns: int = 0, redirect: str = "") -> bytes:
 
 
 def words(seed: int, count: int) -> str:
-    """Text that bzip2 cannot make small."""
+    """Return text that bzip2 cannot make small."""
     made = random.Random(seed)
     return " ".join(f"{made.getrandbits(60):x}" for _ in range(count))
 
@@ -182,7 +182,7 @@ def test_dumps_are_cut_by_structure_and_by_other_methods_as_plain_text_is(data: 
         assert named.table.drop_columns(["id", "chunk_id"]).equals(
             pychunk.segment(texts, method).table.drop_columns("chunk_id")
         )
-    said = pychunk.segment(batch.table, "sentence", blocks="blocks", ids="id")  # what is named is taken
+    said = pychunk.segment(batch.table, "sentence", columns={"blocks": "blocks"}, ids="id")  # what is named is taken
     assert said.texts != pychunk.segment(batch.table, "sentence", ids="id").texts
     ingest(path, tmp_path / "usual")
     assert pq.read_table(tmp_path / "usual").drop_columns("kind").equals(usual.table.drop_columns("kind"))
@@ -222,14 +222,14 @@ STREAMS, PAGES = 12, 40
 
 @pytest.fixture(scope="module")
 def streams_of_pages() -> list[bytes]:
-    """A dump of 12 streams of 40 pages, each stream of about 50 kB when compressed."""
+    """Return a dump of 12 streams of 40 pages, each about 50 kB when compressed."""
     numbers = [range(PAGES * i, PAGES * (i + 1)) for i in range(STREAMS)]
     return [HEAD, *(b"".join(page(i, words(i, 120)) for i in each) for each in numbers), FOOT]
 
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces so small that a dump of a megabyte has as many as a large one."""
+    """Set a piece size so small that a dump of a megabyte has as many pieces as a large one."""
     monkeypatch.setattr(bzip2, "_READ", 30_000)
     monkeypatch.setattr(bzip2, "_PIECE", 40_000)
     monkeypatch.setattr(bzip2, "_LONG", 120_000)

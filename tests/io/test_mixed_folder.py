@@ -1,4 +1,4 @@
-"""The commands on a folder of everything: each file is read, or is a letter that says why not."""
+"""The commands on a mixed folder: each file is read, or is a dead letter with the reason."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ DUMP = (
     "<model>wikitext</model><text>A pump moves water.</text></revision></page></mediawiki>"
 )
 
-#: What is read, by id: a text that its chunks hold.
+#: The files that are read, by id, with a text that their chunks hold.
 READ: dict[str, tuple[bytes, str, str]] = {
     "plain.txt": (PROSE.encode(), "plain.txt", "stops by itself"),
     "marked.md": (f"# Pump\n\n{PROSE}\n".encode("utf-8-sig"), "marked.md", "stops by itself"),
@@ -50,7 +50,7 @@ READ: dict[str, tuple[bytes, str, str]] = {
     "table.csv": (b"id,text\ncell,A cell of text.\n", "cell", "A cell of text."),
     "array.json": (b'[{"id": "item", "text": "An item of text."}]', "item", "An item of text."),
 }  # fmt: skip
-#: What is not, with the beginning of the reason.
+#: The files that are not read, with the beginning of the reason.
 BROKEN: dict[str, tuple[bytes, str]] = {
     "shell.html": (SHELL.encode(), "no text: the page is made by scripts"),
     "empty.html": (b"<html><body><p> </p></body></html>", "no text: the page is empty"),
@@ -147,5 +147,5 @@ def test_other_commands_leave_out_what_is_broken_and_name_it(
     for name, (_, reason) in BROKEN.items():
         assert f"skipped in/{name}" in done.stderr
         assert reason.partition(": pass")[0] in done.stderr
-    assert "pass --encoding utf-16" in done.stderr
+    assert "pass --reader encoding=utf-16" in done.stderr
     assert f"and {len(UNREAD) - 3} more" in done.stderr

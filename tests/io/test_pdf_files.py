@@ -1,4 +1,4 @@
-"""PDF files read from folders and by the command line, with columns, pages and letters of those that are broken."""
+"""PDF files from folders and by the command line, with columns, pages and dead letters for broken ones."""
 
 import gzip
 import subprocess
@@ -14,6 +14,7 @@ from pdfs import Page, made
 from pychunk import segment
 from pychunk._util.memory_errors import LACK
 from pychunk._util.worker_process import OutOfMemoryError
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.io import DeadLetter, open_source
 from pychunk.io.formats import pdf_files
 from pychunk.parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
@@ -75,15 +76,16 @@ def test_a_pdf_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     (tmp_path / "report").write_bytes(made([headed()]))
     assert open_source(tmp_path / "report").kind == "pdf"
     table = next(open_source(tmp_path / "report").batches()).table
-    chunks = segment(table, "page", column="text", ids="id", page_starts="page_starts")
+    chunks = segment(table, "page", columns={"text": "text", "page_starts": "page_starts"}, ids="id")
     assert chunks.table["page"].to_pylist() == [1]
 
 
 def test_chunks_know_their_pages(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(made([Page().put(50, 80, "One. Two."), Page(), Page().put(50, 80, "Three.")]))
     table = next(open_source(tmp_path / "a.pdf").batches()).table
-    for said in ({"page_starts": "page_starts"}, {}):
-        chunks = segment(table, "page", column="text", ids="id", **said).table
+    said: DocumentColumns
+    for said in ({"text": "text", "page_starts": "page_starts"}, {"text": "text"}):
+        chunks = segment(table, "page", columns=said, ids="id").table
         assert chunks["text"].to_pylist() == ["One. Two.", "Three."]
         assert chunks["page"].to_pylist() == [1, 3]
 
@@ -109,7 +111,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "c.pdf" in done.output
 
 
-# Makes the run of a folder of PDFs, in batches of one or two files.
+# A script that ingests a folder of PDFs, in batches of one or two files.
 COMMAND = """
 import functools, sys
 from pychunk.ingest import ingest, run

@@ -1,4 +1,4 @@
-"""open_source: every kind of file, what is broken in it, remote paths, and how kinds are told apart."""
+"""open_source: every kind of file, its faults, remote paths, and the recognition of kinds."""
 
 import ast
 import bz2
@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 import time
@@ -69,12 +70,12 @@ def write(path: Path, table: pa.Table) -> Path:
 def test_tables_by_column(tmp_path: Path, name: str) -> None:
     table = pa.table({"key": [1, 2, 3, 4], "title": ["a", "b", None, "d"], "body": TEXTS})
     path = write(tmp_path / name, table)
-    found, letters = read(path, column="body", ids="key", keep=("title",))
+    found, letters = read(path, column="body", ids="key", metadata_columns=("title",))
     assert letters == []
     assert [(row["id"], row["title"], row["text"]) for row in found] == list(zip("1234", ["a", "b", None, "d"], TEXTS))
     unnamed, _ = read(path, column="body")
     assert [row["id"] for row in unnamed] == [f"{path}#{i}" for i in range(1, 5)]
-    (batch,) = open_source(path, column="body", keep=("title", "key"))
+    (batch,) = open_source(path, column="body", metadata_columns=("title", "key"))
     assert [(field.name, str(field.type).replace("large_", "")) for field in batch.table.schema] == [
         ("id", "string"), ("text", "string"), ("file", "string"), ("title", "string"), ("key", "int64")
     ]  # fmt: skip
@@ -163,16 +164,17 @@ def test_ids_are_no_texts(tmp_path: Path, name: str, ending: str) -> None:
     else:
         file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     said = f"the only string column is '{name}', which by its name holds no text: pass "
-    with pytest.raises(ValueError, match=f"in.{ending}: {said}column= and its name"):
+    argument = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
+    with pytest.raises(ValueError, match=re.escape(f"in.{ending}: {said}{argument} with its name if it does")):
         list(open_source(file))
     done = invoke(["segment", str(file)])
     assert done.exit_code == 2
-    assert f"{said}--column and its name if it does" in done.output
+    assert f"{said}--column with its name if it does" in done.output
     [batch] = open_source(file, column=name)
     assert batch.table["text"].to_pylist() == ["a", "b"]
-    with pytest.raises(ValueError, match=said + "column= and its name"):
+    with pytest.raises(ValueError, match=re.escape(f"{said}{argument} with its name if it does")):
         pychunk.segment(table)
-    assert pychunk.segment(table, column=name).texts == ["a", "b"]
+    assert pychunk.segment(table, columns={"text": name}).texts == ["a", "b"]
     assert pychunk.segment(pa.table({name: [1], "text": ["Cats."]})).texts == ["Cats."]
 
 
@@ -267,7 +269,7 @@ def test_attributes_of_wikiextractor_output(tmp_path: Path) -> None:
 def test_wikiextractor_json_is_json_lines(tmp_path: Path) -> None:
     lines = [json.dumps({"id": str(i), "url": "u", "title": f"T{i}", "text": f"text {i}"}) for i in range(3)]
     (tmp_path / "wiki_00").write_text("\n".join(lines))
-    found, _ = read(tmp_path / "wiki_00", kind="jsonl", keep=("title",))
+    found, _ = read(tmp_path / "wiki_00", kind="jsonl", metadata_columns=("title",))
     assert [(row["id"], row["title"], row["text"]) for row in found] == [
         (str(i), f"T{i}", f"text {i}") for i in range(3)
     ]

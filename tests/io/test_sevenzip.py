@@ -1,4 +1,4 @@
-"""7z archives: the plain file's documents, whatever is asked for; what cannot be unpacked is told."""
+"""7z archives give the plain file's documents for all options; archives that cannot be unpacked are reported."""
 
 import bz2
 import io
@@ -22,7 +22,7 @@ PAGES = 4000
 BODY = "Cats purr. Dogs bark at {}, and nobody knows why they do so.\n"
 
 
-#: What unpacks is the same; the strongest, which is the default, takes 600 MB for each archive that it makes.
+#: The unpacked content is the same; the strongest level, the default, takes 600 MB for each archive that it makes.
 WEAK = {"preset": 1}
 
 
@@ -97,7 +97,7 @@ METHODS = ("LZMA2", "LZMA", "ZSTD", "DEFLATE", "DEFLATE64", "BZIP2", "BROTLI", "
 )
 @pytest.mark.parametrize("size", amounts(1 << 16, 1 << 20))
 def test_every_method_gives_the_file(method: str, first: str | None, size: int) -> None:
-    """Of some blocks, of one, of one and a byte, of two that are alike, and of a byte."""
+    """The contents are some blocks, one, one and a byte, two equal ones, and a byte."""
     drawn = random.Random(1)
     words = [drawn.randbytes(drawn.randint(1, 9)) for _ in range(500)]
     data = b"".join(drawn.choices(words, k=size * 3 // 10)) + bytes(3 * size) + drawn.randbytes(size // 10)
@@ -127,7 +127,7 @@ def test_a_checksum_that_does_not_fit_is_told() -> None:
 
 
 def test_ppmd_is_refused() -> None:
-    """pyppmd 1.3 ends the process with a segmentation fault for about half of ordinary archives of 5 MB."""
+    """The package pyppmd 1.3 crashes with a segmentation fault for about half of ordinary archives of 5 MB."""
     out = io.BytesIO()
     with py7zr.SevenZipFile(out, "w", filters=[{"id": properties.FILTER_PPMD, "order": 6, "mem": 24}]) as archive:
         archive.writestr(b"cats and dogs", "any")

@@ -1,4 +1,4 @@
-"""Batches of a source, each with its letters, against the documents that they stand for."""
+"""Batches of a source, each with its dead letters, compared with the documents that they represent."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_columns_are_grouped_like_documents(texts: list[str | None], named: str,
     found: list[DeadLetter] = []
     spans = [range(at, min(at + cuts, len(texts))) for at in range(0, len(texts), cuts)]
     parts = [table_parts.Part(table.slice(s[0], len(s)), "row", range(s[0] + 1, s[-1] + 2), s[-1]) for s in spans]
-    runs = column_batches.runs(parts, "f", found.append, column="text", keep=("extra",))
+    runs = column_batches.runs(parts, "f", found.append, column="text", metadata_columns=("extra",))
     groups = [column_batches.joined(group) for group in column_batches.grouped(runs, max_bytes)]
 
     named_ids = [None] * len(texts) if ids is None else ids.to_pylist()
@@ -84,7 +84,7 @@ def test_files_of_several_kinds_are_read_each_by_its_own(tmp_path: Path) -> None
     pq.write_table(pa.table({"text": ["Cell."], "title": ["P"]}), tmp_path / "d.parquet")
     (tmp_path / "e.bin").write_bytes(b"\0")
     letters: list[DeadLetter] = []
-    opened = open_source(tmp_path, column="text", keep=["title"], dead_letters=letters.append)
+    opened = open_source(tmp_path, column="text", metadata_columns=["title"], dead_letters=letters.append)
     assert opened.kind == "wikiextractor, jsonl, tsv, parquet, markdown"
     assert opened.ignored == [str(tmp_path / "e.bin")]
     batches = list(opened)
@@ -98,9 +98,9 @@ def test_files_of_several_kinds_are_read_each_by_its_own(tmp_path: Path) -> None
     for skip in range(6):
         assert list(opened.batches(skip)) == batches[skip:]
     with pytest.raises(ValueError, match="every batch has a column 'file' of its own"):
-        open_source(tmp_path, keep=["file"])
+        open_source(tmp_path, metadata_columns=["file"])
     with pytest.raises(ValueError, match="wikiextractor has no column 'day'; its columns are title, url"):
-        open_source(tmp_path / "wiki_00", keep=["day"])
+        open_source(tmp_path / "wiki_00", metadata_columns=["day"])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_column_of_json_lines_has_the_type_of_all_its_values(
 ) -> None:
     lines = [f'{{"text": "x", "m": {each}}}' for each in written]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    (batch,) = open_source(tmp_path / "in.jsonl", column="text", keep=["m"])
+    (batch,) = open_source(tmp_path / "in.jsonl", column="text", metadata_columns=["m"])
     assert batch.table.schema.field("m").type == kind
     values = batch.table["m"].to_pylist()
     if kind != pa.large_string():
@@ -138,12 +138,12 @@ def test_a_column_that_is_kept_has_the_type_of_its_file(tmp_path: Path) -> None:
     )
     second = pa.table({"text": ["b"], "n": ["one"], "v": [None], "k": [None]})
     pq.write_table(first, tmp_path / "a.parquet")
-    (batch,) = open_source(tmp_path, column="text", keep=["n", "v", "k"])
+    (batch,) = open_source(tmp_path, column="text", metadata_columns=["n", "v", "k"])
     assert [str(batch.table.schema.field(name).type) for name in "nvk"] == [
         "int16", "list<element: list<element: double>>", "string"
     ]  # fmt: skip
     pq.write_table(second, tmp_path / "b.parquet")
-    (batch,) = open_source(tmp_path, column="text", keep=["n", "v", "k"])
+    (batch,) = open_source(tmp_path, column="text", metadata_columns=["n", "v", "k"])
     assert batch.table.select(["n", "v", "k"]).to_pylist() == [
         {"n": "1", "v": [[0.5]], "k": "x"}, {"n": "one", "v": None, "k": None}
     ]  # fmt: skip
@@ -155,7 +155,7 @@ def test_columns_of_parquet_are_those_of_its_first_rows(tmp_path: Path) -> None:
     pq.write_table(table, path, compression="none")
     assert open_source(path).column_names() == [*next(open_source(path).tables()).column_names] == table.column_names
     data = path.read_bytes()
-    path.write_bytes(data.replace(b"Cats purr.", b"\xff" * 10))  # rows that cannot be read say nothing of the columns
+    path.write_bytes(data.replace(b"Cats purr.", b"\xff" * 10))  # unreadable rows give no information about the columns
     assert open_source(path).column_names() == table.column_names
     path.write_bytes(data[:-9] + bytes(9))
     assert open_source(path).column_names() == []

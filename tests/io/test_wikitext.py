@@ -1,4 +1,4 @@
-"""Wikitext to plain text: literal cases, what holds for any text, and a real dump beside mwparserfromhell."""
+"""Wikitext to plain text: literal cases, properties of any text, and a real dump compared with mwparserfromhell."""
 
 import importlib.util
 import re
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pychunk.io import wikitext
 
-Cleaner, clean = wikitext.Cleaner, wikitext.clean  # as the README spells them: pychunk.io.wikitext.clean
+Cleaner, clean = wikitext.Cleaner, wikitext.clean  # as the README writes them: pychunk.io.wikitext.clean
 
 MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|\{\||\|\}|</?[a-zA-Z][^<>]*>|&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);|'''")
 
@@ -281,7 +281,7 @@ def test_any_text_is_taken(text: str) -> None:
 
 
 def _check_blocks(source: str) -> None:
-    """The text is that without blocks; these rise, and hold all that is not white space."""
+    """Check that the text is that without blocks, and that blocks rise and hold all but white space."""
     text, blocks = Cleaner().with_blocks(source)
     assert text == clean(source)
     assert blocks is not None
@@ -391,7 +391,7 @@ def test_short_lines_of_a_paragraph_take_time_in_proportion() -> None:
 
 
 def sample(data: Path) -> list[tuple[str, str]]:
-    """(title, wikitext) of the articles of the sample dump, as Python's own XML parser reads them."""
+    """Return (title, wikitext) of the articles of the sample dump, as Python's own XML parser reads them."""
     import bz2
     from xml.etree import ElementTree
 
@@ -433,7 +433,7 @@ def test_a_real_dump_keeps_headings_and_no_markup(data: Path) -> None:
 def test_no_prose_is_lost_beside_mwparserfromhell(data: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     pytest.importorskip("mwparserfromhell")
     path = Path(__file__).resolve().parents[2] / "bench" / "ingestion" / "wikitext.py"
-    monkeypatch.syspath_prepend(path.parent)  # where the modules are that it imports
+    monkeypatch.syspath_prepend(path.parent)  # the folder of the modules that it imports
     spec = importlib.util.spec_from_file_location("bench_wikitext", path)
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""The compression encoder: native as the reference, the same in any batch, what it refuses, how it is trained."""
+"""The compression encoder: native equal to the reference, the same in any batch, its refusals, its training."""
 
 import shutil
 from dataclasses import replace
@@ -89,24 +89,26 @@ def test_the_border_is_checked() -> None:
 
 
 def test_levels_by_the_compressor() -> None:
-    found = pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence", pooling="compressor")
-    plain = pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence")
+    found = pychunk.segment_levels(TEXTS, LEVELS, vectors="sentence", pooling="compressor")
+    plain = pychunk.segment_levels(TEXTS, LEVELS, vectors="sentence")
     np.testing.assert_array_equal(found.vectors("sentence"), plain.vectors("sentence"))
     for level in LEVELS:
         np.testing.assert_array_equal(found.vectors(level), pooled(plain, level, "compressor"))
-        one = np.diff(found.first(level)) == 1  # those are their sentence
+        one = np.diff(found.first(level)) == 1  # those equal their sentence
         np.testing.assert_array_equal(found.vectors(level)[one], plain.vectors(level)[one])
         np.testing.assert_allclose(np.linalg.norm(found.vectors(level), axis=1), 1, atol=1e-5)
     assert not np.allclose(found.vectors("document"), plain.vectors("document"), atol=0.01)
     assert found.metadata["pooling"] == compressor().fingerprint
-    assert pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence", pooling=FOLDER).metadata == found.metadata
+    assert pychunk.segment_levels(TEXTS, LEVELS, vectors="sentence", pooling=FOLDER).metadata == found.metadata
     again = pychunk.Hierarchy.from_arrow(found.to_arrow())
     np.testing.assert_array_equal(again.vectors("document"), found.vectors("document"))
 
 
 def test_whatever_the_batch_the_order_the_threads_and_the_levels() -> None:
     def documents(texts: list[str], threads: int, levels: list[str]) -> np.ndarray:
-        found = pychunk.segment(texts, levels=levels, vectors="sentence", pooling="compressor", threads=threads)
+        found = pychunk.segment_levels(
+            texts, levels, vectors="sentence", pooling="compressor", placement=pychunk.Placement(threads=threads)
+        )
         return found.vectors("document")
 
     texts = [text for text in TEXTS if text] * 80
@@ -138,14 +140,14 @@ def test_whatever_the_instruction_set() -> None:
 
 def test_what_it_was_not_made_for(tmp_path: Path) -> None:
     def segment(**more: object) -> object:
-        return pychunk.segment(
-            ["One. Two."], "sentence", levels=["document"], **{"vectors": "sentence", "pooling": "compressor", **more}
+        return pychunk.segment_levels(
+            ["One. Two."], ["document"], "sentence", **{"vectors": "sentence", "pooling": "compressor", **more}
         )
 
     with pytest.raises(
         ValueError, match=r"are for vectors of pychunk-static-en-256:\w+ and of minilm:\w+; these are of g"
     ):
-        segment(sentence_vectors=[np.ones((2, 8), np.float32)])
+        segment(columns={"sentence_vectors": [np.ones((2, 8), np.float32)]})
     with pytest.raises(
         ValueError, match=r"compressor-minilm is for vectors of minilm:\w+; these are of pychunk-static"
     ):
@@ -158,10 +160,10 @@ def test_what_it_was_not_made_for(tmp_path: Path) -> None:
         segment(pooling="max")
     with pytest.raises(ValueError, match=r"compressor.json is missing"):
         segment(pooling=tmp_path)
-    with pytest.raises(ValueError, match="pooling= goes with levels="):
+    with pytest.raises(ValueError, match=r"call pychunk.segment_levels\(batch, \[...\], pooling=...\)"):
         pychunk.segment("One.", pooling="compressor")
-    found = pychunk.segment(
-        ["One. Two."], "sentence", levels=["document"], sentence_vectors=[np.ones((2, 8))], vectors="sentence"
+    found = pychunk.segment_levels(
+        ["One. Two."], ["document"], "sentence", columns={"sentence_vectors": [np.ones((2, 8))]}, vectors="sentence"
     )
     with pytest.raises(ValueError, match="these are of given"):
         pooled(found, "document", "compressor")
@@ -179,8 +181,8 @@ def test_what_is_shipped(folder: Path, tmp_path: Path) -> None:
 
 
 def test_each_encoder_has_its_own() -> None:
-    """Vectors of MiniLM take MiniLM's; drawn ones do for that, as nothing but their name says whose they are."""
-    plain = pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence")
+    """Vectors of MiniLM use MiniLM's; random ones are enough, since only their name says whose they are."""
+    plain = pychunk.segment_levels(TEXTS, LEVELS, vectors="sentence")
     model = compressor(FOLDER / "compressor-minilm")
     assert shipped_for(model.facts["encoder"]) is model
     assert shipped_for(plain.metadata["vector_encoder"]) is compressor()
@@ -252,4 +254,4 @@ def test_training_goes_on_to_the_same_weights(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(KeyboardInterrupt):
         run("again", 3)
     assert run("again", 3) == whole
-    assert len(calls) == 4  # the first pass was not done again
+    assert len(calls) == 4  # the first pass was not repeated

@@ -1,4 +1,4 @@
-"""Levels of documents: they tile them, lie in each other, and are what the slow twin says, whatever the batch."""
+"""Levels of documents tile them, are nested, and equal the slow twin in any batch."""
 
 import dataclasses
 from itertools import pairwise
@@ -27,7 +27,8 @@ from pychunk._engine.data.plan import Plan
 from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import levels as slow
 from pychunk.features.sentence_features import with_sentences
-from pychunk.levels.hierarchy_builder import segment_levels
+from pychunk.inputs.document_columns import DocumentColumns
+from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.methods.structure import Structure
 from pychunk.parsing.markdown import blocks_of
 
@@ -35,7 +36,7 @@ from pychunk.parsing.markdown import blocks_of
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, levels=LEVELS)
 def test_every_level_tiles_its_documents_and_parents_hold_their_children(texts: list[str], levels: list) -> None:
-    found = pychunk.segment(texts, "fixed", size=9, unit="words", levels=levels, vectors="sentence")
+    found = pychunk.segment_levels(texts, levels, "fixed", size=9, unit="words", vectors="sentence")
     assert set(levels) <= set(found.levels)
     check_tiles(found, texts)
     check_nodes(found)
@@ -44,7 +45,7 @@ def test_every_level_tiles_its_documents_and_parents_hold_their_children(texts: 
 def of_reference(segmenter: pychunk.Segmenter, texts: list[str], levels: list) -> Hierarchy:
     segmenter.engine = reference
     try:
-        return segment_levels(segmenter, texts, levels)
+        return hierarchy_by(segmenter, texts, levels)
     finally:
         segmenter.engine = native
 
@@ -53,15 +54,15 @@ def of_reference(segmenter: pychunk.Segmenter, texts: list[str], levels: list) -
 @given(texts=TEXTS, levels=LEVELS, method=st.sampled_from(["paragraph", "semantic", "structure"]))
 def test_the_native_core_equals_the_reference(texts: list[str], levels: list, method: str) -> None:
     segmenter = pychunk.Segmenter(method, vectors="sentence", max_tokens=30)
-    check_same(segment_levels(segmenter, texts, levels), of_reference(segmenter, texts, levels))
+    check_same(hierarchy_by(segmenter, texts, levels), of_reference(segmenter, texts, levels))
 
 
 @settings(max_examples=50, deadline=None)
 @given(texts=TEXTS, levels=STRUCTURE)
 def test_nodes_are_those_of_the_slow_twin(texts: list[str], levels: list) -> None:
-    """Paragraphs, sections and their borders, one document after the other."""
+    """The test compares paragraphs, sections and their boundaries, one document after the other."""
     levels = [level for level in levels if level != "group"] or ["document"]
-    found = pychunk.segment(texts, levels=levels)
+    found = pychunk.segment_levels(texts, levels)
     segmenter = pychunk.Segmenter("sentence")
     wanted = []
     for bare, _ in segmenter.requests(segmenter.read(texts, {})[1]):
@@ -98,10 +99,15 @@ def test_nodes_are_those_of_the_slow_twin(texts: list[str], levels: list) -> Non
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, levels=LEVELS)
 def test_nothing_depends_on_the_batch_or_threads(texts: list[str], levels: list) -> None:
-    whole = pychunk.segment(texts, "semantic", levels=levels, vectors="sentence", threads=1)
-    check_same(whole, pychunk.segment(texts, "semantic", levels=levels, vectors="sentence", threads=3))
+    whole = pychunk.segment_levels(
+        texts, levels, "semantic", vectors="sentence", placement=pychunk.Placement(threads=1)
+    )
+    check_same(
+        whole,
+        pychunk.segment_levels(texts, levels, "semantic", vectors="sentence", placement=pychunk.Placement(threads=3)),
+    )
     for row, text in enumerate(texts):
-        alone = pychunk.segment([text], "semantic", levels=levels, vectors="sentence")
+        alone = pychunk.segment_levels([text], levels, "semantic", vectors="sentence")
         for level in whole.levels:
             here = whole.documents_of(level) == row
             assert alone.texts_of(level) == [t for t, own in zip(whole.texts_of(level), here, strict=True) if own]
@@ -111,15 +117,15 @@ def test_nothing_depends_on_the_batch_or_threads(texts: list[str], levels: list)
 @settings(max_examples=40, deadline=None)
 @given(texts=TEXTS, levels=LEVELS, encoders=st.sampled_from([{}, {"sentence_vectors": True}]))
 def test_a_nodes_vector_is_that_of_a_chunk_of_its_sentences(texts: list[str], levels: list, encoders: dict) -> None:
-    said: dict = {}
+    columns: DocumentColumns = {}
     if encoders:
-        spans = pychunk.sentences(texts)
+        spans = pychunk.split_sentences(texts)
         drawn = np.random.default_rng(5)
-        said = {"sentence_vectors": [drawn.normal(size=(len(each), 6)).astype(np.float32) for each in spans]}
-    found = pychunk.segment(texts, "pic", levels=levels, vectors="chunk", **said)
-    exact = {"atoms": False, "max_tokens": None, "min_tokens": 0, "vectors": "chunk"}
+        columns = {"sentence_vectors": [drawn.normal(size=(len(each), 6)).astype(np.float32) for each in spans]}
+    found = pychunk.segment_levels(texts, levels, "pic", vectors="chunk", columns=columns)
+    exact = {"keep_together": False, "max_tokens": None, "min_tokens": 0, "vectors": "chunk"}
     for place, level in enumerate(found.levels[1:], 1):
-        chunks = pychunk.segment(texts, "given", cuts=found.cuts(level), **exact, **said)
+        chunks = pychunk.segment(texts, "given", columns={**columns, "cuts": found.cuts(level)}, **exact)
         assert chunks.texts == found.texts_of(level)
         if found.count(level):
             own = found.stored(level)
@@ -130,25 +136,25 @@ def test_a_nodes_vector_is_that_of_a_chunk_of_its_sentences(texts: list[str], le
 @pytest.mark.slow
 def test_groups_are_the_methods_chunks(articles: list[str]) -> None:
     for method in ("topic", "semantic", "structure"):
-        found = pychunk.segment(articles[:60], method, levels=["group", "document"], vectors="sentence")
+        found = pychunk.segment_levels(articles[:60], ["group", "document"], method, vectors="sentence")
         chunks = pychunk.segment(articles[:60], method, vectors="chunk")
         texts = set(found.texts_of("group"))
         whole = [text in texts for text in chunks.texts]
-        assert np.mean(whole) > 0.99  # what begins or ends inside a sentence is no group
+        assert np.mean(whole) > 0.99  # a node that begins or ends inside a sentence is not a group
         if all(whole):
             own = found.stored("group")
             np.testing.assert_array_equal(found.stored_vectors[1], chunks.vectors[own])
 
 
 def test_groups_are_cut_at_coarser_borders(articles: list[str]) -> None:
-    found = pychunk.segment(articles[:40], "fixed", levels=FIVE)
+    found = pychunk.segment_levels(articles[:40], FIVE, "fixed")
     check_tiles(found, articles[:40])
-    alone = pychunk.segment(articles[:40], "fixed", levels=["group", "document"])
+    alone = pychunk.segment_levels(articles[:40], ["group", "document"], "fixed")
     assert set(alone.first("group")) < set(found.first("group"))
 
 
 def test_levels_of_real_articles(articles: list[str]) -> None:
-    found = pychunk.segment(articles[:100], levels=FIVE, vectors="sentence")
+    found = pychunk.segment_levels(articles[:100], FIVE, vectors="sentence")
     check_tiles(found, articles[:100])
     check_nodes(found)
     counts = [found.count(level) for level in FIVE]
@@ -159,7 +165,7 @@ def test_levels_of_real_articles(articles: list[str]) -> None:
 
 
 def of_markdown(text: str, levels: list) -> Hierarchy:
-    return pychunk.segment([text], levels=levels, blocks=blocks_of([text]))
+    return pychunk.segment_levels([text], levels, columns={"blocks": blocks_of([text])})
 
 
 def test_sections_are_headed_by_the_highest_headings_below_the_title() -> None:
@@ -170,7 +176,7 @@ def test_sections_are_headed_by_the_highest_headings_below_the_title() -> None:
         "## Sleep\n\nBy day.\n\nAlways.",
     ]
     assert found.texts_of("subsection")[1:3] == ["## Food\n\nMice. Fish.", "### Raw\n\nSome do."]
-    assert found.texts_of("paragraph")[-2:] == ["## Sleep\n\nBy day.", "Always."]  # a heading stands by what it heads
+    assert found.texts_of("paragraph")[-2:] == ["## Sleep\n\nBy day.", "Always."]  # a heading stays with its text
     without = of_markdown(TEXT_OF_LEVELS.replace("# Cats\n\n", "", 1), ["section"])
     assert without.texts_of("section")[0] == "They purr. They sleep."
     two = of_markdown("# A\n\nOne.\n\n## B\n\nTwo.\n\n# C\n\nThree.", ["subsection", "section"])
@@ -181,35 +187,37 @@ def test_headings_may_be_given_as_blocks() -> None:
     text = "Cats They purr. Food Mice. Raw Some."
     blocks = [("heading", 1, 0, 4), ("paragraph", 0, 5, 15), ("heading", 2, 16, 20), ("paragraph", 0, 21, 26)]
     blocks += [("heading", 2, 27, 30), ("paragraph", 0, 31, 36)]
-    found = pychunk.segment([text], levels=["paragraph", "section", "document"], blocks=[blocks])
+    found = pychunk.segment_levels([text], ["paragraph", "section", "document"], columns={"blocks": [blocks]})
     assert found.texts_of("section") == ["Cats They purr.", "Food Mice.", "Raw Some."]
 
 
 def test_pages_by_form_feeds_and_as_given() -> None:
-    found = pychunk.segment("One. Two.\fThree.", levels=["page", "document"])
+    found = pychunk.segment_levels("One. Two.\fThree.", ["page", "document"])
     assert found.texts_of("page") == ["One. Two.", "Three."]
-    found = pychunk.segment(["One two three. Four.", "Five."], levels=["page"], page_starts=[[0, 4, 15], [0]])
+    found = pychunk.segment_levels(
+        ["One two three. Four.", "Five."], ["page"], columns={"page_starts": [[0, 4, 15], [0]]}
+    )
     assert found.texts_of("page") == ["One", "two three.", "Four.", "Five."]
 
 
 def test_windows_lie_in_each_other() -> None:
     text = " ".join(f"Word number {i} here." for i in range(50))
-    found = pychunk.segment([text, "One."], levels=[16, 32, 64])
+    found = pychunk.segment_levels([text, "One."], [16, 32, 64])
     assert found.levels == ("sentence", 16, 32, 64)
     assert found.token_counts(16).max() <= 16
     assert found.token_counts(64).max() <= 64
     assert found.documents_of(64).tolist() == [0] * (found.count(64) - 1) + [1]
-    long = pychunk.segment("A sentence of more than three tokens. B.", levels=[3])
+    long = pychunk.segment_levels("A sentence of more than three tokens. B.", [3])
     assert long.texts_of(3) == ["A sentence of more than three tokens.", "B."]
 
 
 def test_levels_that_coincide_are_one_node() -> None:
-    found = pychunk.segment("One. Two.", levels=["paragraph", "subsection", "section", "document"], vectors="chunk")
+    found = pychunk.segment_levels("One. Two.", ["paragraph", "subsection", "section", "document"], vectors="chunk")
     assert len(found) == 3
     assert (found.lowest[2], found.highest[2]) == (1, 4)
     assert [len(vectors) for vectors in found.stored_vectors] == [2, 1, 0, 0, 0]
     np.testing.assert_array_equal(found.vectors("document"), found.vectors("paragraph"))
-    single = pychunk.segment("One.", levels=["document"], vectors="chunk")
+    single = pychunk.segment_levels("One.", ["document"], vectors="chunk")
     np.testing.assert_array_equal(single.vectors("document"), single.vectors("sentence"))
     assert len(single) == 1
 
@@ -232,24 +240,26 @@ def test_levels_that_coincide_are_one_node() -> None:
 )
 def test_levels_that_are_refused(levels: object, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        pychunk.segment("One.", levels=levels)
+        pychunk.segment_levels("One.", levels)
 
 
 def test_what_levels_cannot_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="cannot be combined with removed="):
-        pychunk.segment("One. Two.", levels=["document"], removed=[(0, 4)])
+    with pytest.raises(ValueError, match="levels= cannot be combined with the column removed"):
+        pychunk.segment_levels("One. Two.", ["document"], columns={"removed": [(0, 4)]})
     text = "# A\n\n[![build](https://a.example/b.svg)](https://ci.example)\n\nText."
     badge = [(5, 60, "badge", 1.0)]
     assert text[5:60].startswith("[![")
-    made = pychunk.segment(text, levels=["document"], removed=[badge])  # has no words: it stays
+    made = pychunk.segment_levels(text, ["document"], columns={"removed": [badge]})  # has no words: it stays
     assert text in made.chunks().texts
-    with pytest.raises(ValueError, match="cannot be combined with removed="):
-        pychunk.segment(text, levels=["document"], removed=[[(5, 60, "hidden", 1.0)]])
+    with pytest.raises(ValueError, match="levels= cannot be combined with the column removed"):
+        pychunk.segment_levels(text, ["document"], columns={"removed": [[(5, 60, "hidden", 1.0)]]})
     with pytest.raises(ValueError, match="no overlap"):
-        pychunk.segment("One. Two.", "fixed", size=20, overlap=5, levels=["group"])
-    with pytest.raises(ValueError, match="keep="):
-        pychunk.segment(pa.table({"text": ["One."], "a": [1]}), levels=["document"], column="text", keep=["a"])
-    found = pychunk.segment("One.", levels=["section"])
+        pychunk.segment_levels("One. Two.", ["group"], "fixed", size=20, overlap=5)
+    with pytest.raises(ValueError, match=r"takes no metadata_columns=.*holds no chunks"):
+        pychunk.segment_levels(
+            pa.table({"text": ["One."], "a": [1]}), ["document"], columns={"text": "text"}, metadata_columns=["a"]
+        )
+    found = pychunk.segment_levels("One.", ["section"])
     with pytest.raises(ValueError, match="no level 'page' here; the levels are sentence, section"):
         found.first("page")
     with pytest.raises(ValueError, match="has no vectors"):
@@ -264,7 +274,7 @@ def test_what_levels_cannot_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("texts", [[], [""], ["", " \n "], ["One."]])
 def test_few_texts(texts: list[str]) -> None:
-    found = pychunk.segment(texts, levels=FIVE, vectors="sentence")
+    found = pychunk.segment_levels(texts, FIVE, vectors="sentence")
     assert found.documents == len(texts)
     assert found.vectors("document").shape == (sum(map(bool, map(str.strip, texts))), 256)
     check_tiles(found, texts)
@@ -272,31 +282,31 @@ def test_few_texts(texts: list[str]) -> None:
 
 
 def test_rows_that_are_no_text_are_empty() -> None:
-    found = segment_levels(pychunk.Segmenter("sentence", on_error="skip"), ["One.", None, "Two."], ["document"])
+    found = hierarchy_by(pychunk.Segmenter("sentence", on_error="skip"), ["One.", None, "Two."], ["document"])
     assert found.documents_of("document").tolist() == [0, 2]
 
 
 def test_several_requests_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [TEXT_OF_LEVELS, "", "One. Two.", "Three.\n\nFour."] * 3
-    whole = pychunk.segment(texts, levels=FIVE, vectors="sentence")
+    whole = pychunk.segment_levels(texts, FIVE, vectors="sentence")
     monkeypatch.setattr("pychunk.segmenter.CALL_BYTES", 20)
-    check_same(whole, pychunk.segment(pa.chunked_array([texts[:5], texts[5:]]), levels=FIVE, vectors="sentence"))
+    check_same(whole, pychunk.segment_levels(pa.chunked_array([texts[:5], texts[5:]]), FIVE, vectors="sentence"))
 
 
 def test_a_hundred_thousand_sections() -> None:
     text = "\n\n".join(f"## H{i}\n\nOne. Two." for i in range(20_000))
-    found = pychunk.segment([text], levels=["paragraph", "section", "document"])
+    found = pychunk.segment_levels([text], ["paragraph", "section", "document"])
     assert found.count("section") == 20_000
     assert found.count("document") == 1
 
 
 def test_a_hierarchy_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        pychunk.segment("One.", levels=["document"]).levels = ()
+        pychunk.segment_levels("One.", ["document"]).levels = ()
 
 
 def test_another_encoder_encodes_each_sentence_once(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Level group asks for the method's chunks as well, whose vectors nobody wants."""
+    """Level group also asks for the method's chunks, whose vectors nobody needs."""
     transformer = pytest.importorskip("pychunk.encoders.transformer")
     encoded: list[int] = []
     encode = transformer.TransformerEncoder.encode_tokens
@@ -307,7 +317,12 @@ def test_another_encoder_encodes_each_sentence_once(tiny_encoder: Path, monkeypa
 
     monkeypatch.setattr(transformer.TransformerEncoder, "encode_tokens", counted)
     texts = ["Cats purr. They sleep.\n\nDogs bark. Dogs bite.", "Stars shine."]
-    for names in ({"vector_encoder": tiny_encoder}, {"encoder": tiny_encoder, "method": "pic"}):
+    for vectors, names in (
+        (pychunk.Vectors("sentence", tiny_encoder), {}),
+        ("sentence", {"encoder": tiny_encoder, "method": "pic"}),
+    ):
         encoded.clear()
-        found = pychunk.segment(texts, levels=["group", "document"], vectors="sentence", threads=1, **names)
+        found = pychunk.segment_levels(
+            texts, ["group", "document"], vectors=vectors, placement=pychunk.Placement(threads=1), **names
+        )
         assert sum(encoded) == found.count("sentence") == 5

@@ -20,7 +20,7 @@ from pychunk import Hierarchy
 @given(texts=TEXTS, levels=LEVELS, order=st.randoms(use_true_random=False), vectors=st.sampled_from([None, "chunk"]))
 def test_arrow_and_back(texts: list[str], levels: list, order, vectors: str | None) -> None:
     ids = [f"d{row}" for row in range(len(texts))]
-    found = pychunk.segment(texts, levels=levels, ids=ids, vectors=vectors)
+    found = pychunk.segment_levels(texts, levels, ids=ids, vectors=vectors)
     table = found.to_arrow()
     rows = list(range(table.num_rows))
     order.shuffle(rows)
@@ -37,8 +37,8 @@ def test_arrow_and_back(texts: list[str], levels: list, order, vectors: str | No
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])
 def test_files_and_back(ending: str, tmp_path) -> None:
-    found = pychunk.segment(
-        [TEXT_OF_LEVELS, "", "One."], levels=["paragraph", "section"], vectors="chunk", ids=[7, 8, 9]
+    found = pychunk.segment_levels(
+        [TEXT_OF_LEVELS, "", "One."], ["paragraph", "section"], vectors="chunk", ids=[7, 8, 9]
     )
     found.write(tmp_path / f"levels.{ending}")
     back = Hierarchy.read(tmp_path / f"levels.{ending}")
@@ -49,7 +49,7 @@ def test_files_and_back(ending: str, tmp_path) -> None:
 
 
 def test_a_table_that_is_no_hierarchy_is_refused() -> None:
-    found = pychunk.segment([TEXT_OF_LEVELS], levels=["paragraph"])
+    found = pychunk.segment_levels([TEXT_OF_LEVELS], ["paragraph"])
     with pytest.raises(ValueError, match="to_arrow"):
         Hierarchy.from_arrow(pychunk.segment(["One."]).table)
     with pytest.raises(ValueError, match="rows are missing or occur twice"):

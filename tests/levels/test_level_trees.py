@@ -1,4 +1,4 @@
-"""Vectors of nodes: of spans of sentences, of trees that are made by meaning, pooled."""
+"""Vectors of nodes, of spans of sentences and of trees by similarity, pooled."""
 
 from itertools import pairwise
 
@@ -58,7 +58,8 @@ def test_trees_equal_the_reference(data: st.DataObject) -> None:
     doc_offsets = np.cumsum([0, *counts])
     n = int(doc_offsets[-1])
     drawn = np.random.default_rng(data.draw(st.integers(0, 99)))
-    vectors = drawn.integers(-1, 2, size=(n, data.draw(st.sampled_from([1, 2, 40])))).astype(np.float32)  # many ties
+    # many equal ones
+    vectors = drawn.integers(-1, 2, size=(n, data.draw(st.sampled_from([1, 2, 40])))).astype(np.float32)
     weights = drawn.integers(0, 3, n)
     inner = drawn.integers(0, max(n, 1), n // 3)
     first = np.array(sorted({*doc_offsets.tolist(), *inner.tolist()}), np.int64)
@@ -72,7 +73,7 @@ def test_trees_equal_the_reference(data: st.DataObject) -> None:
 @settings(max_examples=40, deadline=None)
 @given(texts=TEXTS, branching=st.integers(2, 5), base=st.sampled_from(["sentence", "paragraph"]))
 def test_trees_are_levels(texts: list[str], branching: int, base: str) -> None:
-    found = pychunk.segment(texts, levels=["paragraph", "document"], vectors="sentence")
+    found = pychunk.segment_levels(texts, ["paragraph", "document"], vectors="sentence")
     tree = agglomerated(found, branching, base=base)
     check_tiles(tree, texts)
     check_nodes(tree)
@@ -82,15 +83,15 @@ def test_trees_are_levels(texts: list[str], branching: int, base: str) -> None:
         assert counts.max(initial=0) <= branching
         assert len(counts) <= max(found.documents, 0.75 * tree.count(finer) + found.documents)
     top = tree.levels[-1]
-    assert tree.count(top) == found.count("document") or top == base  # each document of one node already
+    assert tree.count(top) == found.count("document") or top == base  # each document has only one node already
     np.testing.assert_array_equal(tree.vectors(top), found.vectors("document" if top != base else base))
 
 
 def test_what_trees_refuse() -> None:
-    found = pychunk.segment("One. Two.", levels=["document"])
+    found = pychunk.segment_levels("One. Two.", ["document"])
     with pytest.raises(ValueError, match="has no vectors"):
         agglomerated(found)
-    found = pychunk.segment("One. Two.", levels=["document"], vectors="sentence")
+    found = pychunk.segment_levels("One. Two.", ["document"], vectors="sentence")
     with pytest.raises(ValueError, match="branching must be a whole number of at least 2; got 1"):
         agglomerated(found, 1)
     with pytest.raises(ValueError, match="no level 'page'"):
@@ -101,7 +102,7 @@ def test_what_trees_refuse() -> None:
 
 
 def test_poolings() -> None:
-    found = pychunk.segment(TEXT_OF_LEVELS, levels=["paragraph", "document"], vectors="sentence")
+    found = pychunk.segment_levels(TEXT_OF_LEVELS, ["paragraph", "document"], vectors="sentence")
     vectors, paragraphs = found.vectors("sentence"), found.vectors("paragraph")
     children, parents = found.children("document"), found.parents("paragraph")
     np.testing.assert_array_equal(pooled(found, "document", "first"), paragraphs[children[:-1]])

@@ -1,4 +1,4 @@
-"""Contexts of chunks: what each way makes of documents, which chunks it reads, and what it refuses."""
+"""Contexts of chunks: the result of each way, the chunks that it reads, and its refusals."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,7 @@ TEXTS = ["Aspirin, for adults. Take it with food.  Never twice a day.", "One.", 
 
 
 def sentences(texts: Any = TEXTS, **options: Any) -> Any:
-    return pychunk.segment(texts, "sentence", atoms=False, **options)
+    return pychunk.segment(texts, "sentence", keep_together=False, **options)
 
 
 def contexts(chunks: Any) -> list[str]:
@@ -47,13 +47,16 @@ def test_the_head_of_a_document_stands_beside_each_of_its_chunks_which_stay_what
 @given(st.lists(st.text(st.sampled_from("ab é。.\n\t中"), max_size=60), max_size=4), st.integers(1, 40))
 def test_a_head_is_of_the_text_alone_however_it_is_cut(texts: list[str], characters: int) -> None:
     how = f"head:characters={characters}"
-    for options in ({"method": "sentence", "atoms": False}, {"method": "fixed", "size": 3, "unit": "characters"}):
+    for options in (
+        {"method": "sentence", "keep_together": False},
+        {"method": "fixed", "size": 3, "unit": "characters"},
+    ):
         found = pychunk.segment(texts, augment=how, **options)
         for chunk, context in zip(found, contexts(found), strict=True):
             assert context == whole_words(" ".join(texts[chunk.document].split()), characters)
             assert len(context) <= characters
             assert texts[chunk.document][chunk.start : chunk.end] == chunk.text
-    lapping = pychunk.segment(texts, "fixed", size=4, unit="words", overlap=2, atoms=False, augment=how)
+    lapping = pychunk.segment(texts, "fixed", size=4, unit="words", overlap=2, keep_together=False, augment=how)
     assert all(
         c == whole_words(" ".join(texts[d].split()), characters)
         for d, c in zip(lapping.table["document"].to_pylist(), contexts(lapping), strict=True)
@@ -69,20 +72,22 @@ def test_a_head_of_white_space_reads_on_and_one_of_a_long_word_is_cut() -> None:
 
 def test_titles_columns_and_headings() -> None:
     table = pa.table({"text": TEXTS, "title": ["Leaflet", None, "x", "Manual"], "year": [1, 2, 3, 4]})
-    found = sentences(table, column="text", keep=["year"], augment=["title", "column:year"])
+    found = sentences(table, columns={"text": "text"}, metadata_columns=["year"], augment=["title", "column:year"])
     assert contexts(found) == ["Leaflet\n1"] * 3 + ["2"] + ["Manual\n4"] * 2
     assert "title" not in found.table.column_names
-    later = pychunk.Segmenter("sentence", atoms=False, augment="title")(table, column="text", first_document=7)
+    later = pychunk.Segmenter("sentence", keep_together=False, augment="title")(
+        table, columns={"text": "text"}, first_document=7
+    )
     assert contexts(later) == ["Leaflet"] * 3 + [""] + ["Manual"] * 2
     for name in ("pandas", "polars"):
         frame = pytest.importorskip(name).DataFrame(table.to_pydict())
-        assert contexts(sentences(frame, column="text", augment="title")) == contexts(later)
-    plain = sentences(table, column="text", keep=["title"])
+        assert contexts(sentences(frame, columns={"text": "text"}, augment="title")) == contexts(later)
+    plain = sentences(table, columns={"text": "text"}, metadata_columns=["title"])
     assert contexts(pychunk.augment(plain, "title")) == contexts(later)
     assert contexts(pychunk.augment(sentences(), "column:x", columns={"x": "abd"})) == list("aaabdd")
     marked = "# Cats\n\nThey purr.\n\n## Food\n\nFish is best of all that there is to eat.\n"
     kinds = [("heading", 1, 0, 6), ("paragraph", 0, 8, 18), ("heading", 2, 20, 27), ("paragraph", 0, 29, 71)]
-    tree = pychunk.segment([marked], "structure", size=5, blocks=[kinds], augment="path")
+    tree = pychunk.segment([marked], "structure", size=5, columns={"blocks": [kinds]}, augment="path")
     assert contexts(tree) == [" > ".join(chunk.path) for chunk in tree]
     assert "Cats > Food" in contexts(tree) or "Cats" in contexts(tree)
 
@@ -146,9 +151,9 @@ def test_what_is_no_way_or_makes_no_sense_is_refused() -> None:
         ("title:n=3", r"title has no option 'n': it has none"),
         ("column", "write column:NAME"),
         ([], "got an empty list"),
-        ("title", r"no column 'title': segment with keep=\['title'\]"),
+        ("title", r"no column 'title': segment with metadata_columns=\['title'\]"),
         ("path", "no column 'path': cut by method 'structure'"),
-        ("column:year", r"no column 'year': segment with keep=\['year'\]"),
+        ("column:year", r"no column 'year': segment with metadata_columns=\['year'\]"),
     ):
         with pytest.raises(ValueError, match=message):
             pychunk.augment(plain, how)
@@ -165,7 +170,7 @@ def test_what_is_no_way_or_makes_no_sense_is_refused() -> None:
 
 
 def test_a_run_with_a_function_goes_on_in_another_process(tmp_path: Path) -> None:
-    """Where a function lies in memory is none of a run's facts."""
+    """A function's address in memory is not part of a run's facts."""
     (tmp_path / "a.txt").write_text(TEXTS[0])
 
     def run() -> bool:
@@ -180,15 +185,15 @@ def test_a_run_with_a_function_goes_on_in_another_process(tmp_path: Path) -> Non
 
 
 def test_chunks_with_contexts_are_shown_with_hits(tmp_path: Path) -> None:
-    """The same chunks are made again with vectors for it, from texts alone, of which no title is known."""
+    """The same chunks are made again with vectors for it, from texts alone, without a title."""
     pytest.importorskip("faiss")
     table = pa.table({"text": TEXTS, "title": ["Leaflet", "b", "c", "Manual"]})
-    found = sentences(table, column="text", augment="title")
+    found = sentences(table, columns={"text": "text"}, augment="title")
     assert "Aspirin" in found.view(tmp_path / "x.html", queries=["food"]).html
 
 
 def test_windows_by_hand() -> None:
-    """Of seven chunks, of four and of one; four others are read around each."""
+    """Documents have seven chunks, four and one; four others are read around each chunk."""
     first, end = context_windows.around(np.full(7, 7), np.arange(7), 4)
     assert [list(range(a, b)) for a, b in zip(first.tolist(), end.tolist(), strict=True)] == [
         [0, 1, 2, 3, 4],
@@ -214,7 +219,7 @@ def test_commands_add_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text(TEXTS[0])
     Path("b.txt").write_text(TEXTS[3])
-    runner, cut = CliRunner(), ["-m", "sentence", "--no-atoms", "--augment", "head:characters=24"]
+    runner, cut = CliRunner(), ["-m", "sentence", "--no-keep-together", "--augment", "head:characters=24"]
 
     def run(*words: str) -> Any:
         done = runner.invoke(app, list(words))
@@ -235,7 +240,7 @@ def test_commands_add_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "no column context" not in told
     assert "1 document added" not in told
     refused = runner.invoke(app, ["index", "folder", "-o", "y.idx", *cut[:-1], "title"])
-    assert "segment with keep=" in refused.output.replace("\n", " ")
+    assert "segment with metadata_columns=" in refused.output.replace("\n", " ")
     with pychunk.Index.open("x.idx") as index:
         assert [hit.text for hit in index.search("aspirin twice", 9, "sparse")[0]] == [
             "Never twice a day.",
@@ -246,7 +251,7 @@ def test_commands_add_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def vectors_of(table: pa.Table, chunk: int) -> tuple[list[str], Any]:
-    """The sentences of a chunk with their vectors."""
+    """Return the sentences of a chunk with their vectors."""
     row = table.slice(chunk, 1).to_pylist()[0]
     found = [
         (row["text"][each["start"] - row["start"] : each["end"] - row["start"]], each["vector"])
@@ -257,14 +262,14 @@ def vectors_of(table: pa.Table, chunk: int) -> tuple[list[str], Any]:
 
 @pytest.mark.parametrize("window", [1, 3, 4])
 def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) -> None:
-    """Held against the definition, for a document of seven chunks, one of three and one of one."""
+    """It is compared with the definition, for documents of seven chunks, three and one."""
     words = ["cats", "dogs", "sun", "moon", "bread", "law", "sea", "war", "tax", "ship", "rain", "song", "oil", "ants"]
     said = [
         [f"The {words[(3 * i + j) % 14]} of {words[(5 * i + 4 * j) % 14]} is new." for j in range(2)] for i in range(11)
     ]
     documents = [said[:7], said[7:10], said[10:]]
     texts = ["\n\n".join(" ".join(each) for each in document) for document in documents]
-    table = pychunk.segment(texts, "paragraph", atoms=False, vectors="sentence").table
+    table = pychunk.segment(texts, "paragraph", keep_together=False, vectors="sentence").table
     assert table["chunk"].to_pylist() == [*range(7), *range(3), 0]
     found = contexts(pychunk.augment(table, "neighbours", window=window))
     assert found == contexts(pychunk.augment(table.drop_columns(["sentences"]), "neighbours", window=window))
@@ -283,13 +288,13 @@ def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) ->
 
 
 def most_central(vectors: Any, first: Any, since: Any, until: Any) -> list[int]:
-    """As csrc/vectors/extractive_summary.h says it, in whole numbers, which Python has of any size."""
+    """Return the choice of csrc/vectors/extractive_summary.h in integers, which Python has at any size."""
     whole = [[int(each) for each in row] for row in np.rint(vectors.astype(np.float64) * 2048)]
     best = []
     for chunk, (begin, end) in enumerate(zip(since.tolist(), until.tolist(), strict=True)):
         rows = [row for c in range(begin, end) if c != chunk for row in range(first[c], first[c + 1])]
         around = [sum(column) for column in zip(*(whole[row] for row in rows))]
-        # Of two whole numbers as near the even one, as Python rounds a fraction.
+        # Of two equally near integers the even one counts, as Python rounds a fraction.
         scores = [round(Fraction(sum(a * b for a, b in zip(whole[row], around)), 2048 * 2048 // 256)) for row in rows]
         best.append(rows[scores.index(max(scores))] if rows else -1)
     return best
@@ -298,7 +303,7 @@ def most_central(vectors: Any, first: Any, since: Any, until: Any) -> list[int]:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("dim", [1, 7, 8, 19])
 def test_the_most_central_sentence_is_that_of_whole_numbers(dim: int, threads: int) -> None:
-    """Documents of many chunks, of one and of none with a sentence; vectors so few that many are equal."""
+    """Documents have many chunks, one and none with a sentence; so few vectors occur that many are equal."""
     random = np.random.default_rng(dim)
     sizes = [40, 1, 3, 5, 0, 2]
     counts = random.integers(0, 4, sum(sizes))
@@ -337,13 +342,13 @@ def test_a_summary_holds_the_most_central_sentences_of_the_ends_in_their_order()
     text = "\n\n".join(
         [*ends[:2], *[f"The moon is {i} days old, as the night sky shows." for i in range(9)], *ends[2:]]
     )
-    chunks = pychunk.segment([text, ends[0], ""], "paragraph", atoms=False, vectors="sentence")
+    chunks = pychunk.segment([text, ends[0], ""], "paragraph", keep_together=False, vectors="sentence")
     found = contexts(pychunk.augment(chunks, "summary:window=4,characters=60"))
     assert found == ["Cats sleep by day. Cats and dogs sleep by day."] * 13 + [ends[0]]
     assert contexts(pychunk.augment(chunks, "summary:window=4"))[0] == " ".join(ends)
     assert contexts(pychunk.augment(chunks, "summary:window=4,characters=9"))[0] in ("Cats", "Cats and")
     assert "moon" in contexts(pychunk.augment(chunks, "summary"))[0]
     assert all(len(each) <= 60 for each in found)
-    repeated = pychunk.segment(["Buy now. Buy now. Cats purr."], "sentence", atoms=False)
+    repeated = pychunk.segment(["Buy now. Buy now. Cats purr."], "sentence", keep_together=False)
     assert contexts(pychunk.augment(repeated, "summary"))[0] == "Buy now. Cats purr."
     assert contexts(pychunk.segment([], augment="summary")) == contexts(pychunk.segment([], augment="neighbours")) == []

@@ -1,4 +1,4 @@
-"""Answers from what an index finds: what is asked, which sources come with them, and what a garbled answer is."""
+"""Answers from the hits of an index: the request, the sources that come with them, and garbled answers."""
 
 import json
 import re
@@ -32,7 +32,7 @@ IDS = ["cats.pdf", "dogs.pdf", "stars.pdf"]
 QUESTIONS = ["What do stars burn?", "When do cats sleep?"]
 GOLD = {QUESTIONS[0]: ("hydrogen", "stars.pdf", 1), QUESTIONS[1]: ("by day", "cats.pdf", 2)}
 OPTIONS = [["helium", "hydrogen", "oil"], ["by day", "at night"]]
-#: Faults of the answer; those that are alike to others are tried where there is time.
+#: Faults of the answer; those that resemble others only run in the long form.
 FAULTS = [
     each if each in ("refusal", "prose", "words") else pytest.param(each, marks=pytest.mark.slow) for each in ANSWER
 ]
@@ -51,7 +51,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str | None:
-    """The gold answer, and the source that holds it."""
+    """Return the gold answer, and the source that holds it."""
     if kind not in ("answer", "choice"):
         return None
     text = body["messages"][-1]["content"]

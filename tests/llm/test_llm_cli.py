@@ -1,4 +1,4 @@
-"""The command line with a model behind an endpoint."""
+"""The command line with an LLM at an endpoint."""
 
 import sys
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_dry_run_shows_no_chunks_and_writes_none(tmp_path: Path) -> None:
 
 def test_segment_with_written_summaries(tmp_path: Path) -> None:
     with Server() as server:
-        flags = ["--summary", "llm", "--llm-url", server.url, "--llm-model", "test"]
+        flags = ["-m", "pic:summary=llm", "--llm-url", server.url, "--llm-model", "test"]
         done = invoke(["segment", str(tmp_path / "a.txt"), *flags])
         assert done.exit_code == 0, done.output
         assert server.counts["kind summary"] == 1

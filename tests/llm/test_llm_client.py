@@ -69,7 +69,7 @@ def test_what_passes_is_tried_again(fault: str) -> None:
     with Server(fault) as server, client(server, **{"first_byte_timeout": 0.3} if hangs else {}) as llm:
         assert llm.ask("anything").fault == ""
         assert server.counts[f"fault {fault}"] == 1
-        assert server.counts["calls"] == 2 or hangs  # on a busy machine an answer may come too late, too
+        assert server.counts["calls"] == 2 or hangs  # on a busy machine an answer may also come too late
         assert llm.account.total.retries == server.counts["calls"] - 1 > 0
 
 
@@ -80,7 +80,8 @@ def test_what_does_not_pass_is_an_error_of_that_question(fault: str) -> None:
         reply = llm.ask("anything")
         assert reply.text == ""
         assert "after 3 attempts" in reply.fault
-        assert server.counts["calls"] == 3 or fault == "hang"  # it may hear of the last attempt when that is over
+        # the server may see the last attempt only after it is over
+        assert server.counts["calls"] == 3 or fault == "hang"
         assert llm.account.total.failed == 1
 
 
@@ -239,11 +240,12 @@ def test_works_inside_a_running_loop_and_from_many_threads() -> None:
 def test_an_interrupted_call_leaves_none_behind() -> None:
     code = (
         "import sys, signal, threading, time, os\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # what shells start in the background ignores it
+        # processes that shells start in the background ignore it
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from pychunk.llm import LLM, Request\n"
         "llm = LLM(sys.argv[1], 'test', cache=False)\n"
         "def interrupt():\n"
-        # Not before calls are under way: Python loses an interrupt that comes while it imports (1 of 120 runs).
+        # Not before calls are under way: Python loses an interrupt during an import (1 of 120 runs).
         "    while len(llm._under_way) < llm.concurrency:\n"
         "        time.sleep(0.01)\n"
         "    time.sleep(0.3)\n"

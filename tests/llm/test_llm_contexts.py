@@ -1,4 +1,4 @@
-"""Contexts that a model writes: what it is shown, what becomes of what it says, and what stands in for it."""
+"""Contexts that an LLM writes: the chunks that it is shown, the use of its answer, and the fallback."""
 
 import pickle
 import re
@@ -41,7 +41,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def chunks() -> Any:
-    return pychunk.segment(TEXTS, "paragraph", atoms=False, ids=list("abcd"))
+    return pychunk.segment(TEXTS, "paragraph", keep_together=False, ids=list("abcd"))
 
 
 def contexts(found: Any) -> list[str]:
@@ -49,7 +49,7 @@ def contexts(found: Any) -> list[str]:
 
 
 def said(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
-    """What was shown, in short: the numbers, and for a chunk its own."""
+    """Return a short form of the shown text: the numbers, and for a chunk its own."""
     own = re.search(r"Passage: (\d+)", body["messages"][-1]["content"])
     return f"{own[1] if own else 'all'} of {' '.join(str(number) for number, _ in units)}"
 
@@ -69,7 +69,7 @@ def test_a_summary_is_asked_for_once_a_document_and_a_context_once_a_chunk(chunk
         assert facts["augment_llm"]["summary:llm"]["prompt"] == "en/document_context/1"
 
         found = pychunk.augment(chunks, "context:llm", llm=llm, window=3)
-        # one chunk before, two after it, moved at the borders
+        # one chunk before, two after it, shifted at the ends
         windows = [range(min(max(at - 1, 0), 10), min(max(at - 1, 0), 10) + 4) for at in range(14)]
         expected = [f"{at + 1} of {' '.join(str(each + 1) for each in windows[at])}" for at in range(14)]
         assert contexts(found) == [*expected, *(f"{at} of 1 2 3" for at in (1, 2, 3)), "1 of 1"]
@@ -100,7 +100,7 @@ def test_what_a_model_says_is_one_line_cut_to_size(chunks: Any) -> None:
 )
 def test_the_way_without_a_model_stands_in(chunks: Any, name: str, script: str) -> None:
     own = {"summary": "summary", "context": "neighbours"}[name]
-    small = chunks.table.slice(14)  # fewer calls than count as an endpoint that is gone
+    small = chunks.table.slice(14)  # fewer calls than make an endpoint count as unreachable
     expected = contexts(pychunk.augment(small, own))
     with (
         Server(f"{script},always") as server,
@@ -170,7 +170,7 @@ def test_instructions_in_a_document_stay_in_its_own_lines() -> None:
 def test_whatever_a_model_answers_a_chunk_has_a_context_of_its_size_and_keeps_its_text(
     answers: list[str], characters: int
 ) -> None:
-    chunks = pychunk.segment(TEXTS, "paragraph", atoms=False)
+    chunks = pychunk.segment(TEXTS, "paragraph", keep_together=False)
     for made in (LLMSummarySource, LLMNeighbourSource):
         found = pychunk.augment(chunks, made(Scripted(answers), characters=characters))
         assert found.table.drop_columns(["context"]).equals(chunks.table)
@@ -195,15 +195,15 @@ def test_by_the_environment_in_workers_and_again_from_the_cache(
     with Server(answer=said) as server:
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)
         monkeypatch.setenv("PYCHUNK_LLM_MODEL", "test")
-        made = pychunk.Segmenter("paragraph", atoms=False, augment="context:llm:window=2,characters=99")
+        made = pychunk.Segmenter("paragraph", keep_together=False, augment="context:llm:window=2,characters=99")
         found = made(TEXTS)
         assert contexts(found)[1:3] == ["2 of 1 2 3", "3 of 2 3 4"]
         assert contexts(pickle.loads(pickle.dumps(made))(TEXTS)) == contexts(found)
         assert server.counts["calls"] == 18, "the second run has answers from the cache"
         with LLM(server.url, "test", cache=False, max_calls=2) as llm, pytest.raises(LimitReachedError):
-            pychunk.segment(TEXTS, "paragraph", atoms=False, augment=LLMNeighbourSource(llm))
+            pychunk.segment(TEXTS, "paragraph", keep_together=False, augment=LLMNeighbourSource(llm))
         with LLM("http://127.0.0.1:9/v1", "test", cache=False, dry_run=True) as llm:
-            dry = pychunk.segment(TEXTS, "paragraph", atoms=False, augment=with_client(["context:llm"], llm))
+            dry = pychunk.segment(TEXTS, "paragraph", keep_together=False, augment=with_client(["context:llm"], llm))
             assert contexts(dry) == contexts(pychunk.augment(made(TEXTS).table.drop_columns(["context"]), "neighbours"))
             assert (llm.account.total.calls, dry.errors) == (18, [])
     with (

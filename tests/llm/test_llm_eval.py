@@ -1,4 +1,4 @@
-"""pychunk eval with a model: what it rewrites, writes beside chunks, orders and answers, as rows."""
+"""pychunk eval with an LLM: rewritten queries, contexts of chunks, reranking and answers, as rows."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def leaflets(tmp_path: Path) -> Path:
 
 
 def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str | None:
-    """Knows all but number 5, of which it says nothing, or what is wrong."""
+    """Answer all but number 5, for which it gives no answer, or a wrong one."""
     text = body["messages"][-1]["content"]
     found = re.search(r"number (\d)\?", text)
     number = int(found[1]) if found else -1
@@ -133,7 +133,7 @@ def test_what_cannot_be_measured(squad: Path, tmp_path: Path) -> None:
     assert "PYCHUNK_LLM_URL" in done.output
     done = invoke(["eval", str(squad), "-m", "sentence", "--max-cost", "1"])
     assert "--rewrite hyde or multi, --answer, --judge" in done.stderr
-    # what a function that asks nothing rewrites needs no endpoint, and ranks no longer refuse it
+    # a rewriting function without requests needs no endpoint, and ranks no longer refuse it
     done = invoke(["eval", str(squad), "-m", "sentence", "--mode", "sparse", "--rewrite", "feedback"])
     assert done.exit_code == 0, done.output
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_measured(squad: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "unlp2026").is_dir(), reason="no leaflets: set PYCHUNK_DATA")
 def test_an_oracle_on_real_leaflets_scores_what_was_found(tmp_path: Path) -> None:
-    """It answers where it is shown the gold page, and names that; so the answers' share is that of pages shown."""
+    """It answers if it is shown the gold page, and names that; so the answers' share is that of pages shown."""
     data = datasets.load(DATA / "unlp2026", 40)
     gold = {" ".join(each.text.split()): each for each in data.questions}
 

@@ -1,4 +1,4 @@
-"""Every fault of a server for every step that asks a model: what comes out, and how many calls it takes."""
+"""Every fault of a server for every step that queries an LLM: the result, and the number of calls."""
 
 import functools
 import json
@@ -53,7 +53,7 @@ def reranked(made: type) -> Callable[[LLM], list[list[float]]]:
 
 
 class Step(NamedTuple):
-    """What it does with a client, and the faults of an answer after which it asks once more."""
+    """A step with a client, and the faults of an answer after which it asks once more."""
 
     run: Callable[[LLM], Any]
     again: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ STEPS = {
     "logprob": Step(reranked(Logprob)),
     "listwise": Step(reranked(Listwise), UNREADABLE | {"overlapping"}),
 }
-#: Those of which an answer that is of no use is replaced by something else, which the account counts.
+#: The steps that replace a useless answer with something else, which the account counts.
 COUNTED = ("autochunker", "llm_semantic", "proposition", "listwise")
 
 
@@ -98,7 +98,7 @@ def test_a_connection_that_fails_once_changes_nothing(name: str, fault: str) -> 
     with Server(fault, retry_after=0.01) as server, client(server, **more) as llm:
         assert STEPS[name].run(llm) == expected
         assert server.counts[f"fault {fault}"] == calls
-        assert server.counts["calls"] == 2 * calls or hangs  # on a busy machine an answer may come too late, too
+        assert server.counts["calls"] == 2 * calls or hangs  # on a busy machine an answer may also come too late
         total = llm.account.total
         assert (total.calls, total.failed, total.fell_back) == (calls, 0, 0)
         assert total.retries == server.counts["calls"] - calls
@@ -114,7 +114,7 @@ def test_a_garbled_answer_is_repaired_or_asked_for_once_more(name: str, fault: s
         again = sum(AGAIN in body["messages"][-1]["content"] for body in server.bodies)
         if fault in STEPS[name].again or fault in ("prose", "fenced"):
             assert name in ("summary", "logprob") or found == expected
-        # lumber's next window begins where the last answer says
+        # lumber's next window begins at the place in the last answer
         first = server.counts["calls"] - again
         assert first == calls or name == "lumber"
         assert again == (first if fault in STEPS[name].again else 0)
@@ -184,7 +184,7 @@ def test_a_context_that_is_too_short() -> None:
 
 
 def words(text: str) -> int:
-    """Tokens as another endpoint counts them: far from one for four bytes."""
+    """Return the tokens that another endpoint counts, far from one for four bytes."""
     return 3 + sum(1 + (len(word) > 12) for word in text.split())
 
 
@@ -199,7 +199,7 @@ def test_a_dry_run_predicts(name: str) -> None:
             STEPS[name].run(llm)
             took = llm.account.total
     assert told.tokens_out >= took.tokens_out
-    if name == "lumber":  # each answer says where the next window begins
+    if name == "lumber":  # each answer decides the start of the next window
         assert told.calls >= took.calls
         assert told.tokens_in >= took.tokens_in
     else:

@@ -1,4 +1,4 @@
-"""Endpoints that send too much, answer with nothing and bill for it, or share a name with others; short keys."""
+"""Endpoints that send too much, bill for empty answers, or share a name with others; short keys."""
 
 import gzip
 import html
@@ -24,7 +24,7 @@ from pychunk.llm import client as client_module
 from pychunk.llm import connection as wire_module
 from pychunk.llm.secret import Secret
 
-#: Status, headers and body of the reply to a request, which is the number of those before it, and its Authorization.
+#: The status, headers and body of the reply to a request, given the number of earlier ones and its Authorization.
 Reply = Callable[[int, str], "tuple[int, dict[str, str], bytes]"]
 
 
@@ -35,12 +35,12 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def endpoint(reply: Reply, *, endless: bytes = b"") -> Iterator[tuple[str, list[int]]]:
-    """An endpoint, and the bytes that it sent of each reply; ``endless`` goes on after the body until nobody reads."""
+    """Yield an endpoint, and the bytes that it sent in each reply; ``endless`` sends until the client stops reading."""
     sent: list[int] = []
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -206,7 +206,7 @@ def test_a_gzip_bomb_is_unpacked_to_the_limit_alone(monkeypatch: pytest.MonkeyPa
     made: list[int] = []
 
     class Counted:
-        """A decompressor that notes how much it gave."""
+        """A decompressor that records the size of its output."""
 
         def __init__(self, bits: int) -> None:
             self._own = zlib.decompressobj(bits)
@@ -232,7 +232,7 @@ def test_replies_in_gzip_are_read_and_others_say_so() -> None:
         LLM(url, "m", cache=False, retries=0) as llm,
     ):
         assert llm.ask("?").text == "Yes."
-    with (  # the checksum is missing, so that a changed answer would be taken
+    with (  # the checksum is missing, so that a changed answer would be accepted
         endpoint(lambda *_: (200, {"Content-Encoding": "gzip"}, good[:-8])) as (url, _),
         LLM(url, "m", cache=False, retries=0) as llm,
     ):

@@ -1,4 +1,4 @@
-"""A corpus cut by a model: killed, stopped or without a disk, it goes on to the same bytes, and pays nothing twice."""
+"""A corpus cut by an LLM continues after a kill, a stop or a full disk to the same bytes, and pays nothing twice."""
 
 import functools
 import json
@@ -20,7 +20,7 @@ from pychunk.ingest import IngestError, dead_letters, ingest, run
 from pychunk.llm import LLM, cache
 
 KEY = "sk-test-0123456789abcdef"
-#: Calls at the same time, the default of a client.
+#: The calls at the same time, a client's default.
 CONCURRENCY = 8
 
 
@@ -61,7 +61,7 @@ def flags(server: Server) -> list[str]:
 def test_a_killed_ingest_goes_on_and_asks_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, kills: int
 ) -> None:
-    """At random moments: at the start, between calls, while a shard is written, near the end."""
+    """Kills come at random moments: at the start, between calls, while a shard is written, near the end."""
     monkeypatch.setenv("PYCHUNK_LLM_KEY", KEY)
     monkeypatch.setattr(run, "open_source", functools.partial(run.open_source, batch_bytes=1 << 11))
     documents = 60 * kills + 60
@@ -120,7 +120,7 @@ def test_max_cost_ends_an_ingest_that_goes_on(tmp_path: Path, method: str) -> No
         first = server.counts["calls"]
         assert 0 < first < 60
         assert 5 <= spent < 5 + CONCURRENCY * spent / first + 0.1, "calls under way"
-        # the endpoint may be another, and the price
+        # the endpoint and the price may differ
         done = invoke([*command, "--resume", "--llm-price", "1,1", "--max-cost", "7"])
         assert done.exit_code == 0, done.output
         assert server.counts["calls"] == 60
@@ -232,7 +232,7 @@ def test_an_index_by_a_model(tmp_path: Path) -> None:
         assert not index.exists()
         assert invoke(command).exit_code == 0
         assert server.counts["calls"] == 30
-        # what was indexed with one price is not cut again with another
+        # text indexed with one price is not cut again with another
         done = invoke([*command, "--llm-price", "1,1"])
         assert "30 kept" in done.output
         assert server.counts["calls"] == 30
@@ -292,7 +292,7 @@ def test_the_key_is_in_no_file(
     monkeypatch.setenv("PYCHUNK_LLM_KEY", KEY)
     shown = []
     with Server(key=KEY) as server:
-        command = ["ingest", str(source), "-o", str(tmp_path / "out"), "--summary", "llm", "--summaries-out"]
+        command = ["ingest", str(source), "-o", str(tmp_path / "out"), "-m", "pic:summary=llm", "--summaries-out"]
         shown.append(invoke([*command, *flags(server)]))
         command = ["ingest", str(source), "-o", str(tmp_path / "cut"), "-m", "autochunker", *flags(server)]
         shown.append(invoke(command))

@@ -1,4 +1,4 @@
-"""Summaries of the nodes of a hierarchy: one call a node of the named levels, what stands in, an index of them."""
+"""Summaries of a hierarchy's nodes: one call a node of the named levels, the fallback, an index of them."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def hierarchy() -> pychunk.Hierarchy:
-    return pychunk.segment(TEXTS, levels=LEVELS, vectors="sentence", ids=["pets", "alone", "blank"])
+    return pychunk.segment_levels(TEXTS, LEVELS, vectors="sentence", ids=["pets", "alone", "blank"])
 
 
 def about(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
@@ -120,7 +120,7 @@ def any_server() -> Any:
 
 def test_a_long_node_is_shown_by_its_ends() -> None:
     text = "First words. " + "More of it. " * 4000 + "Last words."
-    found = pychunk.segment([text], levels=["document"])
+    found = pychunk.segment_levels([text], ["document"])
     with Server() as server, LLM(server.url, "test", cache=False) as llm:
         pychunk.augment(found.chunks(), LevelSummary(llm, levels=["document"]))
         (body,) = server.bodies

@@ -1,4 +1,4 @@
-"""Methods that ask a model: whatever it answers, no character is lost that it did not name as noise."""
+"""Methods that query an LLM lose no character that it did not name as noise, whatever it answers."""
 
 import json
 import pickle
@@ -37,7 +37,7 @@ def client(server: Server, **more: object) -> LLM:
 
 
 class Scripted(LLM):
-    """A client whose answers are made here."""
+    """A client with answers that are made here."""
 
     def __init__(self, answer: object) -> None:
         super().__init__("http://nowhere/v1", "test", cache=False)
@@ -49,7 +49,7 @@ class Scripted(LLM):
 
 
 def tiles(text: str, chunks: pychunk.ChunkBatch) -> None:
-    """Chunks and removed spans hold each character that is not white space once, and chunks are exact."""
+    """Check that chunks are exact, and with removed spans hold each character but white space once."""
     spans = [(chunk.start, chunk.end) for chunk in chunks]
     assert [text[start:end] for start, end in spans] == chunks.texts
     if chunks.removed is not None:
@@ -84,7 +84,7 @@ def test_llm_semantic_and_lumber_cut_where_the_model_says() -> None:
         chunks = pychunk.segment(text, "llm_semantic", llm=llm)
         assert [len(chunk.text.split(".")) - 1 for chunk in chunks] == [4, 4, 2]
         assert server.counts["calls"] == 1
-        chunks = pychunk.segment(text, "lumber", llm=llm)  # the script says: at the fifth unit, else at the last one
+        chunks = pychunk.segment(text, "lumber", llm=llm)  # the script chooses the fifth unit, else the last one
         assert [len(chunk.text.split(".")) - 1 for chunk in chunks] == [4, 4, 1, 1]
         assert server.counts["kind lumber"] == 3, "a single unit is not asked about"
 
@@ -94,17 +94,20 @@ def test_units_are_blocks_where_there_are_any() -> None:
     spans = list(zip(starts, [*(start - 2 for start in starts[1:]), len(PAGE)]))
     blocks = [("heading", 1, 0, 7), *(("paragraph", 0, start, end) for start, end in spans[1:])]
     with Server() as server, client(server) as llm:
-        chunks = pychunk.segment([PAGE, TEXT[:60]], "autochunker", llm=llm, blocks=[blocks, []])
+        chunks = pychunk.segment([PAGE, TEXT[:60]], "autochunker", llm=llm, columns={"blocks": [blocks, []]})
         asked = [body["messages"][-1]["content"] for body in server.bodies]  # calls come in any order
         shown = next(text for text in asked if "# Guide" in text).splitlines()
         assert shown[:3] == ["[1] # Guide", "[2] Accept all cookies now.", "[3] Paragraph 0. It has two sentences."]
         assert len(shown) == len(blocks)
-        tiles(PAGE, pychunk.segment(PAGE, "autochunker", llm=llm, blocks=[blocks]))
+        tiles(PAGE, pychunk.segment(PAGE, "autochunker", llm=llm, columns={"blocks": [blocks]}))
         assert [chunk.text for chunk in chunks.by_document()[0]][:2] == ["# Guide", PAGE[spans[2][0] : spans[4][1]]]
     with Server("refusal,always") as server, client(server) as llm:
-        chunks = pychunk.segment(PAGE, "autochunker", llm=llm, blocks=[blocks])
+        chunks = pychunk.segment(PAGE, "autochunker", llm=llm, columns={"blocks": [blocks]})
         assert "cut by structure" in chunks.errors[0].reason
-        assert chunks.texts == pychunk.segment(PAGE, "structure", size=800, unit="characters", blocks=[blocks]).texts
+        assert (
+            chunks.texts
+            == pychunk.segment(PAGE, "structure", size=800, unit="characters", columns={"blocks": [blocks]}).texts
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -199,7 +202,7 @@ def test_a_document_with_instructions_changes_its_own_window_alone() -> None:
 def test_given_removals_stay_and_are_not_asked_about() -> None:
     text = "One is here. MENU MENU. Two is here. Accept cookies. Three is here."
     with Server() as server, client(server) as llm:
-        chunks = pychunk.segment(text, "autochunker", llm=llm, removed=[[(13, 24, "navigation", 0.9)]])
+        chunks = pychunk.segment(text, "autochunker", llm=llm, columns={"removed": [[(13, 24, "navigation", 0.9)]]})
         assert "MENU" not in server.bodies[0]["messages"][-1]["content"]
         assert chunks.texts == ["One is here.", "Two is here.", "Three is here."]
         assert [(row["start"], row["end"], row["reason"]) for row in chunks.removed.to_pylist()] == [
@@ -379,7 +382,7 @@ def test_an_oracle_removes_exactly_what_its_labels_say() -> None:
             text = batch.table["text"][0].as_py()
             if not text.strip():
                 continue
-            out = made(batch.table.select(["text", "blocks"]), column="text", blocks="blocks")
+            out = made(batch.table.select(["text", "blocks"]), columns={"text": "text", "blocks": "blocks"})
             assert out.errors == []
             tiles(text, out)
             gone = np.zeros(len(text), bool)

@@ -1,4 +1,4 @@
-"""Method ``proposition``: what a model says that chunks state finds them, and changes nothing of them."""
+"""Method ``proposition``: an LLM's propositions about chunks find them, and change nothing in them."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ from pychunk.llm.repair import LONGEST, AnswerError, propositions
 PAGE = "# Cats\n\nFelix is one. He purrs.\n\n# Dogs\n\nRex is one. He barks.\n\n# Bread\n\nIt needs salt."
 #: A document of many calls, one of a call, and one without a chunk.
 TEXTS = ["\n\n".join(f"# Part {at}\n\nIt is about topic {at}, and is short." for at in range(30)), PAGE, " \n"]
-#: Of the texts, with so small windows: calls.
+#: The calls for the texts, with windows this small.
 SMALL, CALLS = 60, 9
 
 
@@ -48,12 +48,12 @@ def said(*pairs: tuple[str, Any]) -> str:
 
 
 def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
-    """Each unit in capitals: whose context is another's is seen."""
+    """Return each unit in capitals, so that another chunk's context is visible."""
     return said(*((text.upper(), [number]) for number, text in units))
 
 
 def plain(chunks: pychunk.ChunkBatch) -> Any:
-    """The table without what the method adds."""
+    """Return the table without the columns that the method adds."""
     return chunks.table.drop_columns(["context"]).replace_schema_metadata(None)
 
 
@@ -97,7 +97,7 @@ def test_chunks_are_those_of_structure_and_calls_hold_as_many_as_fit(structure: 
         assert "[1] # Part 3 It is about topic 3, and is short." in firsts, "the chunk before is shown, too"
         counts = llm.account.stages["proposition"]
         assert (counts.calls, counts.asked, counts.fell_back) == (CALLS, CALLS, 0)
-        # the same, beside the chunks of any method and of a table
+        # the same, with the chunks of any method and of a table
         again = pychunk.augment(structure.table, "propositions:llm", llm=llm, window_tokens=SMALL)
         assert contexts(again) == contexts(chunks)
         both = pychunk.segment(
@@ -167,7 +167,7 @@ def test_instructions_in_a_document_change_windows_that_show_them_alone(place: i
     own, other = (
         [(chunk.text, each) for chunk, each in zip(chunks, contexts(chunks)) if chunk.document == row] for row in (0, 1)
     )
-    # by calls: chunks 0 to 2 and 3 to 6, or 0 to 3 and 4 to 6; the last one of a call is shown with the next, too
+    # by calls: chunks 0 to 2 and 3 to 6, or 0 to 3 and 4 to 6; the last one of a call is also shown with the next
     assert [at for at, (_, each) in enumerate(own) if "Buy!" in each] == list(told)
     assert [each for _, each in other] == [" ".join(text.split()).upper() for text, _ in other]
     assert all(ids == list(range(1, len(ids) + 1)) for ids in seen), "no line of a document is a unit of its own"
@@ -305,7 +305,8 @@ def test_segment_ingest_index_and_search(tmp_path: Path) -> None:
         done = invoke(["eval", str(tmp_path / "q.jsonl"), *flags, *rows_of])
         assert done.exit_code == 0, done.output
         found = re.findall(r"(?m)^(proposition, sparse(?:, augment=head)?) +1\.000", done.stdout)
-        assert set(found) == {"proposition, sparse", "proposition, sparse, augment=head"}  # once a block of columns
+        # once for each block of columns
+        assert set(found) == {"proposition, sparse", "proposition, sparse, augment=head"}
         assert server.counts["calls"] == 3
         out = tmp_path / "o.parquet"
         done = invoke(["segment", str(source), "--ids", "id", "-o", str(out), *flags])

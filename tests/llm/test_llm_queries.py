@@ -1,4 +1,4 @@
-"""Queries rewritten by a model: what is asked, what they are searched by, and what a garbled answer costs."""
+"""Queries rewritten by an LLM: the request, the resulting search, and the cost of a garbled answer."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ from pychunk.llm.query_generation import PASSAGE, QUERY, Hyde, MultiQuery
 TEXTS = ["Felines purr when content.", "Dogs bark at night.", "Rust is memory safe.", "Bread needs salt and time."]
 QUERIES = ["What makes a cat hum?", "Why is a dog loud?"]
 SAID = {QUERIES[0]: "Felines purr when they are content.", QUERIES[1]: "Dogs bark at night."}
-#: Faults of the answer; those that are alike to others are tried where there is time.
+#: Faults of the answer; those that resemble others only run in the long form.
 FAULTS = [
     each if each in ("refusal", "prose", "words") else pytest.param(each, marks=pytest.mark.slow) for each in ANSWER
 ]
@@ -141,7 +141,7 @@ def test_a_dry_run_searches_by_the_query_alone(index: Index) -> None:
 
 
 class Scripted(LLM):
-    """Answers whatever it is told."""
+    """A client that gives the scripted answers."""
 
     def __init__(self, answers: list[str]) -> None:
         super().__init__("http://127.0.0.1:9/v1", "test", cache=False)

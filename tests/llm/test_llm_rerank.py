@@ -1,4 +1,4 @@
-"""Hits ordered by a model: the gold one comes first wherever it is, and no answer loses one."""
+"""Hits ordered by an LLM: the gold one comes first from any position, and no answer loses one."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Blocks of Markdown: equal to markdown-it-py's, native equal to the reference, right where input is odd."""
+"""Blocks of Markdown: equal to markdown-it-py's, native equal to the reference, right on odd input."""
 
 import bisect
 import gzip
@@ -40,18 +40,18 @@ def rows(text: str) -> list[Row]:
 
 
 def told(text: str) -> list[tuple[str, int, str]]:
-    """(kind, level, text) of each block."""
+    """Return (kind, level, text) of each block."""
     return [(kind, level, text[start:end]) for kind, level, start, end in rows(text)]
 
 
 def by_lines(text: str) -> list[Leaf]:
-    """As the oracle has it: by first and last line."""
+    """Return the oracle's form: by first and last line."""
     begins = [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
     line = [(bisect.bisect(begins, start) - 1, bisect.bisect(begins, end - 1) - 1) for _, _, start, end in rows(text)]
     return [Leaf(kind, level, *lines) for (kind, level, *_), lines in zip(rows(text), line, strict=True)]
 
 
-# ---- Markdown that combines what there is ----
+# ---- combinations of all elements of Markdown ----
 
 TOKENS = [
     *(
@@ -214,8 +214,8 @@ ENDS = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 MARKDOWN = st.one_of(SOUP, st.tuples(DOCUMENT, ENDS).map(lambda drawn: drawn[0].replace("\n", drawn[1])))
 
 
-#: What CommonMark does not know, as lines say it: formulas, notes, definitions, modules, headings in HTML, a table with
-#: two rows of heads, front matter that is an object.
+#: Lines with syntax that CommonMark does not have: formulas, notes, definitions, modules, headings in HTML, a table
+#: with two header rows, front matter that is an object.
 ADDED = re.compile(
     r"\$\$|\\\[|\\begin|\[\^|:[ \t]+\S|import |export |<[hH][1-6]|\A\s*(;;;|\{|---|\+\+\+)"
     r"|\|.*(\r\n?|\n)[^|\r\n]*\|.*(\r\n?|\n)[^|\r\n]*\|[ \t]*[:-]"
@@ -248,7 +248,7 @@ FOLDERS = tuple(dict.fromkeys([*FOLDERS, "/usr/share/doc"]))
 
 
 def installed(pattern: str) -> list[Path]:
-    """Files that come with installed packages, by path."""
+    """Return files that come with installed packages, by path."""
     found = []
     for folder in FOLDERS:
         for path, _, names in os.walk(folder):
@@ -347,7 +347,7 @@ def test_what_is_no_text() -> None:
         blocks_of(broken)
 
 
-# ---- what is odd ----
+# ---- odd input ----
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_containers_that_are_too_deep_are_text() -> None:
     assert told("- " * 100 + "a") == [("item", deepest, "- " * 100 + "a")]
 
 
-#: Text on which a scanner that looks back, or ahead, for each line would take quadratic time.
+#: Text that takes quadratic time in a scanner that looks back, or ahead, for each line.
 HOSTILE = {
     "lazy lines of deep quotes": "> " * 40 + "a\n" + "b\n" * 200_000,
     "quotes that end at once": "> > a\n    - b\n" * 30_000,
@@ -429,7 +429,7 @@ HOSTILE = {
 def test_hostile_text_takes_linear_time(text: str) -> None:
     begun = time.process_time()
     blocks_of([text])
-    assert time.process_time() - begun < 2  # at most 0.3 s here; quadratic: minutes
+    assert time.process_time() - begun < 2  # at most 0.3 s here; quadratic time would take minutes
 
 
 # ---- titles ----

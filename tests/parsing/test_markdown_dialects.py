@@ -1,4 +1,4 @@
-"""What dialects add to CommonMark: formulas, notes, definitions, headings in HTML, MDX, front matter, heads, badges."""
+"""Dialects' additions to CommonMark: formulas, notes, definitions, headings in HTML, MDX, front matter, badges."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from pychunk.parsing.markdown import blocks_of, titles_of
 
 
 def told(text: str) -> list[tuple[str, int, str]]:
-    """(kind, level, text) of each block."""
+    """Return (kind, level, text) of each block."""
     found = blocks_of([text])
     rows = zip(found.kind.tolist(), found.level.tolist(), found.start.tolist(), found.end.tolist(), strict=True)
     return [(BLOCK_KINDS[kind], level, text[start:end]) for kind, level, start, end in rows]
@@ -46,7 +46,7 @@ def test_a_formula_is_one_block(formula: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "$$ is the shell's number.\n$$ never ends",  # of the second line nothing closes the first: it holds $$ itself
+        "$$ is the shell's number.\n$$ never ends",  # in the second line nothing closes the first: it holds $$ itself
         "\\[note\\] what a bracket is",
         "\\[note\\]",
         "$$x$$ and then text",
@@ -58,7 +58,7 @@ def test_what_is_no_formula_is_text(text: str) -> None:
     kinds = [kind for kind, *_ in told(text)]
     assert "heading" not in kinds
     if text.startswith("$$ is"):
-        assert kinds == ["code"]  # as $$ stands in both
+        assert kinds == ["code"]  # since both contain $$
     else:
         assert set(kinds) == {"paragraph"}
 
@@ -90,7 +90,7 @@ def test_a_heading_in_html_has_its_end_and_no_container(text: str) -> None:
 def test_no_sentence_begins_in_a_tag() -> None:
     tag = '<a href="https://a.example" title="Deploy now. It is free.\n Really. Yes.">'
     text = f"See {tag}this. And that</a> now. The end."
-    chunks = pychunk.segment([text], method="sentence", blocks=blocks_of([text]))
+    chunks = pychunk.segment([text], method="sentence", columns={"blocks": blocks_of([text])})
     assert [chunk.text for chunk in chunks] == [text[: text.index("And that")].strip(), "And that</a> now.", "The end."]
 
 
@@ -131,7 +131,7 @@ def test_a_table_may_have_two_rows_of_heads() -> None:
     rows = "".join(f"| line {i} | {i} | {2 * i} |\n" for i in range(40))
     text = f"Text:\n| Name | Q1 | Q2 |\n| | Jan to Mar | Apr to Jun |\n|---|---|---|\n{rows}"
     assert [(kind, source[:8]) for kind, _, source in told(text)] == [("paragraph", "Text:"), ("table", "| Name |")]
-    chunks = pychunk.segment([text], method="structure", blocks=blocks_of([text]), max_tokens=100)
+    chunks = pychunk.segment([text], method="structure", columns={"blocks": blocks_of([text])}, max_tokens=100)
     first, *others = chunks
     assert "line 0 |" in first.text
     assert {chunk.header for chunk in others} == {"| Name | Q1 | Q2 |\n| | Jan to Mar | Apr to Jun |"}
@@ -141,7 +141,7 @@ def test_a_table_may_have_two_rows_of_heads() -> None:
 def test_a_table_stays_with_what_introduces_it() -> None:
     rows = "".join(f"| part {i} | what part {i} does in the plant, in a few words | {i} |\n" for i in range(40))
     text = f"# Parts\n\nTable 1: parts of the pump.\n\n| Name | Use | Price |\n|---|---|---|\n{rows}"
-    first, *_ = pychunk.segment([text], method="structure", blocks=blocks_of([text]), max_tokens=100)
+    first, *_ = pychunk.segment([text], method="structure", columns={"blocks": blocks_of([text])}, max_tokens=100)
     assert first.text.startswith("# Parts\n\nTable 1")
     assert "part 0 |" in first.text
 
@@ -157,7 +157,7 @@ CODE = "".join(
 )
 def test_code_is_cut_between_definitions_and_says_its_language(code: str) -> None:
     text = f"# Script\n\nIt starts:\n\n```python\n{code}```\n"
-    chunks = list(pychunk.segment([text], method="structure", blocks=blocks_of([text]), max_tokens=120))
+    chunks = list(pychunk.segment([text], method="structure", columns={"blocks": blocks_of([text])}, max_tokens=120))
     assert len(chunks) > 3
     assert all(chunk.text.startswith(("def ", "async def ")) for chunk in chunks[1:])
     assert [chunk.header for chunk in chunks] == [None] + ["```python"] * (len(chunks) - 1)
@@ -166,7 +166,7 @@ def test_code_is_cut_between_definitions_and_says_its_language(code: str) -> Non
 def test_closing_lines_stay_with_their_code() -> None:
     code = "".join(f"void step_{i}() {{\n  run({i});\n  stop({i}, {i}, {i});\n}}\n" for i in range(30))
     text = f"```c\n{code}```\n"
-    chunks = list(pychunk.segment([text], method="structure", blocks=blocks_of([text]), max_tokens=90))
+    chunks = list(pychunk.segment([text], method="structure", columns={"blocks": blocks_of([text])}, max_tokens=90))
     assert len(chunks) > 3
     assert all(chunk.text.startswith("void ") for chunk in chunks[1:])
 
@@ -278,7 +278,7 @@ def test_hostile_blocks_take_linear_time(part: str) -> None:
     begun = time.process_time()
     text = "x\n" * (part[0] in ":|") + part * 60_000
     badges_of(text, blocks_of([text]))
-    assert time.process_time() - begun < 3  # at most 0.3 s here; quadratic: minutes
+    assert time.process_time() - begun < 3  # at most 0.3 s here; quadratic time would take minutes
 
 
 def test_files_say_what_is_removed(tmp_path: Path) -> None:

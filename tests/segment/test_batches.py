@@ -1,4 +1,4 @@
-"""Batches, tensors and pooling around a transformer, against slow and obvious twins."""
+"""Batches, tensors and pooling around a transformer, compared with slow and obvious twins."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LENGTHS = st.lists(st.integers(1, 40), max_size=60)
 
 
 def planned(lengths: list[int], budget: int, least: int) -> list[list[int]]:
-    """Longest first; a batch takes rows of its first one's length while they fit, others while it is small."""
+    """Return batches, longest first: each takes rows of its first one's length while they fit, others while small."""
     batches: list[list[int]] = []
     for row in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         if batches:
@@ -58,7 +58,7 @@ def flat(sentences: list[list[int]]) -> Tokens:
 
 
 def longest_first(a: list[int], b: list[int], room: int) -> tuple[list[int], list[int]]:
-    """As the package tokenizers cuts pairs; see test_pairs_are_cut_as_tokenizers_does."""
+    """Return pairs cut as the package tokenizers cuts them; see test_pairs_are_cut_as_tokenizers_does."""
     if len(a) + len(b) <= room:
         return a, b
     low = min(len(a), len(b), room // 2)

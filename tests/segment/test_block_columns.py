@@ -20,7 +20,7 @@ DOCUMENTS = st.lists(st.lists(ROW, max_size=5), max_size=5)
 
 
 def whole(blocks: Blocks, paged: bool) -> Blocks:
-    """With source spans, pages and boxes, some of them missing."""
+    """Return blocks with source spans, pages and boxes, some of them missing."""
     b = len(blocks.kind)
     some = np.arange(b)
     box = np.stack([some, some + 1, some + 2, some + 3], axis=1).astype(np.float32)
@@ -31,7 +31,7 @@ def whole(blocks: Blocks, paged: bool) -> Blocks:
     return Blocks(*parts, source, source, *places, markup=some % 2 == 0)
 
 
-#: What stands for not known; a column of nothing else comes back as None.
+#: The placeholders for unknown values; a column of only these comes back as None.
 UNKNOWN = {"source_start": -1, "source_end": -1, "page": 0, "box": np.nan, "markup": []}
 
 
@@ -92,7 +92,11 @@ def test_columns_of_others() -> None:
     [
         ([[{"kind": "stanza", "start": 0, "end": 1}]], ValueError, "'stanza'"),
         ([[{"kind": None, "start": 0, "end": 1}]], ValueError, "None"),
-        ([[{"kind": "code", "start": None, "end": 1}]], ValueError, "start"),
+        (
+            [[], [{"kind": "code", "start": 0, "end": 1}, {"kind": "table", "start": None, "end": 1}], []],
+            ValueError,
+            "`start`; it is null in document 1, in .*'table'",
+        ),
         ([[{"kind": "code", "start": 0}]], TypeError, "end"),
         ([[None, {"kind": "code", "start": 0, "end": 1}]], ValueError, "null"),
         ([[1, 2]], TypeError, "lists of structs"),

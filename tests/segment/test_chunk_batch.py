@@ -1,4 +1,4 @@
-"""What a ChunkBatch is to the hand: indexed, sliced, listed, shown on a line, written to a file."""
+"""A ChunkBatch indexed, sliced, listed, shown on a line, and written to a file."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_texts_and_vectors(chunks: ChunkBatch) -> None:
 
 
 def test_lists_are_of_plain_values() -> None:
-    chunks = pychunk.segment(TEXTS, page_starts=[[0, 30], [0], [0]], vectors="sentence", max_tokens=12)
+    chunks = pychunk.segment(TEXTS, columns={"page_starts": [[0, 30], [0], [0]]}, vectors="sentence", max_tokens=12)
     assert chunks.to_list() == chunks.table.to_pylist()
     assert json.loads(json.dumps(chunks.to_list())) == chunks.to_list()
     for row, chunk in zip(chunks.to_list(), chunks, strict=True):
@@ -301,7 +301,7 @@ def test_writing_is_loaded_when_it_is_asked_for() -> None:
 def test_what_was_left_out_is_read_with_its_text() -> None:
     texts = ["Home | News\nCats purr when they are content.", "", "Ändert. Old. Now."]
     removed = [[(0, 11, "navigation", 0.5)], [], [(8, 12, "note", None)]]
-    chunks = pychunk.segment(texts, "sentence", removed=removed)
+    chunks = pychunk.segment(texts, "sentence", columns={"removed": removed})
     expected = ["Home | News", "Old."]
     assert chunks.removed_with_text()["text"].to_pylist() == expected
     assert chunks.removed_with_text().drop_columns("text") == chunks.removed
@@ -311,5 +311,5 @@ def test_what_was_left_out_is_read_with_its_text() -> None:
         read_back.removed_with_text()
     with pytest.raises(ValueError, match="texts must be the 3 documents"):
         read_back.removed_with_text(texts[:1])
-    with pytest.raises(ValueError, match="segment with removed="):
+    with pytest.raises(ValueError, match=r"segment with columns=\{'removed': ...\}"):
         pychunk.segment("Cats purr.", "sentence").removed_with_text()

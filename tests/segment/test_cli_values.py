@@ -1,4 +1,4 @@
-"""Values of the command line that are read without a library are what typer reads."""
+"""Values of the command line that are parsed without a library equal those that typer parses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = st.text(max_size=8) | st.sampled_from(
 
 @cache
 def command(name: str) -> tuple[Any, Any]:
-    """A command and a context for it."""
+    """Return a command and a context for it."""
     made: Any = typer.main.get_command(app)
     found = made.commands[name]
     with typer.Context(found) as context:
@@ -31,7 +31,7 @@ def command(name: str) -> tuple[Any, Any]:
 
 
 def read(parameter: Any, value: Any, context: Any) -> Any:
-    """What becomes of a value, as it is written; or what is said of it."""
+    """Return the parsed form of a written value, or the error about it."""
     try:
         found = parameter.process_value(context, value)
     except typer.BadParameter as error:
@@ -69,5 +69,5 @@ def test_a_search_imports_no_library_to_read_its_values(tmp_path: Path) -> None:
         command = [sys.executable, "-c", code, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stderr.split()
 
-    assert "pydantic" not in loaded("index", "a.txt", "-o", "a.idx", "--threads", "1", "--terms", "words")
+    assert "pydantic" not in loaded("index", "a.txt", "-o", "a.idx", "--placement", "threads=1", "--terms", "words")
     assert "pydantic" not in loaded("search", "a.idx", "Що мурчить?", "-k", "3", "--json")

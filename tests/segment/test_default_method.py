@@ -1,4 +1,4 @@
-"""What cuts where nobody names a method, and how long its chunks are."""
+"""The method that cuts by default, and the length of its chunks."""
 
 import inspect
 import logging
@@ -14,7 +14,7 @@ from pychunk.cli.main import app
 from pychunk.inputs import script_warning
 
 ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
-#: Made of four words, which the English vocabulary has in letters alone.
+#: Text of four words, which the English vocabulary has only as letters.
 UKRAINIAN = "Препарат знімає біль. Він діє швидко. " * 60
 
 
@@ -59,7 +59,7 @@ def test_options_of_one_method_name_it() -> None:
     assert pychunk.Segmenter(size=300).plan.size == 300
     assert pychunk.Segmenter(window=2).method.name == "semantic"
     with pytest.raises(ValueError, match=r"'topic' has no option 'threshold'.*'semantic' and 'nsp'"):
-        pychunk.Segmenter(threshold=0.5)  # of two methods
+        pychunk.Segmenter(threshold=0.5)  # an option of two methods
 
 
 def test_given_limits_are_kept() -> None:
@@ -77,7 +77,7 @@ def test_automatic_limits_count_characters_where_words_fall_to_letters(method: s
     most = 4 * chunks.metadata["options"]["max_tokens"]
     lengths = [len(text) for text in chunks.texts]
     assert max(lengths) <= most
-    assert sum(lengths) / len(lengths) > 200  # where 200 tokens of letters would be some 230 characters
+    assert sum(lengths) / len(lengths) > 200  # while 200 tokens of letters would be some 230 characters
     assert pychunk.segment(UKRAINIAN.replace("і", "i"), method).texts  # letters of two scripts
 
 
@@ -92,14 +92,14 @@ def test_another_encoder_cuts_by_pic(tiny_encoder: Path) -> None:
     assert spans(pychunk.segment(ENGLISH, encoder=tiny_encoder)) == spans(named)
     with pytest.raises(ValueError, match="topic model"):
         pychunk.Segmenter(encoder=tiny_encoder, size=100)  # an option of topic
-    beside = pychunk.segment(ENGLISH, vector_encoder=tiny_encoder, vectors="chunk")
+    beside = pychunk.segment(ENGLISH, vectors=pychunk.Vectors("chunk", tiny_encoder))
     assert spans(beside) == spans(pychunk.segment(ENGLISH, encoder="static"))
     assert beside.metadata["vector_encoder"].startswith("random-bert")
 
 
 def test_vectors_that_are_given_want_a_method_that_cuts_by_them() -> None:
     with pytest.raises(ValueError, match=r"method='pic'"):
-        pychunk.segment("One. Two.", sentence_vectors=[[1.0, 0.0], [0.0, 1.0]])
+        pychunk.segment("One. Two.", columns={"sentence_vectors": [[1.0, 0.0], [0.0, 1.0]]})
 
 
 def test_leaflets_are_cut_as_long_as_english(data: Path) -> None:
@@ -115,13 +115,13 @@ BLOCKS = [[("heading", 1, 0, 6), ("paragraph", 0, 8, 40), ("heading", 1, 42, 49)
 
 
 def test_documents_with_blocks_are_cut_by_structure() -> None:
-    plain, blocks = pychunk.Segmenter(), pychunk.segment([GUIDE], blocks=BLOCKS)
+    plain, blocks = pychunk.Segmenter(), pychunk.segment([GUIDE], columns={"blocks": BLOCKS})
     assert blocks.metadata["method"] == "structure"
     assert blocks.texts == [GUIDE]
-    assert plain([GUIDE], blocks=BLOCKS).texts == blocks.texts
+    assert plain([GUIDE], columns={"blocks": BLOCKS}).texts == blocks.texts
     assert plain([GUIDE]).metadata["method"] == "topic"
-    assert pychunk.segment([GUIDE], "sentence", blocks=BLOCKS).metadata["method"] == "sentence"
-    assert pychunk.segment([GUIDE], summary="lead", blocks=BLOCKS).metadata["method"] == "pic"
+    assert pychunk.segment([GUIDE], "sentence", columns={"blocks": BLOCKS}).metadata["method"] == "sentence"
+    assert pychunk.segment([GUIDE], summary="lead", columns={"blocks": BLOCKS}).metadata["method"] == "pic"
 
 
 def test_structure_is_as_long_in_another_script() -> None:
@@ -143,7 +143,7 @@ def test_what_readers_say_of_documents_is_taken_by_its_type() -> None:
     table = pa.table({"text": [GUIDE], "blocks": blocks_to_arrow(Blocks.of(BLOCKS))})
     assert pychunk.segment(table).texts == [GUIDE]
     chance = pa.table({"text": [GUIDE], "blocks": [3]})  # a column of that name that says something else
-    assert pychunk.segment(chance, column="text").metadata["method"] == "topic"
+    assert pychunk.segment(chance, columns={"text": "text"}).metadata["method"] == "topic"
 
 
 @pytest.mark.parametrize("method", ["semantic", "pic"])
@@ -157,7 +157,7 @@ def test_the_document_of_another_script_is_named(
         script_warning._warned.clear()
         caplog.clear()
         with caplog.at_level(logging.WARNING, "pychunk"):
-            options = {"column": "text", "ids": "id"} if isinstance(batch, pa.Table) else {}
+            options: dict[str, Any] = {"columns": {"text": "text"}, "ids": "id"} if isinstance(batch, pa.Table) else {}
             pychunk.Segmenter(method)(batch, **options)
         told = [record.getMessage() for record in caplog.records if "single letters or unknown" in record.getMessage()]
         assert len(told) == bool(said)

@@ -1,4 +1,4 @@
-"""A call may begin and end anywhere between text and table: what is given from outside is what is made inside."""
+"""A call may begin and end anywhere between text and table: given inputs equal those made inside."""
 
 from typing import Any
 
@@ -17,6 +17,7 @@ from pychunk._engine.reference import engine as reference
 from pychunk._engine.reference import vectors as linear
 from pychunk._engine.reference.search import thresholds
 from pychunk.features.sentence_features import with_sentences, with_tokens
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.methods import METHODS
 from pychunk.methods.base import Method
 
@@ -37,8 +38,8 @@ PLANS: list[dict[str, Any]] = [
     {"method": "nsp", "encoder": "static", "max_tokens": 18},
     {"method": "topic", "size": 12, "max_tokens": 18, "min_tokens": 4},
 ]
-#: What every cut of a method is asked for with.
-OWN_CUTS: dict[str, Any] = {"atoms": False, "min_tokens": 0}
+#: The outputs that every cut of a method is asked for.
+OWN_CUTS: dict[str, Any] = {"keep_together": False, "min_tokens": 0}
 IDS = ["-".join(map(str, plan.values())) for plan in PLANS]
 
 
@@ -68,7 +69,7 @@ def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_array_equal(found[name], column, err_msg=name)
 
 
-#: Of its cuts the table needs more than where they are.
+#: For its cuts the table needs more than their positions.
 STRUCTURED = [{"method": "structure", "within": within, "size": 12} for within in ("size", "topic", "semantic")]
 
 
@@ -91,7 +92,7 @@ def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int)
     vectors = engine.encode_static(features.text, features.bounds, words, threads=2)
     check_same(engine.segment(counted.with_(vectors=Ragged(vectors, features.doc_offsets))), expected)
     cuts = engine.cuts(request)
-    if not segmenter.method.sized:  # its size cuts sentences that are too long, too
+    if not segmenter.method.sized:  # its size also cuts sentences that are too long
         check_same(engine.segment(counted.with_(cuts=cuts)), expected)
     if cuts.pairs:
         check_same(engine.segment(request.with_(pair_scores=cuts.score, pair_head=None)), expected)
@@ -111,7 +112,7 @@ def test_given_cuts_of_a_size_share_short_sections_too(engine: Any) -> None:
 def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | None) -> None:
     text = "# Title\n\nIt rains.\nStill.\fOn a page. Here, too.\r\nOne break.\r\n\r\nTwo.\x85Next\u2029 one. End."
     segmenter = pychunk.Segmenter("sentence")
-    spans = [pychunk.sentences(text)[0], []] if given else None
+    spans = [pychunk.split_sentences(text)[0], []] if given else None
     columns = {"sentence_spans": spans, "page_starts": [pages, [0]] if pages else None}
     ((request, _),) = segmenter.requests(segmenter.read([text, ""], columns)[1])
     (starts, flags), (expected_starts, expected) = _native.split(request), reference.split(request)
@@ -124,52 +125,52 @@ def test_flags_of_sentences_are_the_references(given: bool, pages: list[int] | N
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
     if plan["method"] == "fixed":
-        plan = {**plan, "size": 60}  # no sentence is longer, and nothing is cut inside one
+        plan = {**plan, "size": 60}  # no sentence is longer, and none is cut inside
     texts = texts_of(60)
-    pages = {"page_starts": [[0, len(text) // 2] if len(text) > 1 else [0] for text in texts]}
-    beside = pages if "page_starts" in plan else {}
+    pages = [[0, len(text) // 2] if len(text) > 1 else [0] for text in texts]
+    beside: DocumentColumns = {"page_starts": pages} if "page_starts" in plan else {}
     options = {key: value for key, value in plan.items() if key != "page_starts"}
     segmenter = pychunk.Segmenter(**OWN_CUTS | options)
     budget = {key: options.get(key, default) for key, default in (("min_tokens", 0), ("overlap", 0), ("vectors", None))}
     budget["max_tokens"] = segmenter.plan.max_tokens or None
     spans = [
         [(each.start, each.end) for each in own]
-        for own in pychunk.segment(texts, "sentence", atoms=False, **beside).by_document()
+        for own in pychunk.segment(texts, "sentence", keep_together=False, columns=beside).by_document()
     ]
-    expected = segmenter(texts, **beside).table
-    cuts = segmenter.cuts(texts, **beside)
-    found = pychunk.segment(texts, "given", cuts=cuts, sentence_spans=spans, **beside, **budget).table
+    expected = segmenter(texts, columns=beside).table
+    cuts = segmenter.cuts(texts, columns=beside)
+    found = pychunk.segment(texts, "given", columns={"sentence_spans": spans, "cuts": cuts, **beside}, **budget).table
     for name in found.column_names:
         if name != "tokens" or budget["max_tokens"]:
             assert found[name].equals(expected[name]), name
     lists = [cuts.part(row).tolist() for row in range(cuts.documents)]
-    plain = pychunk.segment(texts, "given", cuts=lists, sentence_spans=spans, max_tokens=None, **beside)
+    plain = pychunk.segment(texts, "given", columns={"sentence_spans": spans, "cuts": lists, **beside}, max_tokens=None)
     whole = pychunk.Segmenter(**{**options, **OWN_CUTS, "max_tokens": None, "overlap": 0})
     if plan["method"] not in ("cluster", "topic"):  # whose cuts hang on the limits
-        assert plain.texts == whole(texts, **beside).texts
+        assert plain.texts == whole(texts, columns=beside).texts
 
 
 @pytest.mark.parametrize("method", ["pic", "semantic", "cluster"])
 def test_what_is_given_is_dealt_out_with_its_texts(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of(60)
     drawn = np.random.default_rng(0)
-    vectors = drawn.normal(size=(sum(map(len, pychunk.sentences(texts))), 8)).astype(np.float32)
+    vectors = drawn.normal(size=(sum(map(len, pychunk.split_sentences(texts))), 8)).astype(np.float32)
     segmenter = pychunk.Segmenter(method, max_tokens=30, min_tokens=4)
-    cuts = segmenter.cuts(texts, sentence_vectors=vectors)
-    whole = segmenter(texts, sentence_vectors=vectors).table
+    cuts = segmenter.cuts(texts, columns={"sentence_vectors": vectors})
+    whole = segmenter(texts, columns={"sentence_vectors": vectors}).table
     monkeypatch.setattr("pychunk.segmenter.CALL_BYTES", 200)
-    assert segmenter(texts, sentence_vectors=vectors).table.equals(whole)
-    in_parts = segmenter.cuts(texts, sentence_vectors=vectors)
+    assert segmenter(texts, columns={"sentence_vectors": vectors}).table.equals(whole)
+    in_parts = segmenter.cuts(texts, columns={"sentence_vectors": vectors})
     assert in_parts.first.tolist() == cuts.first.tolist()
-    budget = {"max_tokens": 30, "min_tokens": 4, "atoms": True}
+    budget = {"max_tokens": 30, "min_tokens": 4, "keep_together": True}
     for made in (cuts, in_parts):
-        found = pychunk.segment(texts, "given", cuts=made, sentence_vectors=vectors, **budget).table
+        found = pychunk.segment(texts, "given", columns={"sentence_vectors": vectors, "cuts": made}, **budget).table
         for name in found.column_names:
             assert found[name].combine_chunks().equals(whole[name].combine_chunks()), name
 
 
 class SlowPic(Method):
-    """Native ``pic`` by the reference's arithmetic, from outside."""
+    """A method in Python that does the arithmetic of native ``pic`` by the reference."""
 
     name = "slow-pic"
     needs = frozenset({"vectors"})
@@ -230,7 +231,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
 @pytest.mark.parametrize(
     ("cuts", "error"),
     [
-        (None, "method 'given' needs cuts="),
+        (None, "method 'given' needs columns={'cuts': ...}"),
         ([[0]], "one list for each of 2 documents; got 1"),
         ([[0], [1]], "cuts of document 1 must begin with 0"),
         ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
@@ -242,16 +243,16 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
 )
 def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        pychunk.segment(["One here. Two there.", "Three."], "given", cuts=cuts)
+        pychunk.segment(["One here. Two there.", "Three."], "given", columns={"cuts": cuts})
 
 
 def test_cuts_are_for_given_alone() -> None:
-    with pytest.raises(ValueError, match="cuts= is for method 'given'; got Topic"):
-        pychunk.segment("One.", cuts=[[0]])
+    with pytest.raises(ValueError, match=r"columns={'cuts': ...} is for method 'given'; got Topic"):
+        pychunk.segment("One.", columns={"cuts": [[0]]})
     with pytest.raises(ValueError, match="cuts text"):
         pychunk.Segmenter("recursive", separators=[" "]).cuts("One.")
-    assert pychunk.segment("One. Two. Three.", "given", cuts=[0, 2]).texts == ["One. Two.", "Three."]
-    assert pychunk.segment(["", "A."], "given", cuts=[[], [0]]).texts == ["A."]
+    assert pychunk.segment("One. Two. Three.", "given", columns={"cuts": [0, 2]}).texts == ["One. Two.", "Three."]
+    assert pychunk.segment(["", "A."], "given", columns={"cuts": [[], [0]]}).texts == ["A."]
 
 
 def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:
@@ -265,18 +266,18 @@ def test_splitting_and_tokenising_happen_once(monkeypatch: pytest.MonkeyPatch) -
     texts = texts_of(60)
     size = sum(len(text.encode()) for text in texts)
 
-    def work(segmenter: pychunk.Segmenter, **given: Any) -> tuple[float, float]:
-        segmenter(["Warm."] if not given else [])
+    def work(segmenter: pychunk.Segmenter, columns: DocumentColumns | None = None) -> tuple[float, float]:
+        segmenter(["Warm."] if not columns else [])
         before = _native.work()
-        segmenter(texts, **given)
+        segmenter(texts, columns=columns)
         return tuple((b - a) / size for a, b in zip(before, _native.work()))
 
     assert work(pychunk.Segmenter("pic")) == (1, 1)
     split, tokenised = work(pychunk.Segmenter("nsp"))
     assert (split, round(tokenised, 2)) == (1, 1)
-    vectors = np.ones((sum(map(len, pychunk.sentences(texts))), 4), np.float32)
-    assert work(pychunk.Segmenter("pic"), sentence_vectors=vectors) == (1, 1)
-    assert work(pychunk.Segmenter("pic", max_tokens=None, min_tokens=0), sentence_vectors=vectors) == (1, 0)
+    vectors = np.ones((sum(map(len, pychunk.split_sentences(texts))), 4), np.float32)
+    assert work(pychunk.Segmenter("pic"), {"sentence_vectors": vectors}) == (1, 1)
+    assert work(pychunk.Segmenter("pic", max_tokens=None, min_tokens=0), {"sentence_vectors": vectors}) == (1, 0)
     for need in ("vectors", "tokens", "pairs"):
 
         class Twos(Method):
@@ -297,7 +298,7 @@ def test_vectors_of_tokens_are_those_of_their_texts() -> None:
     features = split.features
     tokens = words.tokens_of(features.text, features.bounds)
     expected = _native.encode_static(features.text, features.bounds, words, threads=2)
-    assert len(expected) > 1024  # rows of one turn of a worker
+    assert len(expected) > 1024  # the rows of one turn of a worker
     for engine in (_native, reference):
         np.testing.assert_array_equal(engine.embedding_bags(tokens, words, threads=2), expected)
     few = Tokens(np.array([len(words.table)], np.int32), np.array([0, 1]), np.array([1]))

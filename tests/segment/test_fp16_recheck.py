@@ -1,4 +1,4 @@
-"""Which sentences half precision leaves in doubt, against slow and obvious twins."""
+"""Sentences that half precision leaves undecided, compared with slow and obvious twins."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,6 @@
-"""Blocks that the caller gives: their forms, checks, and what vectors and methods see of them."""
+"""Blocks that the caller gives: their forms, checks, and their effect on vectors and methods."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +9,13 @@ from block_texts import MARKDOWN, blocks_of
 
 import pychunk
 from pychunk._engine.data.blocks import Blocks
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.parsing.block_columns import blocks_to_arrow
 
 
 def test_blocks_may_be_columns_dicts_or_blocks() -> None:
     lists = [blocks_of(MARKDOWN), []]
-    wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", blocks=lists).table
+    wanted = pychunk.segment([MARKDOWN, "Cats."], "structure", columns={"blocks": lists}).table
     blocks = Blocks.of(lists)
     column = blocks_to_arrow(blocks)
     table = pa.table({"text": [MARKDOWN, "Cats."], "blocks": column})
@@ -27,12 +26,12 @@ def test_blocks_may_be_columns_dicts_or_blocks() -> None:
         ([MARKDOWN, "Cats."], column),
         (table, dicts),
     ]:
-        assert pychunk.segment(batch, "structure", column=None, blocks=said).table.equals(wanted)
+        assert pychunk.segment(batch, "structure", columns={"text": None, "blocks": said}).table.equals(wanted)
 
 
 def test_documents_that_are_left_out_need_no_blocks() -> None:
-    said = {"blocks": [[("paragraph", 0, 0, 5)], [("paragraph", 0, 0, 5)]], "removed": [[], [(0, 4)]]}
-    out = pychunk.segment(["Cats.", None], "structure", on_error="skip", **said)
+    said: DocumentColumns = {"blocks": [[("paragraph", 0, 0, 5)], [("paragraph", 0, 0, 5)]], "removed": [[], [(0, 4)]]}
+    out = pychunk.segment(["Cats.", None], "structure", on_error="skip", columns=said)
     assert out.texts == ["Cats."]
     assert [error.row for error in out.errors] == [1]
     assert not out.removed.num_rows
@@ -53,9 +52,9 @@ def test_documents_that_are_left_out_need_no_blocks() -> None:
         ({"removed": [[(0, 99)]]}, "removed of document 0 must lie in its 10 characters"),
     ],
 )
-def test_bad_blocks_are_told(said: dict[str, Any], why: str) -> None:
+def test_bad_blocks_are_told(said: DocumentColumns, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        pychunk.segment(["Cats purr."], "structure", **said)
+        pychunk.segment(["Cats purr."], "structure", columns=said)
 
 
 def test_given_vectors_and_python_methods_see_the_sentences_of_blocks() -> None:
@@ -67,7 +66,9 @@ def test_given_vectors_and_python_methods_see_the_sentences_of_blocks() -> None:
 
     text = "| a. b | c |\n| d. e | f |\nCats purr. Dogs bark."
     blocks = [[("table", 0, 0, 25), ("paragraph", 0, 26, len(text))]]
-    out = pychunk.segment([text], EachSentence(), blocks=blocks, removed=[[(26, 36)]], atoms=False)
+    out = pychunk.segment(
+        [text], EachSentence(), columns={"blocks": blocks, "removed": [[(26, 36)]]}, keep_together=False
+    )
     assert out.texts == ["| a. b | c |", "| d. e | f |", "Dogs bark."]
     with pytest.raises(ValueError, match="a page, block or removed span begins inside one"):
-        pychunk.segment(["Cats purr"], "semantic", sentence_vectors=[np.eye(1, 4)], removed=[[(0, 4)]])
+        pychunk.segment(["Cats purr"], "semantic", columns={"sentence_vectors": [np.eye(1, 4)], "removed": [[(0, 4)]]})

@@ -1,4 +1,4 @@
-"""Documents that lack a title or a summary: an error that names the row, or left out, however they come."""
+"""Documents without a title or a summary: an error that names the row, or omission, in any container."""
 
 from __future__ import annotations
 
@@ -14,43 +14,48 @@ from command_line import invoke
 
 import pychunk
 from pychunk.ingest import ingest
+from pychunk.inputs.document_columns import DocumentColumns
 
 TEXTS = ["Cats purr. The sun burns.", "Dogs bark. It rains.", "One. Two.", "Three. Four."]
 TITLES: list[str | None] = ["cats", None, "numbers", None]
 FRAME = {"text": TEXTS, "headline": TITLES}
 
 
-def frames() -> list[tuple[Any, dict[str, Any]]]:
+def frames() -> list[tuple[Any, DocumentColumns]]:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     return [
         (TEXTS, {"titles": TITLES}),
-        (pa.table(FRAME), {"titles": "headline", "column": "text"}),
-        (pandas.DataFrame(FRAME), {"titles": "headline", "column": "text"}),
-        (polars.DataFrame(FRAME), {"titles": "headline", "column": "text"}),
+        (pa.table(FRAME), {"titles": "headline", "text": "text"}),
+        (pandas.DataFrame(FRAME), {"titles": "headline", "text": "text"}),
+        (polars.DataFrame(FRAME), {"titles": "headline", "text": "text"}),
     ]
 
 
 @pytest.mark.parametrize("case", range(4))
 def test_a_missing_title_is_an_error_or_leaves_its_document_out(case: int) -> None:
-    batch, said = frames()[case]
+    batch, columns = frames()[case]
     name = "titles" if case == 0 else "titles='headline'"
     with pytest.raises(ValueError, match=f"{name} is null for document 1: fix it or pass on_error='skip'"):
-        pychunk.segment(batch, "pic", summary="title", **said)
-    found = pychunk.segment(batch, "pic", summary="title", on_error="skip", summaries_out=True, **said)
+        pychunk.segment(batch, "pic", summary="title", columns=columns)
+    found = pychunk.segment(batch, "pic", summary="title", on_error="skip", summaries_out=True, columns=columns)
     assert found.errors == [(1, f"{name} is null"), (3, f"{name} is null")]
-    whole = pychunk.segment([TEXTS[0], TEXTS[2]], "pic", summary="title", titles=["cats", "numbers"])
+    whole = pychunk.segment([TEXTS[0], TEXTS[2]], "pic", summary="title", columns={"titles": ["cats", "numbers"]})
     assert found.texts == whole.texts
     assert found.table["document"].to_pylist() == [2 * row for row in whole.table["document"].to_pylist()]
     assert found.documents == 4
 
 
 def test_a_row_that_lacks_both_is_told_once_and_floats_may_be_missing() -> None:
-    found = pychunk.segment(["a.", None], "pic", summary="title", titles=["x", None], on_error="skip")
+    found = pychunk.segment(["a.", None], "pic", summary="title", columns={"titles": ["x", None]}, on_error="skip")
     assert found.errors == [(1, "the text is null")]
-    found = pychunk.segment(["a.", "b."], "pic", summary="given", summaries=[1.5, float("nan")], on_error="skip")
+    found = pychunk.segment(
+        ["a.", "b."], "pic", summary="given", columns={"summaries": [1.5, float("nan")]}, on_error="skip"
+    )
     assert found.errors == [(1, "summaries is null")]
     with pytest.raises(TypeError, match=r"titles=.t. must be strings.*got list"):
-        pychunk.segment(pa.table({"text": ["a."], "t": [["x"]]}), "pic", summary="title", titles="t", column="text")
+        pychunk.segment(
+            pa.table({"text": ["a."], "t": [["x"]]}), "pic", summary="title", columns={"text": "text", "titles": "t"}
+        )
 
 
 def written(folder: Path, kind: str) -> Path:
@@ -67,21 +72,23 @@ def written(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 def test_in_a_file_it_is_a_dead_letter_that_names_column_and_row(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind)
-    report = ingest(path, tmp_path / "out", column="text", titles="headline", method="pic", summary="title")
+    report = ingest(
+        path, tmp_path / "out", columns={"text": "text", "titles": "headline"}, method="pic", summary="title"
+    )
     assert (report.documents, report.letters) == (2, 2)
     letters = [json.loads(line) for line in (tmp_path / "out" / "_dead_letters.jsonl").read_text().splitlines()]
     assert [letter["reason"] for letter in letters] == ["column 'headline' is null"] * 2
     unit = "row" if kind == "parquet" else "line"
     assert [letter["position"] for letter in letters] == [f"{unit} 2", f"{unit} 4"]
     cut = ds.dataset(tmp_path / "out").to_table()
-    whole = pychunk.segment([TEXTS[0], TEXTS[2]], "pic", summary="title", titles=["cats", "numbers"])
+    whole = pychunk.segment([TEXTS[0], TEXTS[2]], "pic", summary="title", columns={"titles": ["cats", "numbers"]})
     assert cut["text"].to_pylist() == whole.texts
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
     path = str(written(tmp_path, "parquet"))
     (tmp_path / "a.txt").write_text("No title here.")
-    flags = ["--column", "text", "--titles", "headline", "-o", str(tmp_path / "o.parquet")]
+    flags = ["--column", "text", "--column", "titles=headline", "-o", str(tmp_path / "o.parquet")]
     done = invoke(["segment", path, *flags])
     assert done.exit_code == 2
     assert f"{path}, row 2: column 'headline' is null; fix it, or pass --on-error skip" in done.output

@@ -1,4 +1,4 @@
-"""Next-sentence prediction: probabilities, thresholds and cuts against their definitions."""
+"""Next-sentence prediction: probabilities, thresholds and cuts, compared with their definitions."""
 
 import pickle
 from pathlib import Path
@@ -15,7 +15,7 @@ pytest.importorskip("onnx")
 from pychunk.encoders.cross_encoder import PairScorer
 
 #: Every cut of the method.
-OWN_CUTS = {"atoms": False, "min_tokens": 0}
+OWN_CUTS = {"keep_together": False, "min_tokens": 0}
 TEXTS = [
     "Cats purr when they are content. Dogs bark at night. The sun is a star. Stars burn hydrogen. They shine.",
     "One sentence.",
@@ -25,13 +25,13 @@ TEXTS = [
 
 
 def neighbours(text: str) -> list[tuple[str, str]]:
-    found = [text[a:b] for a, b in pychunk.sentences(text)[0]] if text else []
+    found = [text[a:b] for a, b in pychunk.split_sentences(text)[0]] if text else []
     return list(zip(found, found[1:]))
 
 
 @pytest.mark.parametrize("vectors", [None, "chunk", "sentence"])
 def test_no_documents_have_the_columns_of_documents(vectors: str | None) -> None:
-    """As ingest and index ask for them before they read anything."""
+    """The commands ingest and index ask for them before they read anything."""
     none, some = (pychunk.segment(texts, "nsp", vectors=vectors) for texts in ([], TEXTS[:1]))
     assert len(none) == 0
     assert none.table.schema.equals(some.table.schema)
@@ -39,7 +39,7 @@ def test_no_documents_have_the_columns_of_documents(vectors: str | None) -> None
 
 
 def probabilities(scorer: PairScorer, text: str) -> list[float]:
-    """One pair at a time."""
+    """Return the probabilities, one pair at a time."""
     out = []
     for a, b in neighbours(text):
         data = np.frombuffer((a + b).encode(), np.uint8)
@@ -88,7 +88,7 @@ def test_fit_is_the_mean_over_a_sample_and_travels_with_the_segmenter(tiny_pairs
     with pytest.raises(ValueError, match=r"stores no threshold: pass threshold=.*or call fit"):
         bare(TEXTS[0])
     segmenter = bare.fit(TEXTS)
-    with pytest.raises(ValueError, match=r"stores no threshold"):  # what threads share does not change under them
+    with pytest.raises(ValueError, match=r"stores no threshold"):  # the objects that threads share do not change
         bare(TEXTS[0])
     scorer = PairScorer(tiny_pairs)
     mean = np.mean([p for text in TEXTS for p in probabilities(scorer, text)])
@@ -143,12 +143,14 @@ def test_the_network_on_static_vectors_is_near_the_cross_encoder(articles: list[
 def test_boundaries_do_not_depend_on_the_batch(
     method: str, articles: list[str], request: pytest.FixtureRequest
 ) -> None:
-    """Real text: documents one by one, by threes and all at once, on one thread and on two."""
+    """Real text is cut as documents one by one, by threes and all at once, on one thread and on two."""
     encoder = None if method == "nsp" else request.getfixturevalue("minilm")
     texts = [text[:700] for text in articles[:5]]
-    whole = pychunk.Segmenter(method, encoder=encoder, threads=2)(texts).table.drop_columns(["document"])
+    whole = pychunk.Segmenter(method, encoder=encoder, placement=pychunk.Placement(threads=2))(
+        texts
+    ).table.drop_columns(["document"])
     for size, threads in ((1, 2), (3, 1), (len(texts), 1)):
-        segmenter = pychunk.Segmenter(method, encoder=encoder, threads=threads)
+        segmenter = pychunk.Segmenter(method, encoder=encoder, placement=pychunk.Placement(threads=threads))
         parts = segmenter.stream(texts[i : i + size] for i in range(0, len(texts), size))
         assert pa.concat_tables(part.table.drop_columns(["document"]) for part in parts).equals(whole)
 

@@ -1,4 +1,4 @@
-"""The score curve as a table: its threshold is the one that the method cuts by."""
+"""The score curve as a table: its threshold is the one that the method uses."""
 
 import json
 
@@ -36,7 +36,7 @@ CURVES = [
 def test_the_threshold_explains_each_cut(method: str, options: dict, texts: list[str]) -> None:
     seg = Segmenter(method, **options)
     table = seg.scores(texts)
-    spans = [span for row in pychunk.sentences(texts) for span in row]
+    spans = [span for row in pychunk.split_sentences(texts) for span in row]
     assert list(zip(table["start"].to_pylist(), table["end"].to_pylist())) == spans
     begins = [set(seg.cuts(texts).part(row).tolist()) for row in range(len(texts))]
     rows = table.to_pylist()

@@ -1,4 +1,4 @@
-"""segment(): the contract on arbitrary Unicode, and what goes in and comes out."""
+"""segment(): the contract on arbitrary Unicode, and its inputs and outputs."""
 
 import base64
 import itertools
@@ -28,7 +28,7 @@ PLAIN = sorted(name for name in METHODS.keys() - {"given", "proposition"} if MET
 
 
 def own_options(method: str) -> dict[str, object]:
-    """Next-sentence prediction is of static speed here; tests/segment/test_nsp.py has the cross-encoder."""
+    """Return options that make next-sentence prediction as fast as static; test_nsp.py has the cross-encoder."""
     return {"encoder": "static"} if method == "nsp" else {}
 
 
@@ -40,7 +40,7 @@ DOCUMENTS = st.lists(st.one_of(TEXTS, PROSE), max_size=6)
 
 
 def tokens_in(text: str) -> int:
-    """Tokens of a text as budgets count them: an unknown word counts a fourth of its characters."""
+    """Return tokens as budgets count them: an unknown word counts a fourth of its characters."""
     encoder = static_encoder.load()
     return wordpiece.count(text, token_ids(encoder), encoder.tokenizer_options)
 
@@ -87,8 +87,8 @@ def test_overlap_repeats_whole_sentences_within_the_budget(texts: list[str], met
 def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, data: st.DataObject) -> None:
     options = {"max_tokens": 20, "min_tokens": 0 if method == "recursive" else 5, "vectors": "chunk"}
     options.update(own_options(method))
-    whole = pychunk.segment(texts, method, threads=1, **options)
-    assert pychunk.segment(texts, method, threads=2, **options).table.equals(whole.table)
+    whole = pychunk.segment(texts, method, placement=pychunk.Placement(threads=1), **options)
+    assert pychunk.segment(texts, method, placement=pychunk.Placement(threads=2), **options).table.equals(whole.table)
     order = data.draw(st.permutations(range(len(texts))))
     shuffled = pychunk.segment([texts[i] for i in order], method, **options).by_document()
     alone = [pychunk.segment(text, method, **options).by_document()[0] for text in texts]
@@ -171,7 +171,7 @@ def test_every_kind_of_input_gives_the_same_chunks() -> None:
 
 def test_ids_come_back_and_make_the_chunk_id() -> None:
     table = pa.table({"key": [7, 8], "text": [TEXT, TEXT]})
-    out = pychunk.segment(table, ids="key", column="text")
+    out = pychunk.segment(table, ids="key", columns={"text": "text"})
     assert set(out.table.column("id").to_pylist()) == {7, 8}
     ids = out.table.column("chunk_id").to_pylist()
     assert len(set(ids)) == len(ids)
@@ -217,10 +217,11 @@ def test_skipped_rows_keep_their_numbers() -> None:
         ({"encoder": "nope"}, "unknown encoder"),
         ({"max_tokens": 0}, "max_tokens must be a whole number of at least 1; got 0"),
         ({"vectors": "all"}, "vectors must be None, 'chunk' or 'sentence'"),
-        ({"device": "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got 'gpu'"),
+        ({"placement": "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got 'gpu'"),
+        ({"placement": pychunk.Placement("gpu")}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got 'gpu'"),
         ({"min_tokens": 600}, "min_tokens must be at most max_tokens"),
         ({"overlap": 512}, "overlap must be less than"),
-        ({"summary": "given"}, "needs summaries="),
+        ({"summary": "given"}, "needs columns={'summaries': ...}"),
         ({"summary": "best"}, "summary must be one of"),
         ({"method": "semantic", "threshold": ("percentile", 120)}, "from 0 to 100"),
     ],
@@ -265,12 +266,17 @@ FUSED = st.lists(st.tuples(PIECES, GAPS).map("".join), max_size=50).map("".join)
     max_tokens=st.sampled_from([5, 12, 30]),
     min_tokens=st.sampled_from([0, 2, 5]),
     overlap=st.sampled_from([0, 0, 2]),
-    atoms=st.booleans(),
+    keep_together=st.booleans(),
 )
 def test_limits_hold_where_chunks_are_counted_again(
-    text: str, method: str, max_tokens: int, min_tokens: int, overlap: int, atoms: bool
+    text: str, method: str, max_tokens: int, min_tokens: int, overlap: int, keep_together: bool
 ) -> None:
-    options: dict[str, object] = {"max_tokens": max_tokens, "overlap": overlap, **own_options(method), "atoms": atoms}
+    options: dict[str, object] = {
+        "max_tokens": max_tokens,
+        "overlap": overlap,
+        **own_options(method),
+        "keep_together": keep_together,
+    }
     if method != "recursive":
         options["min_tokens"] = min_tokens
     chunks = pychunk.segment(text, method, **options).by_document()[0]
@@ -281,8 +287,8 @@ def test_limits_hold_where_chunks_are_counted_again(
         assert before.start <= after.start
         assert before.end < after.end
         assert after.overlap == max(0, before.end - after.start)
-        # With atoms, and by structure, a short chunk does not join one of another section.
-        joins = method not in ("recursive", "structure") and not atoms
+        # With cohesion, and by structure, a short chunk does not join one of another section.
+        joins = method not in ("recursive", "structure") and not keep_together
         if joins and not overlap and min(before.tokens, after.tokens) < min_tokens:
             assert tokens_in(text[before.start : after.end]) > max_tokens
 
@@ -319,7 +325,7 @@ def test_what_cutting_leaves_short_is_joined() -> None:
     text = "Alpha beta gamma delta epsilon. " * 20 + "Short."
     chunks = list(pychunk.segment(text, "paragraph", max_tokens=40, min_tokens=20))
     assert [chunk.tokens for chunk in chunks] == [36, 36, 12, 38]  # 12 and 36 are more than 40
-    # A piece that is left of a sentence joins what follows it.
+    # The rest of a cut sentence joins the following text.
     long = "word " * 43 + "end."
     out = pychunk.segment(f"{long} Cats purr. Dogs bark.", "sentence", max_tokens=40, min_tokens=10)
     assert [chunk.text for chunk in out] == [("word " * 40).strip(), "word word word end. Cats purr. Dogs bark."]
@@ -330,8 +336,8 @@ def test_merged_chunks_take_the_kind_that_holds_more_tokens() -> None:
     scores = np.array([0.1, 0.9, 0.1])
     vectors = np.stack([scores, np.sqrt(1 - scores**2)], axis=1)
     out = pychunk.segment(
-        texts, "pic", summary="given", summaries=np.array([[1.0, 0.0]]), sentence_vectors=[vectors],
-        max_tokens=40, min_tokens=10, encoder="static",
+        texts, "pic", summary="given", max_tokens=40, min_tokens=10, encoder="static",
+        columns={"summaries": np.array([[1.0, 0.0]]), "sentence_vectors": [vectors]},
     )  # fmt: skip
     assert [(chunk.tokens, chunk.kind) for chunk in out] == [(4, "irrelevant"), (40, "relevant"), (9, "relevant")]
     assert out.table["score"].to_pylist()[2] == pytest.approx(0.5)
@@ -354,7 +360,7 @@ def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None
         for chunks in out.by_document():
             for before, after in itertools.pairwise(chunks):
                 assert before.start <= after.start
-                assert before.end < after.end or (before.end == after.end and separators)  # as LangChain has it
+                assert before.end < after.end or (before.end == after.end and separators)  # as in LangChain
                 assert after.overlap == max(0, before.end - after.start) <= 200
 
 
@@ -368,8 +374,8 @@ def test_starts_and_overlaps_of_pieces_that_are_cut(articles: list[str]) -> None
     ],
 )
 def test_time_is_linear_in_a_sentence_that_must_be_cut(text: str, method: str, options: dict) -> None:
-    """Characters were counted from the sentence's beginning for each chunk: 8 times the text took 64 times as long."""
-    segmenter = pychunk.Segmenter(method, threads=1, **options)
+    """Earlier each chunk counted from the sentence's start: 8 times the text took 64 times as long."""
+    segmenter = pychunk.Segmenter(method, placement=pychunk.Placement(threads=1), **options)
 
     def cpu_seconds(size: int) -> float:
         document = text * (size // len(text.encode()))
@@ -392,7 +398,10 @@ def test_a_size_without_bounds_cuts_nowhere() -> None:
 
 
 def test_pic_case_study() -> None:
-    """The paper's table 9: similarities .493 .445 .572 .557 .703, mean between .493 and .557: {1, 2} {3, 4, 5}."""
+    """The paper's table 9 has similarities 0.493 0.445 0.572 0.557 0.703.
+
+    The mean is between 0.493 and 0.557, so that the chunks are {1, 2} {3, 4, 5}.
+    """
     similarities = np.array([0.493, 0.445, 0.572, 0.557, 0.703])
     vectors = np.stack([similarities, np.sqrt(1 - similarities**2)], axis=1)
     text = "Ants ate. Bees buzz. Cats purr. Dogs bark. Eels swim."
@@ -400,10 +409,9 @@ def test_pic_case_study() -> None:
         text,
         "pic",
         summary="given",
-        summaries=np.array([[1.0, 0.0]]),
-        sentence_vectors=vectors,
+        columns={"summaries": np.array([[1.0, 0.0]]), "sentence_vectors": vectors},
         max_tokens=None,
-        atoms=False,
+        keep_together=False,
         min_tokens=0,
     )
     assert [chunk.text for chunk in out] == ["Ants ate. Bees buzz.", "Cats purr. Dogs bark. Eels swim."]
@@ -412,24 +420,26 @@ def test_pic_case_study() -> None:
 
 
 def test_vectors_from_elsewhere() -> None:
-    spans = pychunk.sentences(TEXT)[0]
+    spans = pychunk.split_sentences(TEXT)[0]
     vectors = np.random.default_rng(0).normal(size=(len(spans), 7))
-    ours = pychunk.segment(TEXT, "semantic", sentence_vectors=vectors)
-    given = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], sentence_spans=[spans])
+    ours = pychunk.segment(TEXT, "semantic", columns={"sentence_vectors": vectors})
+    given = pychunk.segment([TEXT], "semantic", columns={"sentence_vectors": [vectors], "sentence_spans": [spans]})
     assert ours.table.equals(given.table)
     with pytest.raises(ValueError, match="one row for each of 5 sentences; got 4"):
-        pychunk.segment(TEXT, sentence_vectors=vectors[:4])
+        pychunk.segment(TEXT, columns={"sentence_vectors": vectors[:4]})
     with pytest.raises(ValueError, match="must be finite"):
-        pychunk.segment(TEXT, sentence_vectors=vectors * np.nan)
+        pychunk.segment(TEXT, columns={"sentence_vectors": vectors * np.nan})
     with pytest.raises(ValueError, match="must increase"):
-        pychunk.segment(TEXT, sentence_vectors=vectors[:2], sentence_spans=[(5, 10), (0, 4)])
+        pychunk.segment(TEXT, columns={"sentence_vectors": vectors[:2], "sentence_spans": [(5, 10), (0, 4)]})
     with pytest.raises(ValueError, match="must increase"):
-        pychunk.segment(TEXT, sentence_vectors=vectors[:1], sentence_spans=[(4, 4)])
+        pychunk.segment(TEXT, columns={"sentence_vectors": vectors[:1], "sentence_spans": [(4, 4)]})
     for wrong in ([(1, 2, 3), (4,)], [[1, 2, 3]], np.zeros((2, 3))):
         with pytest.raises(ValueError, match=r"document 0 must be \(start, end\) pairs"):
-            pychunk.segment([TEXT], sentence_vectors=[vectors[:2]], sentence_spans=[wrong])
+            pychunk.segment([TEXT], columns={"sentence_vectors": [vectors[:2]], "sentence_spans": [wrong]})
     with pytest.raises(ValueError, match="of document 1 must increase"):
-        pychunk.segment([TEXT, TEXT], sentence_vectors=vectors[:3], sentence_spans=[[(0, 9)], [(0, 9), (3, 20)]])
+        pychunk.segment(
+            [TEXT, TEXT], columns={"sentence_vectors": vectors[:3], "sentence_spans": [[(0, 9)], [(0, 9), (3, 20)]]}
+        )
 
 
 def test_vector_columns() -> None:
@@ -446,7 +456,7 @@ def test_vector_columns() -> None:
 def test_pages() -> None:
     out = pychunk.segment("Page one. More.\fPage two.", "page")
     assert out.table.column("page").to_pylist() == [1, 2]
-    out = pychunk.segment("Page one runs on here.", "page", page_starts=[0, 9])
+    out = pychunk.segment("Page one runs on here.", "page", columns={"page_starts": [0, 9]})
     assert [chunk.text for chunk in out] == ["Page one", "runs on here."]
 
 
@@ -469,15 +479,15 @@ def test_segmenter_pickles_streams_fits_and_is_shared_by_threads() -> None:
 
 
 def test_pool_survives_a_fork() -> None:
-    pychunk.segment([TEXT] * 50, threads=2)
+    pychunk.segment([TEXT] * 50, placement=pychunk.Placement(threads=2))
     child = os.fork()
     if child == 0:
-        os._exit(0 if len(pychunk.segment([TEXT * 50] * 300, threads=2)) > 0 else 1)
+        os._exit(0 if len(pychunk.segment([TEXT * 50] * 300, placement=pychunk.Placement(threads=2))) > 0 else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
 def test_metadata_says_what_was_asked_for() -> None:
-    out = pychunk.segment(["One. Two."], summary="title", titles=["One"])
+    out = pychunk.segment(["One. Two."], summary="title", columns={"titles": ["One"]})
     assert out.metadata["options"]["summary"] == "title"
     assert pychunk.segment("One. Two.", "sentence").metadata["options"]["summary"] == "extractive"
 
@@ -504,12 +514,16 @@ def test_memory_used_again_does_not_touch_earlier_results() -> None:
 
 @pytest.mark.parametrize(("column", "size"), [("sentences", 40), ("vector", 4)])
 def test_vectors_of_many_blocks_are_those_of_each_document_alone(column: str, size: int) -> None:
-    """15 MB of them: threads write in turn to what is joined later, and a document goes on where another ended."""
+    """They have 15 MB: threads write in turn to what is joined later, and a document continues where another ended."""
     texts = [f"{' '.join(f'Line {i} of {d}.' for i in range(d % 7 * 40))} End." for d in range(120)]
     made = pychunk.Segmenter(
-        "fixed", size=size, unit="words", vectors="chunk" if column == "vector" else "sentence", threads=3
+        "fixed",
+        size=size,
+        unit="words",
+        vectors="chunk" if column == "vector" else "sentence",
+        placement=pychunk.Placement(threads=3),
     )
-    for _ in range(2):  # the second time in memory that the first gave back
+    for _ in range(2):  # the second time in memory that the first one released
         found = made(texts).table
         for d in (0, 1, 6, 41, 118, 119):
             own = found.filter(np.asarray(found["document"]) == d)
@@ -521,7 +535,9 @@ def test_vectors_of_many_blocks_are_those_of_each_document_alone(column: str, si
 @given(texts=DOCUMENTS, summary=st.sampled_from(["extractive", "lead", "sentence"]))
 def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) -> None:
     def told(batch: list[str], threads: int) -> list[dict[str, Any]]:
-        out = pychunk.segment(batch, "pic", summary=summary, summaries_out=True, threads=threads)
+        out = pychunk.segment(
+            batch, "pic", summary=summary, summaries_out=True, placement=pychunk.Placement(threads=threads)
+        )
         assert out.summaries is not None
         return [{name: value for name, value in row.items() if name != "document"} for row in out.summaries.to_pylist()]
 
@@ -536,7 +552,7 @@ def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) 
 def test_cluster_counts_its_limits_and_overlap_in_its_unit(unit: str, most: int, least: int) -> None:
     text = "Cats purr when they are content. They sleep by day. The sun is a star. Stars burn hydrogen. " * 5
     measure = {"characters": len, "words": lambda each: len(each.split()), "tokens": None}[unit]
-    options: dict[str, Any] = {"unit": unit, "max_tokens": most, "min_tokens": least, "atoms": False}
+    options: dict[str, Any] = {"unit": unit, "max_tokens": most, "min_tokens": least, "keep_together": False}
     for overlap in (0, least):
         table = pychunk.segment(text, "cluster", overlap=overlap, **options).table
         lengths = (

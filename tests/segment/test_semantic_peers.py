@@ -10,9 +10,9 @@ import pychunk
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
-#: (sentences, dimensions, seed); one and two sentences are where percentiles and gradients have no room.
+#: (sentences, dimensions, seed); with one and two sentences percentiles and gradients have no room.
 DOCUMENTS = [(1, 4, 0), (2, 4, 1), (3, 8, 2), (21, 16, 3), (101, 32, 4), (400, 64, 5)]
-#: Kind, LangChain's amount over distances 1 - a, and pychunk's over similarities a.
+#: The kind, LangChain's amount over distances 1 - a, and pychunk's over similarities a.
 KINDS = [
     ("percentile", 95, ("percentile", 5)),
     ("percentile", 80, ("percentile", 20)),
@@ -27,7 +27,7 @@ KINDS = [
 
 
 def document(sentences: int, dim: int, seed: int) -> tuple[str, npt.NDArray[np.float32]]:
-    """Numbered sentences that every splitter splits alike, and a walk of vectors with a few leaps."""
+    """Return numbered sentences that every splitter splits alike, and a walk of vectors with a few leaps."""
     random = np.random.default_rng(seed)
     steps = random.normal(size=(sentences, dim)) * np.where(random.random(sentences) < 0.15, 3.0, 0.4)[:, None]
     vectors = np.cumsum(steps, axis=0) + random.normal(size=dim)
@@ -36,17 +36,16 @@ def document(sentences: int, dim: int, seed: int) -> tuple[str, npt.NDArray[np.f
 
 
 def ours(text: str, vectors: npt.NDArray[np.float32], threshold: tuple[str, float]) -> list[str]:
-    spans = pychunk.sentences(text)[0]
+    spans = pychunk.split_sentences(text)[0]
     assert len(spans) == len(vectors)
     out = pychunk.segment(
         text,
         method="semantic",
         threshold=threshold,
         max_tokens=None,
-        atoms=False,
+        keep_together=False,
         min_tokens=0,
-        sentence_vectors=[vectors],
-        sentence_spans=[spans],
+        columns={"sentence_vectors": [vectors], "sentence_spans": [spans]},
     )
     return [chunk.text for chunk in out]
 
@@ -100,7 +99,7 @@ def test_boundaries_equal_llamaindex(sentences: int, dim: int, seed: int, percen
             raise AssertionError("only documents are embedded")
 
     def split(whole: str) -> Sequence[str]:
-        starts = [start for start, _ in pychunk.sentences(whole)[0]]
+        starts = [start for start, _ in pychunk.split_sentences(whole)[0]]
         return [whole[a:b] for a, b in zip(starts, [*starts[1:], len(whole)])]
 
     peer = parser.SemanticSplitterNodeParser(

@@ -1,4 +1,4 @@
-"""Summaries out: what `pic` held each document against, the same in any batch, from its own text."""
+"""Summaries as output: those that `pic` compared each document with, the same in any batch, from its own text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
-from pychunk import Segmenter, segmenter
+from pychunk import Placement, Segmenter, segmenter
 
 TEXTS = ["Cats purr. The sun burns. Dogs bark at night.", "", "Häuser. Two.\n\nThree. Four. " * 12, " \n", "One."]
 MADE = ["extractive", "lead", "sentence", "mean", "random"]
@@ -30,7 +30,7 @@ def test_one_row_a_document_and_sentences_from_its_text(source: str) -> None:
     assert [(row["document"], row["id"], row["source"]) for row in found] == [
         (i, name, source) for i, name in enumerate("abcde")
     ]
-    for text, row, spans in zip(TEXTS, found, pychunk.sentences(TEXTS), strict=True):
+    for text, row, spans in zip(TEXTS, found, pychunk.split_sentences(TEXTS), strict=True):
         for sentence in row["sentences"]:
             assert text[sentence["start"] : sentence["end"]] == sentence["text"] == sentence["text"].strip()
         n = 0 if not text.strip() else len(spans)
@@ -68,10 +68,10 @@ def test_the_vector_is_what_chunks_were_scored_by() -> None:
     size=st.sampled_from([1, 40, 1 << 20]),
 )
 def test_they_do_not_depend_on_batch_or_threads(texts: list[str], source: str, threads: int, size: int) -> None:
-    whole = summaries(texts, summary=source, threads=1)
+    whole = summaries(texts, summary=source, placement=Placement(threads=1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmenter, "CALL_BYTES", size)
-        assert summaries(texts, summary=source, threads=threads).equals(whole)
+        assert summaries(texts, summary=source, placement=Placement(threads=threads)).equals(whole)
     alone = [summaries([text], summary=source).drop_columns(["document"]) for text in texts]
     if texts:
         assert pa.concat_tables(alone).equals(whole.drop_columns(["document"]))
@@ -83,15 +83,15 @@ def test_they_do_not_depend_on_batch_or_threads(texts: list[str], source: str, t
 def test_what_was_given_comes_back(summary: str, name: str, tiny_encoder: Path) -> None:
     said = ["about cats", "nothing", "", "four", "one"]
     for encoder in (None, str(tiny_encoder)):
-        found = summaries(TEXTS, summary=summary, encoder=encoder, **{name: said})
+        found = summaries(TEXTS, summary=summary, encoder=encoder, columns={name: said})
         assert found["text"].to_pylist() == said
         assert set(found["source"].to_pylist()) == {summary}
         assert found["sentences"].to_pylist() == [[]] * len(TEXTS)
         assert found["vector"][1].as_py() is not None  # a summary of a document without a sentence
     vectors = np.eye(5, 4) + 1
-    spans = pychunk.sentences(TEXTS)
+    spans = pychunk.split_sentences(TEXTS)
     own = [np.ones((len(row), 4)) for row in spans]
-    found = summaries(TEXTS, summary=summary, sentence_vectors=own, **{name: vectors})
+    found = summaries(TEXTS, summary=summary, columns={"sentence_vectors": own, name: vectors})
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(np.array(found["vector"].to_pylist()), unit, atol=1e-6)
     assert found["text"].to_pylist() == [None] * 5

@@ -1,4 +1,4 @@
-"""Questions of mixed breadth and what is measured of them, by hand on tiny documents; the real ones where they are."""
+"""Questions of mixed breadth and their measures, by hand on tiny documents; the real ones if they are present."""
 
 import os
 from collections import Counter
@@ -190,7 +190,7 @@ def test_every_range_of_levels_is_what_a_search_finds(tmp_path: Path) -> None:
 @pytest.mark.skipif("PYCHUNK_DATA" not in os.environ, reason="PYCHUNK_DATA names no data")
 def test_the_real_questions() -> None:
     folder = Path(os.environ["PYCHUNK_DATA"])
-    made = breadth.load(folder, "validation", 900)  # of 300 the means of lengths differ by 0.3 to 0.5
+    made = breadth.load(folder, "validation", 900)  # with 300 the means of lengths differ by 0.3 to 0.5
     assert Counter(each.breadth for each in made.questions) == {"narrow": 300, "middle": 300, "broad": 300}
     assert {part_of(name) for name in made.names} == {"validation"}
     for each in made.questions:

@@ -1,4 +1,4 @@
-"""Questions about sections: their spans by hand, and nothing of a heading in the text that is searched."""
+"""Questions about sections: their spans by hand, and no trace of a heading in the searched text."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_questions_are_drawn_by_seed(articles: list[str]) -> None:
         assert len(text.split()) >= LEAST_WORDS
         assert question.text.split(": ")[-1].lower() not in COMMON
         assert not any(line == MARK for line in text.split("\n"))
-    chunks = pychunk.segment(every.documents, blocks=every.blocks)
+    chunks = pychunk.segment(every.documents, columns={"blocks": every.blocks})
     assert chunks.metadata["method"] == "structure"
 
 
@@ -54,7 +54,7 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     made = section_questions(["Ada Lovelace"], [TEXT])
     with pychunk.Index.create(tmp_path / "it.idx") as index:
         options = {"size": 20, "unit": "words", "vectors": "sentence"}
-        index.add(pychunk.segment(made.documents, "structure", blocks=made.blocks, ids=["a"], **options))
+        index.add(pychunk.segment(made.documents, "structure", columns={"blocks": made.blocks}, ids=["a"], **options))
         monkeypatch.setattr(bench, "WORDS", 130)
         found = bench.measured(made, index)
         assert set(found) == {*bench.WAYS, bench.MERGED}
@@ -73,12 +73,13 @@ def test_how_relevant_the_first_chunks_are(monkeypatch: pytest.MonkeyPatch) -> N
     from bench.structure import section_hits as bench
 
     def hit(chunk: int, document: int, around: tuple[int, ...] = ()) -> Hit:
-        """A chunk of 100 characters, with others around it."""
+        """Return a chunk of 100 characters, with others around it."""
         whole = tuple(Passage(each, 100 * each, 100 * each + 100, "x") for each in around)
         return Hit(0, document, "a", chunk, "c", 100 * chunk, 100 * chunk + 100, "x", 1.0, {}, around=whole)
 
     question = questions_module.Question("Ada: Life", 0, 230, 400)
-    # Chunk 3 is in the section (4), 2 is by 70 % (3), 1 of the same article (1), and the other article is nothing.
+    # Chunk 3 is in the section (4), 70 % of 2 is (3), 1 is in the same article (1), and the other article counts
+    # nothing.
     plain = [hit(3, 0), hit(3, 1), hit(1, 0), hit(2, 0)]
     assert bench.precisions(question, plain) == [pytest.approx(5 / 12), pytest.approx(8 / 20)]
     # Chunks around a hit count in reading order, each once.

@@ -49,7 +49,7 @@ def test_hints_are_as_long_as_the_success_rate_calls_for() -> None:
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[-1] < 7
     hints = HintLength(0.5)
-    hints.saw({3: (16, 32)})  # three sentences succeed half of the time: that is what is asked for
+    hints.saw({3: (16, 32)})  # three sentences succeed half of the time, which is the target
     assert hints.sentences(8) == 5
     assert hints.chance() == pytest.approx(0.5 ** (1 / 3), abs=0.005)
 
@@ -63,7 +63,7 @@ def test_the_loss_of_rollouts() -> None:
     assert losses.grpo(twice, same, twice, gain, mask, 0.2, 0.1).tolist() == pytest.approx([-1.2, 2])
     half = same - np.log(2)
     assert losses.grpo(half, same, half, gain, mask, 0.2, 0.1).tolist() == pytest.approx([-0.5, 0.8])
-    apart = 2 - np.log(2) - 1  # the reference has twice the chance
+    apart = 2 - np.log(2) - 1  # the reference has twice the probability
     assert losses.grpo(same, same, twice, gain, mask, 0.2, 0.1).tolist() == pytest.approx(
         [-1 + 0.1 * apart, 1 + 0.1 * apart]
     )
@@ -94,7 +94,7 @@ def test_no_prompt_says_a_level_and_every_expert_solves() -> None:
 
 
 class Needing:
-    """A policy that goes on rightly from a hint of so many sentences or more, and ends at once otherwise."""
+    """A policy that continues correctly from a hint of this many sentences or more, and else ends at once."""
 
     net = None
 
@@ -195,7 +195,7 @@ def test_the_command_writes_a_card(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 class Tokenizer:
-    """One token a character."""
+    """A tokenizer with one token a character."""
 
     eos_token_id = 0
 

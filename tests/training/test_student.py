@@ -1,4 +1,4 @@
-"""The student of a cross-encoder: what it learns from, that it computes what the graph does, its training and card."""
+"""The student of a cross-encoder: its training data, its equality with the graph, its training and card."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ PLAN = student_fit.Plan(layers=2, steps=4, queries=2, candidates=3, part=2, rate
 
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder of four layers and 32 dimensions, of random weights."""
+    """Return a cross-encoder of four layers and 32 dimensions, of random weights."""
     path = tmp_path_factory.mktemp("teacher")
     weights, config = random_weights(4, 32, 4)
     weights = {name: values * 8 if values.ndim == 2 else values for name, values in weights.items()}
@@ -60,7 +60,7 @@ def stored(teacher: Path) -> BertWeights:
 
 @pytest.fixture(scope="module")
 def taught() -> Lessons:
-    """Three queries of four candidates each, of random tokens."""
+    """Return three queries of four candidates each, of random tokens."""
     random = np.random.default_rng(0)
     ids = [random.integers(999, 30000, length).astype(np.int32) for length in random.integers(6, 20, 12)]
     return Lessons(ids, np.full(12, 4, np.int64), np.arange(0, 13, 4))
@@ -102,7 +102,7 @@ def test_a_student_of_all_layers_has_nothing_to_learn(stored: BertWeights, taugh
 
 
 def test_losses_by_hand(stored: BertWeights, taught: Lessons) -> None:
-    """Half the mean square over pairs of candidates, of by how much both differ."""
+    """The loss is half the mean square, over pairs of candidates, of the difference between both differences."""
     rows = student_fit.rows_of(taught, range(4))
     whole, half = student_fit.Bert(stored).halved(), student_fit.student_of(stored, 2).halved()
     own, wanted = (model.run(rows)[1].numpy() for model in (half, whole))

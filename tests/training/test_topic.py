@@ -1,4 +1,4 @@
-"""Method `topic`: its network and its cuts against the reference, its model, its lengths."""
+"""Method `topic`: its network and its cuts compared with the reference, its model, its lengths."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ WORDS = TOPICS.split()
 
 
 def prose(sentences: int, seed: int = 0, joint: str = " ") -> str:
-    """Sentences of some words each, of which those near each other share most."""
+    """Return sentences of some words each; neighbours share the most words."""
     drawn, lines = np.random.default_rng(seed), []
     topics = drawn.integers(0, len(WORDS), (sentences // 9 + 1, 4))
     for s in range(sentences):
@@ -52,7 +52,7 @@ def test_any_text_equals_the_reference(text: str) -> None:
 
 @pytest.mark.parametrize("joint", [" ", "\n\n"])
 def test_documents_of_several_blocks_equal_the_reference(joint: str) -> None:
-    """The network runs over 512 sentences at a time; what lies around them is seen all the same."""
+    """The network processes 512 sentences at a time, but also uses the ones around them."""
     text = prose(530, joint=joint)
     array, offsets = np.frombuffer(text.encode(), np.uint8), np.array([0, len(text)])
     starts, flags = native.split_texts(array, offsets, threads=1)
@@ -65,8 +65,8 @@ def test_documents_of_several_blocks_equal_the_reference(joint: str) -> None:
 
 def test_neither_batch_nor_threads_change_a_score() -> None:
     texts = [prose(n, n) for n in (1, 2, 3, 17, 64, 200, 513)]
-    alone = [affinities(text, threads=1) for text in texts]
-    together = pychunk.Segmenter("topic", threads=4).cuts(texts[::-1]).score
+    alone = [affinities(text, placement=pychunk.Placement(threads=1)) for text in texts]
+    together = pychunk.Segmenter("topic", placement=pychunk.Placement(threads=4)).cuts(texts[::-1]).score
     assert together is not None
     for row, own in enumerate(alone[::-1]):
         np.testing.assert_array_equal(together.part(row), own)
@@ -75,7 +75,7 @@ def test_neither_batch_nor_threads_change_a_score() -> None:
 @settings(max_examples=200, deadline=None)
 @given(data=st.data(), n=st.integers(1, 12), least=st.integers(0, 12), most=st.integers(0, 30))
 def test_cuts_are_the_best_within_the_limits(data: st.DataObject, n: int, least: int, most: int) -> None:
-    """Against every partition there is."""
+    """They are compared with every possible partition."""
     tokens = data.draw(st.lists(st.integers(0, 12), min_size=n, max_size=n))
     found = data.draw(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.75, 0.9]), min_size=n - 1, max_size=n - 1))
     most = max(most, least) if most else 0
@@ -107,21 +107,21 @@ def test_a_smaller_size_cuts_more_often(articles: list[str]) -> None:
 
 
 def test_a_wished_size_is_met_on_articles(articles: list[str]) -> None:
-    """With headings hidden, as it was calibrated; the threshold is not a document's but everybody's."""
+    """Headings are hidden, as in the calibration; the threshold is not a document's but everybody's."""
     shown = [topic_articles.seen(text, topic_articles.HIDDEN)[0] for text in articles]
     out = pychunk.segment(shown, "topic", size=150, max_tokens=None)
     assert 100 < np.mean(out.table["tokens"].to_numpy()) < 225
 
 
 def test_white_space_between_sentences_is_not_seen() -> None:
-    """How a section ends in the file does not tell where it ends."""
+    """White space at the end of a section must not reveal where it ends."""
     text = prose(60)
     np.testing.assert_array_equal(affinities(text), affinities(text.replace(". ", ".   ")))
 
 
 def test_sections_are_found_without_headings(articles: list[str]) -> None:
     shown = [own for own in (topic_articles.seen(text, topic_articles.HIDDEN) for text in articles) if own[1]]
-    spans = pychunk.sentences([text for text, _ in shown])
+    spans = pychunk.split_sentences([text for text, _ in shown])
     begins, others = [], []
     for (text, starts), own in zip(shown, spans, strict=True):
         scores = affinities(text)
@@ -142,8 +142,8 @@ def test_another_encoders_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"for vectors of minilm:0123456789abcdef, but these are of pychunk-static"):
         pychunk.Segmenter("topic", model=tmp_path)
     vectors = np.ones((2, 256), np.float32)
-    with pytest.raises(ValueError, match="leave out sentence_vectors="):
-        pychunk.segment("One here. Two there.", "topic", sentence_vectors=[vectors])
+    with pytest.raises(ValueError, match=r"leave out columns={'sentence_vectors': ...}"):
+        pychunk.segment("One here. Two there.", "topic", columns={"sentence_vectors": [vectors]})
 
 
 def test_a_damaged_model_is_refused(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_headings_are_hidden_and_sections_begin_after_them() -> None:
 
 
 def test_a_hidden_heading_leaves_the_gap_that_any_paragraph_leaves() -> None:
-    """Nothing but the sentences tells where it was."""
+    """Only the sentences reveal its position."""
     for view, gap in ((HIDDEN, " "), (PARAGRAPHS, "\n")):
         text, starts = topic_articles.seen(ARTICLE, view)
         assert all(text[at - 2 : at] == f".{gap}" for at in starts)
@@ -73,7 +73,7 @@ def test_thresholds_give_their_size() -> None:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty articles with two sections each, one about cats, one about stars."""
+    """Return sixty articles with two sections each, one about cats, one about stars."""
     drawn = np.random.default_rng(0)
     words = {
         "Cats": ["cats", "purr", "sleep", "hunt", "mice", "milk", "fur", "paws"],
@@ -105,7 +105,7 @@ def test_a_model_is_trained_by_one_command(table: Path, tmp_path: Path) -> None:
     assert (tmp_path / "topic.md").read_text() == topic_card.card(read_facts(tmp_path / "topic.json", ""))
     article = topic_articles.seen(pq.read_table(table)["text"][0].as_py(), HIDDEN)
     cuts = pychunk.Segmenter("topic", model=tmp_path, size=30).cuts([article[0]])
-    spans = pychunk.sentences(article[0])[0]
+    spans = pychunk.split_sentences(article[0])[0]
     expected = boundaries.in_units(article[1], [a for a, _ in spans])
     assert set(expected) <= set(cuts.part(0).tolist())
 
@@ -124,7 +124,7 @@ def test_a_model_of_another_encoder_is_for_that_one(table: Path, tiny_encoder: P
 
 @pytest.mark.parametrize("name", topic_fit.NAMES)
 def test_an_input_that_is_left_out_is_not_seen(table: Path, tmp_path: Path, name: str) -> None:
-    """As the ablations are measured."""
+    """The ablations measure it in the same way."""
     pytest.importorskip("torch")
     options = topic.parser().parse_args(["--articles", str(table), "--threads", "1"])
     plan = topic_fit.Plan(epochs=1, batch=8, words=20)

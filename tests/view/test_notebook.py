@@ -1,4 +1,4 @@
-"""What notebooks show: small static tables, and progress without a package for it."""
+"""Output in notebooks: small static tables, and progress without a package for it."""
 
 import sys
 import types
@@ -81,7 +81,7 @@ def test_segmenters_show_their_method_and_options(options: dict[str, Any]) -> No
 
 
 class Notebook(types.ModuleType):
-    """As much of IPython as a kernel shows."""
+    """A stand-in for as much of IPython as a kernel shows."""
 
     def __init__(self, shell: str) -> None:
         super().__init__("IPython")

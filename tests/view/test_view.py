@@ -1,4 +1,4 @@
-"""The page that shows chunks, without a browser: its policy, its data, its size, and what is told of sizes."""
+"""The page that shows chunks, without a browser: its policy, its data, its size, and messages about sizes."""
 
 import base64
 import gc
@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
+from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.view import segmentation_page as pages
 from pychunk.view.page_data import view_of
 
@@ -26,7 +27,7 @@ TEXT = "Cats purr. Cats sleep all day. 👍 Stars burn hydrogen. The sun is a st
 
 
 class Parsed(HTMLParser):
-    """Elements with their attributes and text."""
+    """The elements with their attributes and text."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -47,7 +48,7 @@ class Parsed(HTMLParser):
 
 
 def parts(html: str) -> tuple[dict[str, Any], str, str, str]:
-    """The page's data, script, style and policy."""
+    """Return the page's data, script, style and policy."""
     elements = Parsed(html).elements
     scripts = {attrs.get("type", ""): "".join(text) for tag, attrs, text in elements if tag == "script"}
     [style] = ["".join(text) for tag, _, text in elements if tag == "style"]
@@ -148,7 +149,7 @@ def test_a_method_in_python_has_its_own_curve_and_threshold() -> None:
         def held(self, scores: pychunk.Ragged, plan: Any) -> tuple[pychunk.Ragged, Any]:
             return scores, np.full(scores.documents, 0.3)
 
-    data, *_ = parts(pychunk.segment(TEXT, Shift(), atoms=False).view().html)
+    data, *_ = parts(pychunk.segment(TEXT, Shift(), keep_together=False).view().html)
     curve = data["documents"][0]["layers"][0]["curve"]
     assert curve["t"] == 0.3
     assert data["methods"][0]["pairs"]
@@ -164,10 +165,12 @@ def test_chunks_hold_their_documents_unless_they_are_large_or_travelled(tmp_path
     with pytest.raises(ValueError, match="pass texts="):
         there.view()
     there.view(tmp_path / "page.html", texts=["One. Two.", "Three."])
+    with pytest.raises(ValueError, match=r"straight from segment\(\).*queries=\{question: index\.search\(question\)\}"):
+        there.view(texts=["One. Two.", "Three."], queries=["Two?"])
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     with pytest.raises(ValueError, match="2 documents"):
         there.view(texts=["One."])
-    with pytest.raises(ValueError, match=r"document 0 does not have 'Two\.' at 5:9"):
+    with pytest.raises(ValueError, match=r"document 0 does not have 'Two\.' at 5:9, but '': pass as texts="):
         there.view(texts=["One.", "Three."])
     large = "Cats purr. Dogs bark at night.\n" * 140_000
     chunks = pychunk.segment(large, "paragraph")
@@ -197,7 +200,9 @@ def test_chunks_keep_neither_models_nor_large_buffers() -> None:
 
 def test_given_vectors_are_seen_and_queries_then_go_by_words() -> None:
     vectors = np.eye(5, 8, dtype=np.float32)
-    chunks = pychunk.segment([TEXT], "semantic", sentence_vectors=[vectors], threshold=0.5, atoms=False, min_tokens=0)
+    chunks = pychunk.segment(
+        [TEXT], "semantic", columns={"sentence_vectors": [vectors]}, threshold=0.5, keep_together=False, min_tokens=0
+    )
     page = chunks.view(queries=["hydrogen"])
     data, *_ = parts(page.html)
     assert data["documents"][0]["layers"][0]["curve"]["v"] == [0, 0, 0, 0, None]
@@ -218,8 +223,8 @@ def test_some_of_the_chunks_keep_their_numbers() -> None:
 def test_the_tree_and_what_was_left_out() -> None:
     text = "👍 Menu.\n\n# Cats\n\nCats purr.\n\n## Food\n\nFish."
     blocks = [("heading", 1, 9, 15), ("paragraph", 0, 17, 27), ("heading", 2, 29, 36), ("paragraph", 0, 38, 43)]
-    options = {"blocks": [[], blocks], "removed": [[], [(0, 7, "menu", 0.5)]], "size": 5, "unit": "words"}
-    data, *_ = parts(pychunk.segment(["One.", text], "structure", **options).view().html)
+    columns: DocumentColumns = {"blocks": [[], blocks], "removed": [[], [(0, 7, "menu", 0.5)]]}
+    data, *_ = parts(pychunk.segment(["One.", text], "structure", size=5, unit="words", columns=columns).view().html)
     empty, own = (document["layers"][0] for document in data["documents"])
     assert (empty["gone"], empty["depth"], empty["path"]) == ([], [0], [""])
     assert own["gone"] == [[0, 8, "menu"]]
@@ -249,7 +254,8 @@ def test_describe() -> None:
     assert sizes["characters"]["max"] == max(map(len, chunks.texts))
     assert str(sizes).splitlines()[1].split() == ["count", *[str(len(chunks))] * (len(sizes))]
     assert pychunk.segment("").describe()["words"] == {"count": 0}
-    assert pychunk.segment(TEXT, "topic", size=100).describe()["tokens"]["limit"] == 1024  # its size is a wish
+    # its size is a target, not a limit
+    assert pychunk.segment(TEXT, "topic", size=100).describe()["tokens"]["limit"] == 1024
 
 
 def test_a_page_in_a_notebook_is_a_frame_that_reaches_nothing() -> None:

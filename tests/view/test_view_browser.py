@@ -1,4 +1,4 @@
-"""The page that shows chunks, in a browser: nothing but text, no request, no error, and quick."""
+"""The page that shows chunks, in a browser: only text, no request, no error, and fast."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ METHODS = [
     *(pytest.param(each, marks=pytest.mark.long) for each in ("semantic", "cluster", "recursive", "sentence")),
     *(pytest.param(each, marks=pytest.mark.long) for each in ("paragraph", "page", "nsp", "topic")),
 ]
-#: The text of the first column, as it is set, and the marks in it.
+#: The displayed text of the first column, and the marks in it.
 TEXT = "[...document.querySelectorAll('.m%d .t')].map(each => each.textContent).join('')"
 
 #: Every cut of the method, and no other.
-OWN_CUTS: dict[str, Any] = {"atoms": False, "min_tokens": 0}
+OWN_CUTS: dict[str, Any] = {"keep_together": False, "min_tokens": 0}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_tree_is_indented_and_what_was_left_out_is_struck_out(browser: chrom
     text = "Menu </script>.\n\n# Cats\n\nCats purr.\n\n## Food\n\nFish.\n\nFooter."
     blocks = [("heading", 1, 17, 23), ("paragraph", 0, 25, 35), ("heading", 2, 37, 44), ("paragraph", 0, 46, 51)]
     removed = [(0, 15, "<b>menu", 0.5), (53, 60, "footer", None)]
-    chunks = pychunk.segment(text, "structure", size=5, unit="words", blocks=blocks, removed=removed)
+    chunks = pychunk.segment(text, "structure", size=5, unit="words", columns={"blocks": blocks, "removed": removed})
     chunks.view(tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     gone = "[...document.querySelectorAll('.gone')].map(each => each.title + '|' + each.textContent.trim())"
@@ -203,7 +203,7 @@ def test_the_curve_crosses_its_threshold_at_each_cut(browser: chromium.Browser, 
     chunks.view(tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     browser.wait("document.querySelectorAll('.curve svg').length === document.querySelectorAll('mark').length")
-    # The last point of each chunk lies below the threshold, except at the end of the document; all others do not.
+    # The last point of each chunk is below the threshold, except at the end of the document; all others are not.
     low = (
         "[...document.querySelectorAll('.chunk')].map(each => [...each.querySelectorAll('circle')]"
         ".map(dot => +(dot.getAttribute('class') === 'low')).join(''))"

@@ -32,7 +32,7 @@ def articles(tmp_path: Path) -> Path:
 def test_methods_queries_and_limit(tmp_path: Path, articles: Path) -> None:
     data = page(
         tmp_path,
-        *(str(articles), "--column", "text", "--ids", "id", "--limit", "2", "-m", "semantic", "--threshold", "0.2"),
+        *(str(articles), "--column", "text", "--ids", "id", "--limit", "2", "-m", "semantic:threshold=0.2"),
         *("--against", "pic:k=0.5", "--against", "sentence", "-q", "What burns?"),
     )
     assert [each["name"] for each in data["methods"]] == ["semantic", "pic", "sentence"]
@@ -51,9 +51,9 @@ def test_methods_queries_and_limit(tmp_path: Path, articles: Path) -> None:
 
 
 def test_columns_that_methods_want(tmp_path: Path, articles: Path) -> None:
-    common = (str(articles), "--column", "text", "--titles", "headline")
+    common = (str(articles), "--column", "text", "--column", "titles=headline")
     data = page(tmp_path, *common, "--against", "pic:summary=mean", "--against", "fixed:size=10")
-    titled = pychunk.segment(TEXT, summary="title", titles=["Stars"])
+    titled = pychunk.segment(TEXT, summary="title", columns={"titles": ["Stars"]})
     assert data["documents"][2]["layers"][0]["s"] == titled.table["start"].to_pylist()
 
 

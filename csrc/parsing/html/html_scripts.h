@@ -22,7 +22,7 @@ constexpr bool is_script(HtmlKind kind) {
   return kind == HtmlKind::kRaised || kind == HtmlKind::kLowered || kind == HtmlKind::kReading;
 }
 
-// The superscripts, subscripts and ruby readings of the line that is being read.
+// The superscripts, subscripts and ruby annotations of the current line.
 class Scripts {
  public:
   void enter(HtmlKind kind, bool note, const std::string& line) { open_.push_back({kind, note, line.size()}); }

@@ -80,7 +80,7 @@ class ChunkFields:
     )
     page_breaks: list[int] | None = field(
         default=None,
-        metadata=_about("first characters of the pages that begin inside it", when="page_starts= are given"),
+        metadata=_about("first characters of the pages that begin inside it", when="there are page_starts"),
     )
     boxes: list[dict[str, Any]] | None = field(
         default=None,

@@ -37,7 +37,7 @@ class Plan:
 
     method: str
     traits: Traits = Traits()
-    wrap: str | bool = "auto"
+    unwrap_lines: str | bool = "auto"
     unit: str = "tokens"
     size: int = 0
     balance: bool = False
@@ -54,7 +54,7 @@ class Plan:
     overlap: int = 0
     #: True if the limits are defaults, not the user's. Then characters count if the tokenizer does not know the words.
     auto_limits: bool = False
-    atoms: bool = False
+    keep_together: bool = False
     min_characters: int = 0
     chunk_vectors: bool = False
     sentence_vectors: bool = False

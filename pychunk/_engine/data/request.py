@@ -70,5 +70,5 @@ class Request:
             blocks=known.blocks,
             removed=known.removed,
         )
-        plan = Plan("sentence", wrap=self.plan.wrap)
+        plan = Plan("sentence", unwrap_lines=self.plan.unwrap_lines)
         return Request(only, plan, first_row=self.first_row, threads=self.threads)

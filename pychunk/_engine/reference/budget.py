@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..data.columns import CUT_REASONS
-from .cohesion import SCRAP_CHARACTERS, Break, Tie
+from .cohesion import SHORT_CHARACTERS, Break, Tie
 
 Group = tuple[int, int]  # sentences [first, last)
 Length = Callable[[int, int], int]  # the length of sentences [i, j)
@@ -98,11 +98,11 @@ def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: 
     best = _best_border(start, first, reach, length, size, filling)
     if best is None:
         return reach
-    if filling.characters is None or filling.characters(best, end) >= SCRAP_CHARACTERS:
+    if filling.characters is None or filling.characters(best, end) >= SHORT_CHARACTERS:
         return best
-    enough = [b for b in range(first + 1, best) if filling.characters(b, end) >= SCRAP_CHARACTERS]
+    enough = [b for b in range(first + 1, best) if filling.characters(b, end) >= SHORT_CHARACTERS]
     other = _best_border(start, first, enough[-1], length, size, filling) if enough else None
-    if other is None or length(other, end) > size or filling.characters(first, other) < SCRAP_CHARACTERS:
+    if other is None or length(other, end) > size or filling.characters(first, other) < SHORT_CHARACTERS:
         return best
     return other
 

@@ -49,7 +49,7 @@ class Break(IntEnum):
 HEADING_BYTES, HEADING_WORDS, QUESTION_WORDS, SENTENCE_WORDS = 240, 12, 16, 8
 INTRODUCTION_WORDS, LABEL_WORDS, PROSE_BYTES, HEADING_RUN, HEADINGS_ABOVE = 6, 3, 100, 6, 3
 STATEMENT_WORDS = 5
-NUMBER_CHARACTERS, SCRAP_CHARACTERS = 16, CHUNKS.scrap
+NUMBER_CHARACTERS, SHORT_CHARACTERS = 16, CHUNKS.short
 OPENING, CLOSING, BULLETS, INTRODUCING = "\"'“‘«„([{", "\"'”’»)]}", "-*+•‣◦▪–—·", ":："
 _STOPS = frozenset(STOPS)
 #: "2", "2.1.", "#3:" or "b)", followed by white space.
@@ -69,13 +69,13 @@ def find_ties(
     """
     breaks = [*breaks, Break.DOCUMENT]
     sentences = [text[begin:end] for begin, end in spans]
-    scraps = [_is_scrap(sentence) for sentence in sentences]
-    headings = _headings(text, spans, breaks, scraps) if levels is None else [level > 0 for level in levels]
+    short = [_is_short(sentence) for sentence in sentences]
+    headings = _headings(text, spans, breaks, short) if levels is None else [level > 0 for level in levels]
     ties: list[Tie] = []
     led = False
     for s, own in enumerate(sentences):
         before, after = breaks[s], breaks[s + 1]
-        if scraps[s] and not headings[s]:
+        if short[s] and not headings[s]:
             leads = after < Break.PAGE and ((led and before < Break.PAGE) or after < before)
             trails = not leads
         else:
@@ -136,31 +136,31 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
 
 
 def _headings(
-    text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], scraps: Sequence[bool]
+    text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], short: Sequence[bool]
 ) -> list[bool]:
     """Return for each sentence whether it is a heading.
 
     Headings are found a second time if most of the single-sentence lines that end with a full stop turn out to be text.
     """
     lines = _lines(text, spans, breaks)
-    headings = _marked_headings(lines, breaks, scraps, False)
+    headings = _marked_headings(lines, breaks, short, False)
     stopped = [headings[line.first] for line in lines if line.single and line.text[-1:] == "."]
-    return _marked_headings(lines, breaks, scraps, True) if 2 * sum(stopped) < len(stopped) else headings
+    return _marked_headings(lines, breaks, short, True) if 2 * sum(stopped) < len(stopped) else headings
 
 
 def _marked_headings(
-    lines: Sequence[_Line], breaks: Sequence[Break], scraps: Sequence[bool], statements: bool
+    lines: Sequence[_Line], breaks: Sequence[Break], short: Sequence[bool], statements: bool
 ) -> list[bool]:
     """Return for each sentence whether it is a heading.
 
     Lines are read from the last one up, because the following text decides. Lines without letters are skipped.
     """
-    headings = [False] * len(scraps)
+    headings = [False] * len(short)
     behind: _Line | None = None
     run, marked = 0, False
     for i in reversed(range(len(lines))):
         own, after = lines[i], breaks[lines[i].last]
-        if own.single and scraps[own.first] and own.looks not in ("plain", "marked"):
+        if own.single and short[own.first] and own.looks not in ("plain", "marked"):
             if after < Break.PAGE and after <= own.before:  # the number of a heading, on a line of its own
                 headings[own.first] = headings[own.last] and any("0" <= c <= "9" for c in own.text)
             continue
@@ -279,7 +279,7 @@ def _looks(line: str) -> str:
     return "lower" if is_lower((named or characters)[0]) else "plain"
 
 
-def _is_scrap(sentence: str) -> bool:
+def _is_short(sentence: str) -> bool:
     """Return whether a sentence has no letter outside of markup, and at most a bare number."""
     bare = _MARKUP.sub("", sentence)
     return not any(map(is_letter, bare)) and (not any(map(is_digit, bare)) or len(bare) <= NUMBER_CHARACTERS)

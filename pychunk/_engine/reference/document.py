@@ -71,7 +71,7 @@ class Document:
     def _sentences(self) -> tuple[list[int], list[int]]:
         given = self.features.sentences
         if given is None:
-            return sentence_starts(self.text, self.plan.wrap)
+            return sentence_starts(self.text, self.plan.unwrap_lines)
         starts = [self._characters(byte) for byte in given.part(self.row)]
         name = self.request.first_row + self.row
         if not starts:
@@ -127,7 +127,7 @@ class Document:
     @property
     def heeds_borders(self) -> bool:
         """True if the boundaries between sentences restrict where groups may begin."""
-        return self.plan.atoms or self.plan.traits.outline or self.has_walls
+        return self.plan.keep_together or self.plan.traits.outline or self.has_walls
 
     @property
     def has_walls(self) -> bool:
@@ -172,7 +172,7 @@ class Document:
                 breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if turned else found)
             spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
             ties = [Tie.OPEN] * self.n
-            if self.plan.atoms or self.plan.traits.outline:
+            if self.plan.keep_together or self.plan.traits.outline:
                 known = document_blocks.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
                 ties, self.levels = find_ties(self.text, spans, breaks, known)
                 if self.blocks:

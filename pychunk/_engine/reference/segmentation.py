@@ -76,7 +76,7 @@ def _page(d: Document) -> Decision:
 def _filled(d: Document, by_structure: bool) -> Decision:
     plan = d.plan
     characters = d.length("characters") if plan.min_characters else None
-    borders = d.borders if plan.atoms or by_structure else None
+    borders = d.borders if plan.keep_together or by_structure else None
     filling = budget.FillRule(borders, by_structure, plan.balance, characters, tail=tails(d), sections=False)
     return Decision(budget.fill(0, d.n, d.length(plan.unit), plan.size, plan.overlap, filling))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ..._util.pipeline import Pipeline
 from ...chunks.batch import ChunkBatch
 from ...ingest.empty_tables import empty_tables, fitted, nothing
 from ...inputs import TextBatch
-from ...inputs.document_columns import DOCUMENT_COLUMNS
+from ...inputs.document_columns import DOCUMENT_COLUMNS, DocumentColumns, arguments_of
 from ...io import KINDS, DeadLetter, Source
 from ...io.document_batches import Batch, DeadLetters, documents_of
 from ...io.duplicate_ids import DuplicateIds
@@ -65,6 +65,7 @@ class SkippedDocuments:
         self.count = 0
 
     def __call__(self, letter: DeadLetter) -> None:
+        """Count a dead letter, and print it if it is among the first 20."""
         self.count += 1
         if self.count <= 20:
             place = "" if letter.position == "whole file" else f", {letter.position}"
@@ -124,16 +125,25 @@ def segmented(
         say(said)
     if choose is not None:
         check_once((source.path, source.files) for source, _ in sources)
-    if kept and reading.keep is None:
+    if kept and reading.metadata_columns is None:
         _tell_kept(sources, kept)
-    elif dropped := [name for name in kept if name not in (reading.keep or ())]:
-        said = f"not kept in this run, although the index has them: {', '.join(dropped)} (--keep names columns)"
-        say(said, "yellow")
+    elif dropped := [name for name in kept if name not in (reading.metadata_columns or ())]:
+        said = f"not kept in this run, although the index has them: {', '.join(dropped)}"
+        say(f"{said} (--metadata-columns names columns)", "yellow")
     tell_ignored([path for source, _ in sources for path in source.ignored], kind)
     sources = _together(sources)
     whole = reading.limit is None and not merge
     found = _segmented(
-        made, sources, reading.keep or [], reading.limit, shares, choose, skip if whole else None, merge, few, repeats
+        made,
+        sources,
+        reading.metadata_columns or [],
+        reading.limit,
+        shares,
+        choose,
+        skip if whole else None,
+        merge,
+        few,
+        repeats,
     )
     kinds = {kind: said for source, said in sources for kind in source.kinds}
     if not alike or len(kinds) < 2:
@@ -162,7 +172,7 @@ def _together(sources: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source
 def _segmented(
     made: Segmenter,
     sources: list[tuple[Source, dict[str, Any]]],
-    keep: list[str],
+    metadata_columns: list[str],
     limit: int | None,
     shares: InputProgress,
     choose: Choose | None,
@@ -204,8 +214,16 @@ def _segmented(
         before += source.total_bytes
     if first == 0:  # a file without documents yields a table without rows
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
-        empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *keep)})
-        yield made(empty, column="text", ids=[], keep=keep, **nothing), 0
+        empty = pa.table({name: pa.array([], pa.string()) for name in ("text", *metadata_columns)})
+        yield (
+            made(
+                empty,
+                columns=cast("DocumentColumns", {"text": "text", **nothing}),
+                ids=[],
+                metadata_columns=metadata_columns,
+            ),
+            0,
+        )
 
 
 class _Places:
@@ -286,7 +304,7 @@ class _PendingDocuments:
             table = table.combine_chunks()
         self._clear()
         begin = int(numbers[0])
-        out = self._made(documents_of(table), progress=progress, first_document=begin, **self._said)
+        out = self._made(documents_of(table), progress=progress, first_document=begin, **arguments_of(self._said))
         if int(numbers[-1]) - begin >= len(numbers):
             out = _numbered(out, numbers)
         return out, text_bytes(out)
@@ -319,7 +337,7 @@ def documents(
     tell_ignored([path for source, _ in sources for path in source.ignored], kind)
     left = reading.limit
     for source, said in sources:
-        names = {name: value for name, value in said.items() if name != "keep"}
+        names = {name: value for name, value in said.items() if name != "metadata_columns"}
         own = [
             {name: value for name, value in names.items() if not COLUMNS[name].only or name in each.method.wants}
             for each in made
@@ -335,11 +353,11 @@ def documents(
 
 def _tell_kept(sources: Sequence[tuple[Source, dict[str, Any]]], kept: Sequence[str]) -> None:
     """Print on standard error the columns that are kept by default, and the tables that lack them."""
-    again = [name for name in kept if any(name in said["keep"] for _, said in sources)]
+    again = [name for name in kept if any(name in said["metadata_columns"] for _, said in sources)]
     if again:
-        say(f"kept, as in the index: {', '.join(again)} (--keep names others)")
+        say(f"kept, as in the index: {', '.join(again)} (--metadata-columns names others)")
     for source, said in sources:
-        lacking = [name for name in kept if name not in said["keep"]]
+        lacking = [name for name in kept if name not in said["metadata_columns"]]
         if lacking and any(KINDS[kind].is_table for kind in source.kinds):
             say(f"{source.path} lacks the index's columns {', '.join(lacking)}; its documents get null there", "yellow")
 
@@ -368,16 +386,17 @@ class NullProgress:
         pass
 
     def add_task(self, *_: Any, **__: Any) -> Any:
+        """Return 0 as the number of the task."""
         return 0
 
     def update(self, *_: Any, **__: Any) -> None:
-        pass
+        """Do nothing."""
 
     def remove_task(self, _: Any) -> None:
-        pass
+        """Do nothing."""
 
     def stop(self) -> None:
-        pass
+        """Do nothing."""
 
 
 def progress_bar(name: str, console: Console | None = None) -> Progress | NullProgress:

@@ -7,6 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from .other_flags import advice
 from .value_types import read_quickly
 
 #: Typer's names for the types of values, and below the names that the help shows instead.
@@ -24,12 +25,26 @@ class Command(TyperCommand):
     headings: dict[str, str] = {}
 
     def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, changed by :func:`read_quickly`."""
         return read_quickly(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; the error of an unknown option says what to write."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # Typer's class for an unknown option is in different modules by its version.
+            flag = str(getattr(error, "option_name", None))
+            instead = advice(flag, {name for each in self.params for name in (*each.opts, *each.secondary_opts)})
+            if instead is not None:
+                vars(error).update(message=f"No such option: {flag}; write {instead}", possibilities=None)
+            raise
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the pieces of the usage line."""
         return [_usage(piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options to the help, each group under its heading."""
         found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)

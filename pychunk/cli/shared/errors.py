@@ -15,16 +15,30 @@ import typer
 
 from ..._util.memory_errors import LACK, is_lack
 from ..._util.urls import hidden
+from ...inputs.document_columns import ROLES
 from .console import say
 
+#: The options of the command line that hold several keywords, each as KEYWORD=VALUE.
+_HOLDERS = {
+    **dict.fromkeys(("device", "threads", "runtime", "precision"), "--placement"),
+    **dict.fromkeys(
+        ("encoding", "quotes", "redirects", "namespaces", "workers", "noise", "noise_threshold", "links"), "--reader"
+    ),
+    **dict.fromkeys(ROLES, "--column"),
+}
 #: A keyword argument that a message advises to pass.
 _KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)'|(?:True|False)\b)?")
 #: A keyword argument that a message names and that is an option of the command line, with a value or without.
 _OPTION = re.compile(
-    r"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
-    r"rerank|rewrite|runtime|summaries|terms|titles|unit|vectors)="
+    rf"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
+    rf"rerank|rewrite|runtime|terms|vectors|{'|'.join(ROLES)})="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )
+#: The arguments that hold several options of the command line: the keyword of one, and its value or "...".
+_PLACED = re.compile(r"placement=pychunk\.Placement\((\w+)=([^()]*)\)")
+_VECTORS = re.compile(r"vectors=pychunk\.Vectors\('(\w+)', \.\.\.\)")
+#: A role of the argument ``columns``, with the keyword that other functions have for it.
+_ROLE = re.compile(r"columns=\{'(\w+)': \.\.\.\}(?: \(column= of [^)]*\))?")
 #: The keywords in messages about an LLM endpoint, with their options. The key comes only from the environment.
 _OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
 
@@ -38,28 +52,49 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'unknown kind; pass --kind, one of text, jsonl'
     >>> in_flags("fix it or pass on_error='skip'", {})
     'fix it or pass --on-error skip'
+    >>> in_flags("method 'pic' needs columns={'titles': ...}: a title", {})
+    "method 'pic' needs --column titles=...: a title"
     >>> in_flags("where quotes mean nothing, pass quotes=False", {})
-    'where quotes mean nothing, pass --no-quotes'
+    'where quotes mean nothing, pass --reader quotes=no'
+    >>> in_flags("no method has it: pass placement=pychunk.Placement(threads=...)", {})
+    'no method has it: pass --placement threads=...'
     >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
     'an LLM needs --llm-url, or PYCHUNK_LLM_URL in the environment'
     >>> in_flags("rerank='features' needs terms: search with mode='hybrid'", {})
     '--rerank features needs terms: search with --mode hybrid'
     """
+    message = _PLACED.sub(lambda found: f"{found[1]}={found[2].removeprefix('...')}", message)
+    message = _VECTORS.sub(r"--vectors \1 --vector-encoder", message)
     if "PYCHUNK_LLM_" in message:
         for keyword, said in _OF_A_MODEL.items():
             message = re.sub(rf"\b{keyword}", said, message)
 
     def flag(found: re.Match[str]) -> str:
+        value = found[3] or {"True": "yes", "False": "no"}.get(found[2] or "", "")
+        if found[1] in _HOLDERS:
+            return f"pass {_held(found[1], value)}"
         name = flags.get(found[1], f"--{found[1].replace('_', '-')}")
-        if found[2] == "False":
+        if value == "no":
             name = f"--no-{name.removeprefix('--')}"
         return f"pass {name} {found[3]}" if found[3] else f"pass {name}"
 
     def option(found: re.Match[str]) -> str:
         value = found[2] or found[3]
+        if found[1] in _HOLDERS:
+            return _held(found[1], value)
         return f"--{found[1].replace('_', '-')}" + (f" {value}" if value else "")
 
-    return _OPTION.sub(option, _KEYWORD.sub(flag, message))
+    def role(found: re.Match[str]) -> str:
+        if found[1] == "text":
+            return "--column"
+        return _held(found[1], None) if found[1] in ROLES else f"{found[0]} in Python"
+
+    return _KEYWORD.sub(flag, _ROLE.sub(role, _OPTION.sub(option, message)))
+
+
+def _held(keyword: str, value: str | None) -> str:
+    """Return a keyword as its option holds it, with an ellipsis for a value that is not known."""
+    return f"{_HOLDERS[keyword]} {keyword}={value or '...'}"
 
 
 @contextmanager

@@ -13,15 +13,15 @@ _WORDS = {"none": None, "true": True, "false": False}
 
 
 def method_of(text: str) -> tuple[str, dict[str, Any]]:
-    """Return (method, options) for ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
+    r"""Return (method, options) for ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
 
     Raises:
         ValueError: A part is not an option with a value.
 
     >>> method_of("semantic:threshold=percentile:20,window=2")
     ('semantic', {'threshold': ('percentile', 20.0), 'window': 2})
-    >>> method_of('recursive:size=80,unit=words,separators=["\\\\n", ", "]')[1]["separators"]
-    ['\\n', ', ']
+    >>> method_of('recursive:size=80,unit=words,separators=["\\n", ", "]')[1]["separators"]
+    ['\n', ', ']
     """
     name, colon, rest = text.partition(":")
     options: dict[str, Any] = {}
@@ -31,6 +31,8 @@ def method_of(text: str) -> tuple[str, dict[str, Any]]:
             raise ValueError(f"-m must be NAME or NAME:OPTION=VALUE,OPTION=VALUE; got {text!r}")
         if ":" in value and "=" in value and not value.startswith(("[", '"')):
             raise ValueError(f"-m: separate options by commas, as in {name}:size=80,unit=words; got {text!r}")
+        if key.strip() in options:
+            raise ValueError(f"-m: {key.strip()} is given twice in {text!r}")
         options[key.strip()] = value_of(value.strip(), f"-m {text}")
     if colon and not options:
         raise ValueError(f"-m must be NAME or NAME:OPTION=VALUE,OPTION=VALUE; got {text!r}")

@@ -54,7 +54,7 @@ class JudgeOptions:
 
     @property
     def of_answers(self) -> bool:
-        """Whether answers are judged as well."""
+        """True if answers are judged as well."""
         return _ANSWERS in self.names
 
     def rows(

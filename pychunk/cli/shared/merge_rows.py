@@ -15,7 +15,7 @@ from ...io.document_batches import Batch
 
 
 def joined(batches: Iterable[Batch], counting: Collection[str] = ()) -> Iterator[Batch]:
-    """Yield batches in which consecutive rows with the same id are merged into one row.
+    r"""Yield batches in which consecutive rows with the same id are merged into one row.
 
     The text of the merged row is the texts of the rows, each without trailing white space, with a blank line between
     them. Rows that hold only white space are skipped. Other columns come from the first row. A document may begin in
@@ -29,10 +29,10 @@ def joined(batches: Iterable[Batch], counting: Collection[str] = ()) -> Iterator
         ValueError: Such a column is not null.
 
     Example:
-        >>> table = pa.table({"id": ["cats", "cats", "dogs"], "text": ["They purr.\\n", "They sleep.", "They bark."]})
+        >>> table = pa.table({"id": ["cats", "cats", "dogs"], "text": ["They purr.\n", "They sleep.", "They bark."]})
         >>> batches = [Batch(table[:1], 0, "pets", 10), Batch(table[1:], 1, "pets", 30)]
         >>> [batch.table["text"].to_pylist() for batch in joined(batches)]
-        [['They purr.\\n\\nThey sleep.'], ['They bark.']]
+        [['They purr.\n\nThey sleep.'], ['They bark.']]
     """
     held: Batch | None = None
     for batch in batches:

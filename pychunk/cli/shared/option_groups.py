@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import Field, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any
-
-
-def many(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a dict field that stands for several options and holds the given ones by name."""
-    return {"options": dict(options)}
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,7 +31,7 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(**values: Any) -> Any:
         for name, group in groups.items():
-            values[name] = group(**{each.name: _taken(each, values) for each in fields(group)})
+            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
         return command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -50,13 +45,8 @@ def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def given_in(group: Any) -> list[str]:
     """Return the options of a group whose values differ from the defaults, as the user writes them."""
-    usual, found = type(group)(), []
-    for each in fields(group):
-        value = getattr(group, each.name)
-        if each.metadata.get("options") is not None:
-            found += value
-        elif value != getattr(usual, each.name):
-            found.append(each.name)
+    usual = type(group)()
+    found = [each.name for each in fields(group) if getattr(group, each.name) != getattr(usual, each.name)]
     return [f"--{name.replace('_', '-')}" for name in found]
 
 
@@ -64,22 +54,12 @@ def _options(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     group = parameter.annotation
     defaults = group() if parameter.default is inspect.Parameter.empty else parameter.default
     kinds = typing.get_type_hints(group, include_extras=True)
-    found: dict[str, tuple[Any, Any]] = {}
-    for each in fields(group):
-        several = each.metadata.get("options")
-        if several is None:
-            found[each.name] = kinds[each.name], getattr(defaults, each.name)
-        else:
-            found |= {name: (kind, None) for name, kind in several.items()}
     return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in found.items()
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(defaults, each.name),
+            annotation=kinds[each.name],
+        )
+        for each in fields(group)
     ]
-
-
-def _taken(each: Field[Any], values: dict[str, Any]) -> Any:
-    several = each.metadata.get("options")
-    if several is None:
-        return values.pop(each.name)
-    found = {name: values.pop(name) for name in several}
-    return {name: value for name, value in found.items() if value is not None}

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ...chunks.batch import Chunk
 from ...inputs import TextBatch
+from ...inputs.document_columns import arguments_of
 from ...segmenter import Segmenter
 from ...view.sparkline import spark
 
@@ -27,8 +28,8 @@ def with_curves(made: Segmenter, batches: Iterator[tuple[TextBatch, list[dict[st
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     first = 0
     for texts, [said] in batches:
-        out = made(texts, first_document=first, **said)
-        table = made.scores(texts, first_document=first, **said)
+        out = made(texts, first_document=first, **arguments_of(said))
+        table = made.scores(texts, first_document=first, columns=arguments_of(said)["columns"])
         facts = json.loads(table.schema.metadata[b"pychunk"])
         rows = np.asarray(table["document"].combine_chunks())
         for document, chunks in enumerate(out.by_document(), first):

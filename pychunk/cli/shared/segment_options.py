@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
 
+from ..._util.suggestions import did_you_mean
 from ..._util.urls import named, parameters
-from ...inputs.document_columns import DOCUMENT_COLUMNS, wanted_columns
+from ...inputs.document_columns import ROLES, DocumentColumns, wanted_columns
 from ...io import KINDS, Source, open_source
 from ...io.document_batches import DeadLetters
-from ...io.formats.html_files import How, Links
-from ...methods import METHODS, option_names
-from ...methods.pic import SOURCES
-from ...methods.structure import WITHIN
+from ...placement import Placement
+from ...vectors import Vectors as ReturnedVectors
 from .grammar import method_of, value_of
-from .option_groups import many
 
-#: The options of methods that have a flag of their own, as a short form of -m METHOD:OPTION=VALUE.
-SHORT_FORMS = {
-    "size": "longest chunk in --unit, or with topic the mean length in tokens",
-    "unit": "unit of sizes (tokens, words or characters)",
-    "threshold": "threshold of scores (a number, or kind:value such as percentile:20, std:1 or iqr:1.5)",
-    "window": "number of sentences compared on either side of a boundary",
-    "summary": ", ".join(SOURCES),
-    "k": "k of the threshold, which is the mean + k standard deviations",
-    "within": f"{', '.join(WITHIN)}, the rule that cuts a section longer than a chunk",
-}
 #: The option for the kind of an input, for inputs whose names and first bytes do not tell.
 Kind = Annotated[
     str,
@@ -42,16 +31,33 @@ OnError = Annotated[str, typer.Option(help="Action on rows, lines or files that 
 _BY_COLUMN = {"titles": "title", "summaries": "given"}
 
 
-def _short(name: str) -> Any:
-    owners = ", ".join(method for method in METHODS if name in option_names(method))
-    return Annotated[str | None, typer.Option(help=f"{owners}: {SHORT_FORMS[name]}; short for -m METHOD:{name}=VALUE.")]
+def _yes(value: str) -> bool:
+    if value not in ("yes", "no"):
+        raise ValueError
+    return value == "yes"
 
 
-def _column(text: str) -> Any:
-    return Annotated[str | None, typer.Option(metavar="COLUMN", help=f"Column: {text}.")]
+def _namespaces(value: str) -> tuple[int, ...] | None:
+    return None if value == "all" else tuple(int(each) for each in value.split("+"))
 
 
-_COLUMNS = {each.name: _column(each.text) for each in DOCUMENT_COLUMNS if each.flag}
+#: The options of readers that --reader takes: keywords of `open_source`, with the parsers of their values.
+_READER: dict[str, Callable[[str], Any]] = {
+    "encoding": str,
+    "quotes": _yes,
+    "redirects": _yes,
+    "namespaces": _namespaces,
+    "workers": int,
+    "noise": str,
+    "noise_threshold": float,
+    "links": str,
+}
+_EXPECTED: dict[Any, str] = {
+    _yes: "write yes or no",
+    _namespaces: "write numbers with + between them, or all",
+    int: "write a whole number",
+    float: "write a number",
+}
 
 
 @dataclass(frozen=True)
@@ -70,33 +76,50 @@ class SegmentOptions:
             "PDF, else topic:size=150 in chunks of 64 to 200 tokens.",
         ),
     ] = None
-    short: dict[str, str] = field(default_factory=dict, metadata=many({name: _short(name) for name in SHORT_FORMS}))
     max_tokens: Annotated[str | None, typer.Option(help="Longest chunk in tokens: a number, none or auto.")] = None
     min_tokens: Annotated[
         str | None, typer.Option(help="Shortest chunk in tokens: a number or auto. Shorter ones join a neighbour.")
     ] = None
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
-    atoms: Annotated[
+    keep_together: Annotated[
         bool | None,
         typer.Option(help="Keep headings, introductions, short pieces and marks with the text they belong to."),
     ] = None
-    wrap: Annotated[
+    unwrap_lines: Annotated[
         bool | None,
         typer.Option(help="Treat single line breaks as spaces, or as ends of sentences. Default: detect from lines."),
     ] = None
-    runtime: Annotated[
-        str | None, typer.Option(help="Runtime of a transformer: onnxruntime, openvino or torch; auto: torch on a GPU.")
-    ] = None
-    device: Annotated[
-        str | None, typer.Option(help="Device of a transformer, such as cpu, cuda or cuda:1; auto: cpu.")
-    ] = None
-    precision: Annotated[
+    placement: Annotated[
         str | None,
-        typer.Option(help="Precision with torch: fp32, fp16, bf16 or mixed; auto: mixed on a GPU, else fp32."),
+        typer.Option(
+            metavar="DEVICE|OPTION=VALUE,...",
+            help="A device, such as cuda:1, or options: device, threads, runtime (onnxruntime, openvino, torch), "
+            "precision (of torch: fp32, fp16, bf16, mixed). Example: device=cuda,precision=fp32. Default: all CPUs.",
+        ),
     ] = None
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads; default: one for each available CPU.")
-    ] = None
+
+    @property
+    def where(self) -> Placement:
+        """The placement that ``--placement`` names.
+
+        Raises:
+            ValueError: It has an unknown option.
+        """
+        if self.placement is None:
+            return Placement()
+        found: dict[str, Any] = {}
+        for part in self.placement.split(","):
+            name, is_pair, value = part.partition("=")
+            if not is_pair:
+                name, value = "device", part
+            if name not in ("device", "threads", "runtime", "precision"):
+                raise ValueError(
+                    f"--placement has no option {name!r}; its options are device, threads, runtime and precision"
+                )
+            if name in found:
+                raise ValueError(f"--placement names {name} twice: {found[name]} and {value}")
+            found[name] = value_of(value, "--placement threads") if name == "threads" else value
+        return Placement(**found)
 
     def options(
         self,
@@ -105,7 +128,7 @@ class SegmentOptions:
         usual: Mapping[str, Mapping[str, Any]] = {},
         **flags: Any,
     ) -> dict[str, Any]:
-        """Return the keywords of ``Segmenter`` without ``threads``.
+        """Return the keywords of ``Segmenter``.
 
         Args:
             said: The columns that the user named, which choose the summary that belongs to them.
@@ -117,21 +140,25 @@ class SegmentOptions:
         """
         name, options = (None, {}) if self.method is None else method_of(self.method)
         if name == "given":
-            raise ValueError("method given takes its cuts from Python: pychunk.segment(texts, 'given', cuts=...)")
-        if flags.get("vector_encoder") is not None and flags.get("vectors", "") is None:
+            raise ValueError(
+                "method given takes its cuts from Python: pychunk.segment(texts, 'given', columns={'cuts': ...})"
+            )
+        vector_encoder = flags.pop("vector_encoder", None)
+        if vector_encoder is not None and flags.get("vectors") is None:
             raise ValueError(
                 "--vector-encoder changes nothing without --vectors: add --vectors chunk or sentence, or leave it out"
             )
-        flags |= {key: value_of(value, f"--{key}") for key, value in self.short.items()}
-        flags |= {key: getattr(self, key) for key in ("overlap", "runtime", "device", "precision")}
+        if vector_encoder is not None:
+            flags["vectors"] = ReturnedVectors(flags["vectors"], vector_encoder)
+        flags |= {"overlap": self.overlap, "placement": None if self.placement is None else self.where}
         flags = {key: value for key, value in flags.items() if value is not None}
         for key in ("max_tokens", "min_tokens"):
             if (value := getattr(self, key)) is not None:
                 flags[key] = _tokens(key, value)
-        if self.atoms is not None:
-            flags["atoms"] = self.atoms
-        if self.wrap is not None:
-            flags["wrap"] = self.wrap
+        if self.keep_together is not None:
+            flags["keep_together"] = self.keep_together
+        if self.unwrap_lines is not None:
+            flags["unwrap_lines"] = self.unwrap_lines
         twice = [key for key in flags if key in options]
         if twice:
             raise ValueError(f"{twice[0]} is given twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
@@ -150,11 +177,10 @@ class ContextOptions:
         list[str] | None,
         typer.Option(
             metavar="HOW[:OPTION=N,...]",
-            help="Context to index with each chunk: head (the document's first 250 characters, or head:characters=N), "
-            "title, path (the chunk's headings), summary (the document's central sentences), neighbours (text of the "
-            "chunks around it), "
-            "summary:llm or context:llm (written by an LLM), propositions:llm (facts in the chunk, by an LLM), or "
-            "column:NAME; may be repeated.",
+            help="Context to index with each chunk: head (its document's first 250 characters, or head:characters=N), "
+            "title, summary (the document's central sentences), path (its headings), neighbours (text of the chunks "
+            "around it) or column:NAME. By an LLM: summary:llm, context:llm or propositions:llm (its facts). May be "
+            "repeated.",
         ),
     ] = None
 
@@ -189,54 +215,31 @@ class ReaderOptions:
 
     heading: ClassVar[str] = "Input"
 
-    column: Annotated[str | None, typer.Option(help="Column with the text; needed if several hold text.")] = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[ROLE=]COLUMN",
+            help="Column with the text, needed if several hold text. ROLE=COLUMN names a column with other facts of "
+            f"each document: {', '.join(ROLES)}. May be repeated.",
+        ),
+    ] = None
     ids: Annotated[
         str | None,
         typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column with the document ids, stored as `id`."),
     ] = None
-    keep: Annotated[
+    metadata_columns: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column to repeat on every chunk; may be repeated."),
     ] = None
-    said: dict[str, str] = field(default_factory=dict, metadata=many(_COLUMNS))
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Character encoding of text, CSV and JSON Lines, such as cp1252; default: UTF-8."),
-    ] = None
-    quotes: Annotated[
-        bool,
-        typer.Option(help="csv, tsv: allow quoted fields, which may hold line breaks; else each line is one row."),
-    ] = True
-    redirects: Annotated[bool, typer.Option("--redirects", help="mediawiki: also read redirects.")] = False
-    namespace: Annotated[
-        list[str] | None, typer.Option(help="mediawiki: number of a namespace to read, or all; may be repeated.")
-    ] = None
-    workers: Annotated[int, typer.Option(min=1, help="mediawiki: number of processes that clean text.")] = 1
-    noise: Annotated[
-        str,
+    reader: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="HOW",
-            help="html: how to remove menus, banners, related links and footers: model (a trained one), rules (names "
-            "of elements, share of links), or off (keep all).",
-        ),
-    ] = "model"
-    noise_threshold: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="html: remove blocks whose probability of being noise is higher than this number, 0 to 1. Default: "
-            "chosen for each page.",
+            metavar="OPTION=VALUE",
+            help="Option of a reader; may be repeated. Text, CSV and JSON Lines take encoding=cp1252, CSV and TSV "
+            "quotes=no, mediawiki redirects=yes, namespaces=0+14 (or all) and workers=2. HTML takes noise=rules or off "
+            "(default: model), noise_threshold=0.3 (default: chosen for each page) and links=inline.",
         ),
     ] = None
-    links: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="html: form of links in the text: text (only their words), or inline ([words](target), and "
-            "[image: alternative text] for an image in a block of its own).",
-        ),
-    ] = "text"
     hide_parameter: Annotated[
         list[str] | None,
         typer.Option(
@@ -252,6 +255,58 @@ class ReaderOptions:
             parameters(self.hide_parameter)
         except ValueError as error:
             raise typer.BadParameter(f"--hide-parameter: {error}") from None
+        try:
+            _ = self.reading
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    @functools.cached_property
+    def roles(self) -> DocumentColumns:
+        """The columns of documents by role, as `segment` takes them.
+
+        Raises:
+            ValueError: A role is named twice.
+        """
+        found: dict[str, str] = {}
+        for each in self.column or []:
+            role, is_pair, name = each.partition("=")
+            if not (is_pair and role in ("text", *ROLES)):
+                role, name = "text", each
+            if role in found:
+                raise ValueError(f"--column names {role} twice: {found[role]!r} and {name!r}")
+            found[role] = name
+        return cast("DocumentColumns", found)
+
+    @property
+    def text(self) -> str | None:
+        """The column that holds the text, if it is named."""
+        return self.roles.get("text")
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The named columns by role, without the text's."""
+        return {role: str(name) for role, name in self.roles.items() if role != "text"}
+
+    @functools.cached_property
+    def reading(self) -> dict[str, Any]:
+        """The options of readers as `open_source` takes them.
+
+        Raises:
+            ValueError: An option is unknown or has a wrong value.
+        """
+        found: dict[str, Any] = {}
+        for each in self.reader or []:
+            name, _, value = each.partition("=")
+            if name not in _READER:
+                meant = did_you_mean(name, _READER)
+                raise ValueError(f"--reader has no option {name!r}; its options are {', '.join(_READER)}{meant}")
+            if name in found:
+                raise ValueError(f"--reader names {name} twice; name it once")
+            try:
+                found[name] = _READER[name](value)
+            except ValueError:
+                raise ValueError(f"--reader {name}={value}: {_EXPECTED.get(_READER[name], 'wrong value')}") from None
+        return found
 
     def named(self, paths: list[str]) -> list[str]:
         """Return paths and URLs as messages name them, without secrets."""
@@ -283,16 +338,15 @@ class ReaderOptions:
         found = [self._source(path, kind, wants, dead_letters, kept, alone=len(paths) == 1) for path in paths]
         if ids and self.ids is None:
             found = [(_with_ids(source, ids), said) for source, said in found]
-        if self.keep and (len(paths) > 1 or len(found[0][0].files) > 1):
+        if self.metadata_columns and (len(paths) > 1 or len(found[0][0].files) > 1):
             found = self._typed(found)
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
-        said: dict[str, Any] = {"--column": self.column, "--ids": self.ids}
-        said |= {"--no-quotes": None if self.quotes else True}
-        said |= {"--redirects": self.redirects or None, "--namespace": self.namespace}
-        of_tables, of_csv = ("--column", "--ids"), ("--no-quotes",)
+        said: dict[str, Any] = {"--column": self.text, "--ids": self.ids}
+        said |= {f"--reader {name}": self.reading.get(name) for name in ("quotes", "redirects", "namespaces")}
         for option, value in said.items():
-            of = tables if option in of_tables else ["csv", "tsv"] if option in of_csv else ["mediawiki"]
+            of = tables if option in ("--column", "--ids") else ["mediawiki"]
+            of = ["csv", "tsv"] if option == "--reader quotes" else of
             if value is not None and kinds.keys().isdisjoint(of):
                 raise ValueError(
                     f"{option} changes nothing for {', '.join(kinds)}: leave it out, or pass kind= {', '.join(of)} if "
@@ -309,11 +363,13 @@ class ReaderOptions:
         types: dict[str, Any] = {}
         there: set[str] = set()
         for source, said in found:
-            lacking = source.lacking(said["keep"])
-            own = replace(source, keep=tuple(name for name in said["keep"] if name not in lacking))
-            there.update(own.keep)
+            lacking = source.lacking(said["metadata_columns"])
+            own = replace(
+                source, metadata_columns=tuple(name for name in said["metadata_columns"] if name not in lacking)
+            )
+            there.update(own.metadata_columns)
             types = own.kept_types() | types
-        for name in self.keep or []:
+        for name in self.metadata_columns or []:
             if name not in there:
                 known = dict.fromkeys(
                     each for source, _ in found for own in source.columns_by_kind().values() for each in own
@@ -321,7 +377,9 @@ class ReaderOptions:
                 close = get_close_matches(name, known, 1)
                 meant = f" (did you mean {close[0]!r}?)" if close else ""
                 listing = ", ".join(known) or "nothing"
-                raise ValueError(f"--keep: none of the inputs has a column {name!r}{meant}; the columns are {listing}")
+                raise ValueError(
+                    f"--metadata-columns: none of the inputs has a column {name!r}{meant}; the columns are {listing}"
+                )
         return [(replace(source, kept=tuple(types.items())), said) for source, said in found]
 
     def _source(
@@ -338,55 +396,36 @@ class ReaderOptions:
 
         Among several inputs, only those whose kinds may have a column keep it.
         """
-        keep = self.keep or []
-        if keep and not alone:
+        metadata_columns = self.metadata_columns or []
+        if metadata_columns and not alone:
             kinds = set(self._opened(path, kind, self.said, dead_letters, ()).kinds)
             known = {"id", "text", "file"}.union(*([name for name, _ in KINDS[each].columns] for each in kinds))
             if not any(KINDS[each].is_table for each in kinds):
-                keep = [name for name in keep if name in known]
-        found = self._opened(path, kind, self.said, dead_letters, keep)
-        if kept and self.keep is None:
-            keep = _there(found, kept)
-            found = self._opened(path, kind, self.said, dead_letters, keep)
+                metadata_columns = [name for name in metadata_columns if name in known]
+        found = self._opened(path, kind, self.said, dead_letters, metadata_columns)
+        if kept and self.metadata_columns is None:
+            metadata_columns = _there(found, kept)
+            found = self._opened(path, kind, self.said, dead_letters, metadata_columns)
         said: dict[str, Any] = dict(self.said)
         if wants - said.keys() and path != "-":
             said = wanted_columns(wants, found.column_names(), said)
-            found = self._opened(path, kind, said, dead_letters, keep)
-        return found, {**said, "keep": keep or ()}
+            found = self._opened(path, kind, said, dead_letters, metadata_columns)
+        return found, {**said, "metadata_columns": metadata_columns or ()}
 
     def _opened(
-        self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters, keep: Sequence[str]
+        self, path: str, kind: str, said: Mapping[str, str], dead_letters: DeadLetters, metadata_columns: Sequence[str]
     ) -> Source:
         return open_source(
             path,
             kind=kind,
-            column=self.column,
+            column=self.text,
             ids=self.ids,
-            keep=keep,
+            metadata_columns=metadata_columns,
             needed=list(said.values()),
-            encoding=self.encoding,
-            quotes=self.quotes,
-            redirects=self.redirects,
-            namespaces=self.namespaces,
-            workers=self.workers,
             dead_letters=dead_letters,
-            noise=cast("How", self.noise),
-            noise_threshold=self.noise_threshold,
-            links=cast("Links", self.links),
+            **self.reading,
             hide_parameters=self.hide_parameter or (),
         )
-
-    @property
-    def namespaces(self) -> tuple[int, ...] | None:
-        """The namespaces as ``open_source`` takes them, with None for all."""
-        if not self.namespace:
-            return (0,)
-        if "all" in self.namespace:
-            return None
-        try:
-            return tuple(int(each) for each in self.namespace)
-        except ValueError:
-            raise ValueError(f"--namespace must be a number or all; got {', '.join(self.namespace)}") from None
 
 
 def _with_ids(source: Source, name: str) -> Source:

@@ -17,6 +17,7 @@ STEP, DEEPEST = 2, 12
 
 
 def has_tree(out: ChunkBatch) -> bool:
+    """Return whether the table has the columns of a tree of headings."""
     return "depth" in out.table.column_names
 
 

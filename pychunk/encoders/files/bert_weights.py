@@ -61,7 +61,7 @@ def read_weights(path: Path) -> BertWeights:
         reason = str(error) or "a node is missing"
         raise ValueError(
             f"{path} is not a BERT as `pychunk export` writes it ({reason}); torch cannot run it here: "
-            'use runtime="onnxruntime", or export the model again'
+            "pass placement=pychunk.Placement(runtime='onnxruntime'), or export the model again"
         ) from error
     return found
 

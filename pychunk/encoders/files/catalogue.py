@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._util.checksums import sha256
+from ..._util.suggestions import did_you_mean
 from .. import cross_encoder, static_encoder, transformer
 from . import convert, dequantization, model_dir, wheels
 
@@ -42,7 +43,9 @@ def names() -> list[str]:
 def about(name: str) -> dict[str, Any]:
     """Return the facts of a model: ``repository``, ``revision``, ``licence``, ``files`` with their SHA-256."""
     if name not in _entries():
-        raise ValueError(f"unknown model {name!r}; `pychunk model get` knows {', '.join(names())}")
+        raise ValueError(
+            f"unknown model {name!r}; `pychunk model get` knows {', '.join(names())}{did_you_mean(name, names())}"
+        )
     return _entries()[name]
 
 

@@ -83,7 +83,7 @@ def export(
             f"taken with --task {' or --task '.join(source.heads)}"
         )
     if source.task == "pairs":
-        say(f"threshold {huggingface.EVEN}, an even chance; --threshold or Segmenter.fit(sample) sets another")
+        say(f"threshold {huggingface.EVEN}, an even chance; -m nsp:threshold=P or Segmenter.fit(sample) sets another")
     name = name or Path(model).name
     origin = "" if Path(model).is_dir() else f"{model}@{revision or 'main'}"
     if source.is_bert and (folder / "model.safetensors").is_file():

@@ -36,6 +36,7 @@ class Source:
 
     @property
     def is_bert(self) -> bool:
+        """Return whether the model is a BERT."""
         return self.config.get("model_type") == "bert"
 
     @property

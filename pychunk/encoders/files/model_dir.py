@@ -60,6 +60,7 @@ class ModelFacts:
 
     @property
     def template(self) -> Template:
+        """The special tokens around a text, the padding token and the greatest length of an input."""
         return Template(self.prefix, self.middle, self.suffix, self.pad, self.max_length)
 
     @property

@@ -40,6 +40,7 @@ class ShapeGraphs:
         self._lock = threading.Lock()
 
     def __call__(self, *inputs: torch.Tensor | None) -> torch.Tensor:
+        """Return the function's result, from a captured graph if the shape of the inputs occurred before."""
         shape = tuple(None if each is None else tuple(each.shape) for each in inputs)
         with self._lock:  # Captures must not overlap, and replays share their buffers.
             if shape in self._captured:
@@ -74,6 +75,7 @@ class CudaCapture:
             self._last = cuda.Event()
 
     def __call__(self, function: Function, inputs: Inputs) -> Function:
+        """Capture a call of the function on inputs of this shape, and return a function that replays it."""
         import torch
 
         with torch.cuda.device(self._device):

@@ -46,10 +46,12 @@ class Streams:
         self.devices = [device.with_stream(each.pointer) for each in self._streams]
 
     def begin(self) -> None:
+        """Make all streams wait for the work that is in the device's own stream."""
         for lane in self.devices:
             _device.order(self.device, lane)
 
     def end(self) -> None:
+        """Make the device's own stream wait for the work that is in all streams."""
         for lane in self.devices:
             _device.order(lane, self.device)
 
@@ -112,7 +114,7 @@ def _run_halving(
         width = int(tensors.widths[batch])
         raise OutOfDeviceMemory(
             f"a row of {width} tokens does not fit into the memory of {lane.name} ({failed[:200]}); free some of it, "
-            "or use device='cpu'"
+            "or pass placement=pychunk.Placement(device='cpu')"
         )
     middle = (part.start + part.stop) // 2
     for half in (slice(part.start, middle), slice(middle, part.stop)):
@@ -164,6 +166,7 @@ class DeviceTensors:
         self._lengths = _device.to_device(sorted_lengths.astype(np.int32), device)
 
     def is_padded(self, batch: int) -> bool:
+        """Return whether a row of the batch is shorter than the batch is wide."""
         return bool(self._padded[batch])
 
     def views(self, part: slice, batch: int) -> tuple[dict[str, Array], Array]:
@@ -175,4 +178,5 @@ class DeviceTensors:
         return inputs, _device.part(self._lengths, part.start, shape[:1], self.device)
 
     def order_view(self, part: slice) -> Array:
+        """Return the destinations of some of the sorted rows, in device memory."""
         return _device.part(self._order, part.start, (part.stop - part.start,), self.device)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._engine import device as _device
 from ..._engine.device import Device
-from .placement import Placement
+from .placement import ModelPlacement
 from .sessions import IDS, TYPES, Input, choose_output, roles_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class DeviceSession(ABC):
         _device.trim(self.device)
 
 
-def open_device_session(path: Path, placement: Placement, output: str | None = None) -> DeviceSession:
+def open_device_session(path: Path, placement: ModelPlacement, output: str | None = None) -> DeviceSession:
     """Load a graph onto ``placement.device``.
 
     Raises:
@@ -77,7 +77,7 @@ class TorchDeviceSession(DeviceSession):
 
     runtime = "torch"
 
-    def __init__(self, path: Path, placement: Placement) -> None:
+    def __init__(self, path: Path, placement: ModelPlacement) -> None:
         from .bert_torch import BertTorch
 
         assert placement.device is not None
@@ -93,9 +93,12 @@ class TorchDeviceSession(DeviceSession):
         self.dim = self._bert.classes or self._bert.dim
 
     def needed(self, pairs: bool) -> list[Input]:
+        """Return the token ids, and for pairs also the segment ids."""
         return self.inputs if pairs else self.inputs[:1]
 
     def run(self, tensors: dict[str, Array], lengths: Array | None, device: Device) -> Array:
+        """Return the states or scores that BERT computes in ``device.stream``, without waiting."""
+
         def tensor(array: Array | None) -> Any:
             return None if array is None else self._torch.from_dlpack(array)
 
@@ -112,11 +115,13 @@ class TorchDeviceSession(DeviceSession):
         return self._torch.cuda.stream(self._torch.cuda.ExternalStream(device.stream, self._bert.device))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
+        """Return whether torch failed for lack of device memory."""
         from .bert_torch import is_out_of_memory
 
         return is_out_of_memory(error)
 
     def trim(self) -> None:
+        """Release the device memory that pychunk and torch keep for later calls."""
         super().trim()
         if self._bert.device.type == "cuda":
             self._torch.cuda.empty_cache()
@@ -131,7 +136,7 @@ class OnnxDeviceSession(DeviceSession):
     runtime = "onnxruntime"
     arithmetic = ""
 
-    def __init__(self, path: Path, placement: Placement, output: str | None = None) -> None:
+    def __init__(self, path: Path, placement: ModelPlacement, output: str | None = None) -> None:
         try:
             import onnxruntime as ort
         except ImportError as error:
@@ -146,7 +151,7 @@ class OnnxDeviceSession(DeviceSession):
         if not _device.emulated() and "CUDAExecutionProvider" not in ort.get_available_providers():
             raise ValueError(
                 f"onnxruntime {ort.__version__} here runs on the CPU alone: pip uninstall onnxruntime and "
-                "pip install onnxruntime-gpu, or pass runtime='torch'"
+                "pip install onnxruntime-gpu, or pass placement=pychunk.Placement(runtime='torch')"
             )
         self._sessions: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -183,6 +188,7 @@ class OnnxDeviceSession(DeviceSession):
             raise ValueError(f"{self._path} cannot be loaded by {self.version} on {device.name}: {reason}") from error
 
     def run(self, tensors: dict[str, Array], lengths: Array | None, device: Device) -> Array:
+        """Return the output that ONNX Runtime computes in ``device.stream``, without waiting."""
         session = self._session(device)
         binding = session.io_binding()
         where = "cpu" if _device.emulated() else "cuda"
@@ -197,6 +203,7 @@ class OnnxDeviceSession(DeviceSession):
         return _device.foreign(out, out.data_ptr(), tuple(out.shape()), self._dtype, device)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
+        """Return whether ONNX Runtime failed for lack of device memory, by the text of its error."""
         if isinstance(error, MemoryError):
             return True
         signs = ("Failed to allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")

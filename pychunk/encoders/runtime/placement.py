@@ -13,7 +13,7 @@ PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed")
 
 
 @dataclass(frozen=True)
-class Placement:
+class ModelPlacement:
     """A runtime on a device.
 
     ``device`` None is the CPU. An empty ``precision`` is that of the stored model.
@@ -24,7 +24,7 @@ class Placement:
     precision: str = ""
 
     @staticmethod
-    def of(runtime: str | Placement = "auto", device: str = "auto", precision: str = "auto") -> Placement:
+    def of(runtime: str | ModelPlacement = "auto", device: str = "auto", precision: str = "auto") -> ModelPlacement:
         """Check a placement and resolve "auto".
 
         "auto" is ONNX Runtime on the CPU. On a GPU it is torch with precision "mixed", or ONNX Runtime if torch is
@@ -33,7 +33,7 @@ class Placement:
         Raises:
             ValueError: A name is unknown, or the device does not exist. The message lists the choices.
         """
-        if isinstance(runtime, Placement):
+        if isinstance(runtime, ModelPlacement):
             return runtime
         if runtime not in RUNTIMES:
             raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}; got {runtime!r}")
@@ -55,10 +55,10 @@ class Placement:
             )
         if precision == "mixed" and on_gpu is None:
             raise ValueError("precision='mixed' is for a GPU; on the CPU pass fp32")
-        return Placement(runtime, on_gpu, precision)
+        return ModelPlacement(runtime, on_gpu, precision)
 
     @property
-    def in_doubt(self) -> Placement | None:
+    def in_doubt(self) -> ModelPlacement | None:
         """The placement on which sentences that half precision leaves in doubt run again, or None."""
         return replace(self, precision="fp32") if self.precision == "mixed" else None
 
@@ -69,4 +69,4 @@ class Placement:
 
 
 #: The placement of ONNX Runtime on the CPU.
-CPU = Placement()
+CPU = ModelPlacement()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._engine import native
-from .placement import CPU, Placement
+from .placement import CPU, ModelPlacement
 
 IDS, MASK, TYPES = "ids", "mask", "types"
 
@@ -45,7 +45,7 @@ class Session(ABC):
         """Return the chosen output for tensors by input name."""
 
 
-def open_session(path: Path, placement: Placement = CPU, output: str | None = None) -> Session:
+def open_session(path: Path, placement: ModelPlacement = CPU, output: str | None = None) -> Session:
     """Load a graph for the CPU with one thread for each call.
 
     Batches run in parallel instead.
@@ -146,6 +146,7 @@ class OnnxRuntime(Session):
         )
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the chosen output for tensors by input name."""
         out: npt.NDArray[Any] = self._session.run([self._output], tensors)[0]
         return out
 
@@ -204,6 +205,7 @@ class OpenVino(Session):
         )
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the chosen output for tensors by input name. Each thread uses a request of its own."""
         request = getattr(self._own, "request", None)
         if request is None:  # Each thread keeps one request.
             request = self._own.request = self._compiled.create_infer_request()
@@ -216,7 +218,7 @@ class TorchSession(Session):
 
     runtime = "torch"
 
-    def __init__(self, path: Path, placement: Placement) -> None:
+    def __init__(self, path: Path, placement: ModelPlacement) -> None:
         from .bert_torch import BertTorch
 
         self._bert = BertTorch(path, "cpu", placement.precision)
@@ -230,6 +232,7 @@ class TorchSession(Session):
         self.dim = self._bert.classes or self._bert.dim
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the output for the tensors "ids", "mask" and "types", as float32."""
         ids, mask, types = (self._torch.from_numpy(tensors[name]) for name in ("ids", "mask", "types"))
         lengths = mask.sum(dim=1, dtype=self._torch.int32)
         padded = bool((lengths < ids.shape[1]).any())

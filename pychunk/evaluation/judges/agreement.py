@@ -48,11 +48,15 @@ def cohen_kappa(
     alike.
 
     Args:
-        one, other: Verdicts, whole numbers from 0, [chunks] each. A chunk with -1 in either list is not counted.
+        one: The verdicts of one judge, whole numbers from 0, int[chunks]. A chunk with -1 in either list is not
+            counted.
+        other: The verdicts of the other judge, in the same form.
         documents: The document of each chunk, int[chunks]. By default, each chunk is a document of its own.
         weights: ``"equal"`` counts any two different verdicts alike. ``"quadratic"`` weights them by the square of
             their difference, as is usual for grades.
-        level, resamples, seed: See :func:`~.intervals.interval`.
+        level: The share of the draws that the interval contains, 0.95 for 95 %.
+        resamples: The number of draws.
+        seed: The seed of the draws.
 
     Raises:
         ValueError: The lists differ in length, or a verdict is below -1.

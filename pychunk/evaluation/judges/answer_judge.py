@@ -1,4 +1,7 @@
-"""A judge of answers: a model says whether an answer means the same as a gold answer, next to SQuAD's measures."""
+"""A judge of answers: a model says whether an answer means the same as a gold answer.
+
+Its verdicts are compared with SQuAD's measures.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +61,14 @@ def judge_answers(
     Args:
         llm: The client. With ``dry_run=True`` it asks nothing, and each answer that it would ask about has no verdict.
         questions: The questions.
-        answers, gold: The answers and the gold answers, as in :func:`~.answer_accuracy.exact_match`.
+        answers: The answer to each question.
+        gold: The gold answers of each question, as in :func:`~.answer_accuracy.exact_match`.
         documents: The document that each question is about, for intervals. By default, each question has a document of
             its own.
-        together, window_tokens, seed, language: See :func:`~.chunk_judge.judge`.
+        together: The most answers in a call.
+        window_tokens: The most tokens of the answers in a call, as estimated.
+        seed: The seed of the order. None keeps the order of ``questions``.
+        language: The language of the prompt.
 
     Raises:
         ValueError: The numbers of questions, answers and gold answers differ, or gold answers are not lists.
@@ -121,8 +128,14 @@ def judged_rows(
     One row compares the judge with exact match, the other with token F1.
 
     Args:
+        llm: The client, as in :func:`judge_answers`.
         name: The name of the row.
-        llm, questions, answers, gold, documents, seed: See :func:`judge_answers`.
+        questions: The questions.
+        answers: The answer to each question.
+        gold: The gold answers of each question.
+        documents: The document that each question is about, for intervals. By default, each question has a document of
+            its own.
+        seed: The seed of the order and of the intervals.
     """
     found = judge_answers(llm, questions, answers, gold, documents, seed=seed)
     beside = {

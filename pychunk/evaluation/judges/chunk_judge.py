@@ -105,7 +105,8 @@ def judge(
         documents: The document of each chunk, for intervals, such as ``chunks.table["document"]``. By default, each
             chunk is a document of its own.
         task: The purpose of the chunks, for ``"task"``.
-        together, window_tokens: The most chunks in a call, and the most tokens of them, as estimated.
+        together: The most chunks in a call.
+        window_tokens: The most tokens of the chunks in a call, as estimated.
         seed: The seed of the order. None keeps the order of ``texts``.
         language: The language of the prompt.
 

@@ -108,8 +108,10 @@ def grade(
         hits: Rows of ``texts``, int[questions, k], -1 for none.
         texts: The chunks.
         documents: The document of each question, for intervals. By default, each question has a document of its own.
-        together, window_tokens, seed, language: See :func:`~.chunk_judge.judge`. A question with more hits than
-            ``together`` takes several calls.
+        together: The most hits in a call. A question with more hits takes several calls.
+        window_tokens: The most tokens of the hits in a call, as estimated.
+        seed: The seed of the order. None keeps the order of ``hits``.
+        language: The language of the prompt.
 
     Raises:
         ValueError: The hits are not [questions, k], or are not rows of ``texts``.

@@ -95,8 +95,11 @@ def unlp_score(
 
     Args:
         right: 1 for each question with a right answer, else 0.
-        documents, found_pages, gold_documents, gold_pages, page_counts: See
-            :func:`pychunk.evaluation.measures.page_accuracy.accuracy_page`. -1 means that the answer named no source.
+        documents: The document that each answer names, int[questions], -1 for none.
+        found_pages: The page that each answer names, int[questions], -1 for none.
+        gold_documents: The right document, int[questions].
+        gold_pages: The right page, int[questions].
+        page_counts: The number of pages of the right document, int[questions].
 
     Returns:
         float64[questions].

@@ -92,7 +92,8 @@ class FoldedText:
 
         Args:
             answer: One of the answer's :func:`forms`.
-            start, end: The range to search, in characters of the original text.
+            start: The first character to search, in the original text.
+            end: The character before which the search ends, in the original text. None: the end of the text.
         """
         return next(self._found(answer, start, self._length if end is None else end), None) is not None
 

@@ -84,7 +84,7 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
     such as a number on a line of its own, are part of it.
 
     A heading is alone if its chunk contains only headings of its run. It ends its chunk if other text comes first and
-    only its run follows. A heading with text on both sides counts as ``behind`` if fewer than :data:`CHUNKS.scrap`
+    only its run follows. A heading with text on both sides counts as ``behind`` if fewer than :data:`CHUNKS.short`
     characters of its chunk come before its run, else as ``inside``.
 
     Example:
@@ -105,7 +105,7 @@ def heading_places(text: str, headings: npt.ArrayLike, chunks: npt.ArrayLike) ->
             if row >= 0:
                 above, closes = text[held[row, 0] : begin].strip(), held[row, 1] <= end
                 if any(map(str.isalpha, above)):
-                    counts[2 if closes else 4 if len(above) < CHUNKS.scrap else 3] += 1
+                    counts[2 if closes else 4 if len(above) < CHUNKS.short else 3] += 1
                 else:
                     counts[1 if closes else 0] += 1
         first = last + 1

@@ -82,6 +82,9 @@ def of_sums(
     Args:
         parts: The numbers to sum, one row for each document, [documents, sums].
         figure: A function from sums float64[sums, n], one draw a column, to figures float64[n], NaN for none.
+        level: The share of the draws that the interval contains, 0.95 for 95 %.
+        resamples: The number of draws.
+        seed: The seed of the draws.
 
     Raises:
         ValueError: ``parts`` is not [documents, sums] or not finite, or its sums give no figure.
@@ -115,6 +118,8 @@ def by_documents(values: npt.ArrayLike, documents: npt.ArrayLike, *, level: floa
     Args:
         values: The value of each chunk or question, float64[n]. NaN values are left out.
         documents: The document of each chunk or question, int[n].
+        level: The share of the draws that the interval contains, 0.95 for 95 %.
+        seed: The seed of the draws.
 
     Returns:
         The mean and the interval, all NaN if there is no value.

@@ -85,7 +85,8 @@ def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike,
     where the topic changes lower it.
 
     Args:
-        vectors, rows: See :func:`intrachunk_cohesion`.
+        vectors: The unit vectors of the sentences, [n, d]. See :func:`intrachunk_cohesion`.
+        rows: The chunk of each sentence, int[n], -1 for none.
         window: The number of sentences on either side.
 
     Example:

@@ -59,15 +59,20 @@ def page_recall_at_k(
     """Return 1 if the gold page is among the top k, else 0; float64[questions].
 
     Args:
-        documents, pages: The document and page of each retrieved chunk, int[questions, k], -1 for none.
-        gold_documents, gold_pages: The right document and page, int[questions].
+        documents: The document of each retrieved chunk, int[questions, k], -1 for none.
+        pages: The page of each retrieved chunk, int[questions, k], -1 for none.
+        gold_documents: The right document, int[questions].
+        gold_pages: The right page, int[questions].
 
     Source: the UNLP paper's page Recall@k.
     """
     found, page = _same_shape(documents, pages)
     gold, gold_page = _same_shape(gold_documents, gold_pages)
     if found.ndim != 2 or gold.shape != found.shape[:1]:
-        raise ValueError(f"needed [questions, k] and [questions]; got shapes {found.shape} and {gold.shape}")
+        raise ValueError(
+            "documents must have the shape [questions, k], and gold_documents [questions]; "
+            f"got {found.shape} and {gold.shape}"
+        )
     return np.asarray(((found == gold[:, None]) & (page == gold_page[:, None])).any(axis=1), np.float64)
 
 

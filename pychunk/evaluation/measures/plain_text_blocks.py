@@ -14,7 +14,7 @@ _ENDS = tuple(".!?:;…。！？")
 
 
 def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayLike = ()) -> I64:
-    """Return the blocks that should not be cut, int64[blocks, 2] in characters, trimmed.
+    r"""Return the blocks that should not be cut, int64[blocks, 2] in characters, trimmed.
 
     Each line that is not blank is in one of these blocks:
 
@@ -33,9 +33,9 @@ def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayL
         page_starts: The first character of each page, int[pages].
 
     Example:
-        >>> text = "Tools\\nYou need:\\n- a saw\\n- a nail\\nBegin early."
+        >>> text = "Tools\nYou need:\n- a saw\n- a nail\nBegin early."
         >>> [text[a:b] for a, b in find_blocks(text, headings=[[0, 5]])]
-        ['Tools\\nYou need:\\n- a saw\\n- a nail', 'Begin early.']
+        ['Tools\nYou need:\n- a saw\n- a nail', 'Begin early.']
     """
     starts = {int(start) for start, _ in np.asarray(headings, np.int64).reshape(-1, 2)}
     pages = np.asarray(page_starts, np.int64)

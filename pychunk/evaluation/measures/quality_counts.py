@@ -39,7 +39,7 @@ _WORD = re.compile(r"\w+")
 
 
 def marked_spans(text: str, marked: str) -> I64:
-    """Return the spans of a text that people marked, int64[n, 2] in characters, in order.
+    r"""Return the spans of a text that people marked, int64[n, 2] in characters, in order.
 
     The function compares words: runs of letters and digits in lower case. It first takes the longest run of words
     that both texts have, and uses each word once. It continues down to runs of three, or of fewer if the marked text
@@ -54,7 +54,7 @@ def marked_spans(text: str, marked: str) -> I64:
 
     Example:
         >>> text = "Home | About. Cats purr all day. Home"
-        >>> [text[a:b] for a, b in marked_spans(text, "# Cats\\npurr all day.")]
+        >>> [text[a:b] for a, b in marked_spans(text, "# Cats\npurr all day.")]
         ['Cats purr all day']
     """
     places = [found.span() for found in _WORD.finditer(text)]

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 F32 = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
-#: The known shares between which the weight of a vector rises: it is zero below them, and full above them.
+#: The weight of a vector is 0 if the encoder knows less than the first share of the text, 1 from the second share on,
+#: and rises between them.
 NOTHING, WHOLE = 0.3, 0.7
 #: The share of continuation bytes in a text above which it may be in an unknown script.
 _CONTINUE = 0.2

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..._util.durable_files import new_file
-from ...encoders.runtime.placement import CPU, Placement
+from ...encoders.runtime.placement import CPU, ModelPlacement
 from ..files.block_checksums import Blocks
 from ..files.block_checksums import damaged as _damaged
 from . import hnsw_graph, int8_vectors, quantized_index
@@ -101,7 +101,7 @@ class VectorIndex:
         offsets: I64 | None = None,
         stored: StoredVectors | None = None,
         accuracy: int | None = None,
-        placement: Placement = CPU,
+        placement: ModelPlacement = CPU,
         blocks: Sequence[Blocks | None] = (),
     ) -> None:
         # They are plain views, because indexing a memmap takes twice as long.
@@ -133,6 +133,7 @@ class VectorIndex:
 
     @property
     def exact(self) -> bool:
+        """Return whether search results are exact, because a search scans all vectors."""
         return self.kind == "flat"
 
     def save(self, path: Path) -> None:
@@ -270,7 +271,7 @@ class VectorIndex:
             for start in range(max(0, begin - int(first)), len(array), _BLOCK):
                 yield np.ascontiguousarray(int8_vectors.unpacked(array[start : start + _BLOCK]))
 
-    def _on_gpu(self, placement: Placement) -> Any:
+    def _on_gpu(self, placement: ModelPlacement) -> Any:
         """Return a search of the rows on a GPU, by a GPU build of FAISS if there is one, else by torch."""
         assert placement.device is not None
         self.scan.check()

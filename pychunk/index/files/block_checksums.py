@@ -62,7 +62,7 @@ class Blocks:
 
     @property
     def new(self) -> bool:
-        """Whether a block was not read yet."""
+        """True if a block was not read yet."""
         return bool(self._new.any())
 
     def check(self, begin: int = 0, end: int | None = None) -> list[tuple[int, int]]:

@@ -117,7 +117,8 @@ def merged(
 
     Args:
         document: The document of each node, int64[n].
-        start, end: The characters of each node.
+        start: The first character of each node.
+        end: The character after the last one of each node.
         score: The scores of :func:`blended`, float[n].
         count: The most nodes.
         words: The words of each node, int64[n].

@@ -135,6 +135,7 @@ class FixedLevels:
         self.low, self.high = low, high
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
+        """Return the finest level, the coarsest level and the reason "fixed", whatever the query."""
         known = metadata.levels
         low, high = BEST_FIXED if set(BEST_FIXED) <= set(known) else (known[0], known[-1])
         return self.low or low, self.high or high, "fixed"
@@ -275,10 +276,14 @@ class Searchable(Protocol):
     """An index, as planners see it."""
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The columns of the index."""
+        ...
 
     @property
-    def plan_metadata(self) -> Callable[..., list[Metadata]]: ...
+    def plan_metadata(self) -> Callable[..., list[Metadata]]:
+        """The method that returns what planners read about each query."""
+        ...
 
 
 def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]:
@@ -303,7 +308,8 @@ def searched(
     Args:
         index: The index.
         search: The function that searches without a plan.
-        queries, query_vectors: The queries.
+        queries: The text of one query, or the texts of several.
+        query_vectors: The vectors of the queries. None: the index encodes their texts.
         options: The options, whose ``plan`` is a planner, its name, or one plan for each query.
 
     Raises:

@@ -50,6 +50,7 @@ class Rules:
     timeout = None
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
+        """Return the finest and the coarsest level for a query, and the reason for them."""
         levels = metadata.levels
         reason = unreadable(query)
         if reason:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...encoders import cross_encoder, registry
-from ...encoders.runtime.placement import Placement
+from ...encoders.runtime.placement import ModelPlacement
 from ..search.hits import Hit
 
 F32 = npt.NDArray[np.float32]
@@ -86,6 +86,7 @@ class CustomReranker:
 
     @property
     def name(self) -> str:
+        """The name of the function, or of its class."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
@@ -93,7 +94,7 @@ class CustomReranker:
         return RerankScores(self.function(queries, hits))
 
 
-def load(model: str | Path | Function, runtime: str | Placement = "onnxruntime") -> Reranker:
+def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxruntime") -> Reranker:
     """Return a reranker by the name or directory of an exported cross-encoder for relevance, or from a function.
 
     ``"logprob"`` and ``"listwise"`` ask the model that the environment names (:mod:`pychunk.llm.llm_reranker`).

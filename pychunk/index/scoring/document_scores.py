@@ -206,6 +206,7 @@ class NearDocuments:
         self.by, self.near, self.queries, self.allowed = by, near, queries, allowed
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Announce that these queries will ask for the ``count`` best, unless a scan found them already."""
         if not isinstance(self.near, ScanScorer) or any(self.near.found.get(each, (0,))[0] < count for each in numbers):
             self.near.fetch(numbers, count)
 

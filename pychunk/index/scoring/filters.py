@@ -81,9 +81,8 @@ def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _column(table: pa.Table | Columns, name: Any) -> pa.ChunkedArray:
     if name not in table.column_names:
-        remedy = (
-            "; pages come with method 'page', from PDF, or with page_starts=" if name in ("page", "page_end") else ""
-        )
+        pages = "; pages come with method 'page', from PDF, or with columns={'page_starts': ...}"
+        remedy = pages if name in ("page", "page_end") else ""
         raise ValueError(f"where names the column {name!r}; the index has {', '.join(table.column_names)}{remedy}")
     column = table[name]
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

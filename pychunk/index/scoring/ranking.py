@@ -22,9 +22,11 @@ class Ranking:
 
     @property
     def by_rank(self) -> bool:
+        """Return whether the rankings are fused by reciprocal ranks."""
         return self.fusion == "rrf"
 
     def check(self, layout: Layout) -> None:
+        """Raise ValueError if an option is out of range, or needs what an index of this layout does not hold."""
         if self.mode not in ("dense", "sparse", "hybrid"):
             raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
         if self.fusion not in ("score", "rrf", "levels"):

@@ -78,6 +78,7 @@ class ScanScorer:
         self.expected[number] = chunks
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Find the ``count`` best chunks of these queries in one scan."""
         own = self.queries[list(numbers)]
         least = np.array([self._least(number, count) for number in numbers], np.float32) if self.expected else None
         scores, chunks, _ = self.scan.top(own, count, self.allowed, self.threads, groups=self.groups, least=least)
@@ -98,6 +99,7 @@ class ScanScorer:
         return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
     def source(self, number: int) -> ScanQueryScorer:
+        """Return the source of one query."""
         return ScanQueryScorer(self, number)
 
 
@@ -133,6 +135,7 @@ class ScanQueryScorer:
         return out
 
     def best(self, chunks: I64) -> I64:
+        """Return the row of each chunk's best vector, or -1 without any."""
         return self.batch.scan.score_chunks(self.batch.queries[self.number], chunks)[1]
 
 
@@ -167,6 +170,7 @@ class VectorIndexScorer:
         """Do nothing, because the rows found ahead are nearly always enough."""
 
     def source(self, number: int) -> BestSentence | ChunkVector:
+        """Return the source of one query."""
         nearest = NearestRows(self.index, self.queries[number], self.allowed, self.ahead[number], self.threads)
         return ChunkVector(nearest) if self.chunk_of is None else BestSentence(nearest, self.chunk_of)
 
@@ -236,9 +240,11 @@ class BestSentence:
             fetch *= 4
 
     def score(self, chunks: I64) -> F32:
+        """Return the score of each chunk's best sentence, or 0 without any."""
         return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
 
     def best(self, chunks: I64) -> I64:
+        """Return the row of each chunk's best sentence, or -1 without any."""
         return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[1]
 
 
@@ -250,6 +256,7 @@ class ChunkVector:
         self.exact = nearest.index.exact
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
+        """Return (scores, chunks, whether there are no more), at least ``count`` of them if they exist."""
         scores, rows, ended = self.nearest.top(count + 1)
         if not ended and self.exact:  # A row that scores the same as the last one may be missing.
             certain = scores > scores[-1] + SLACK
@@ -259,9 +266,11 @@ class ChunkVector:
         return scores, rows, ended or not self.exact
 
     def score(self, chunks: I64) -> F32:
+        """Return the scores of chunks by their own vectors."""
         return self.nearest.index.scan.score_chunks(self.nearest.query, chunks)[0]
 
     def best(self, chunks: I64) -> I64:
+        """Return the chunks themselves, because each chunk is a row."""
         return chunks
 
 
@@ -323,12 +332,14 @@ class SparseChunks:
     exact = True
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
+        """Return (scores, chunks, whether there are no more), at least ``count`` of them if they exist."""
         if self.batch.found.get(self.number, (0,))[0] < count:
             self.batch.fetch([self.number], count)
         asked, scores, chunks = self.batch.found[self.number]
         return scores[:asked], chunks[:asked], len(chunks) <= asked
 
     def score(self, chunks: I64) -> F32:
+        """Return the BM25 scores of chunks."""
         found: F32 = self.batch.scores[self.number][chunks]
         return found
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._engine.arrow import compute as pc
-from ...encoders.runtime.placement import Placement
+from ...encoders.runtime.placement import ModelPlacement
 from ...levels.level_names import LEVELS
 from .. import argument_checks
 from ..dense.vector_index import SCANNED, StoredVectors, VectorIndex
@@ -62,7 +62,7 @@ class Snapshot:
         kinds: Mapping[str, str],
         stored: Mapping[str, StoredVectors],
         accuracy: int | None,
-        placement: Placement,
+        placement: ModelPlacement,
         k1: float,
         b: float,
     ) -> None:
@@ -226,6 +226,7 @@ class Snapshot:
 
     @cached_property
     def document_bm25(self) -> DocumentBM25:
+        """The BM25 scores of whole documents."""
         return DocumentBM25(self._postings, self.documents, k1=self._k1, b=self._b)
 
     def near_chunks(

@@ -64,7 +64,7 @@ class Members:
 
     @property
     def single(self) -> bool:
-        """Whether each query has one subquery."""
+        """Return whether each query has one subquery."""
         return all(len(own) == 1 for own in self.of)
 
     def flat(self, numbers: Sequence[int]) -> list[int]:
@@ -100,6 +100,7 @@ class SubqueryScorer:
         self.batch, self.members = batch, members
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
+        """Announce that the subqueries of these queries will ask for the ``count`` best."""
         flat = self.members.flat(numbers)
         if flat:
             self.batch.fetch(flat, count)
@@ -143,6 +144,7 @@ class MeanSource:
             depth *= 4
 
     def score(self, chunks: I64) -> F32:
+        """Return the weighted means of the sources' scores of chunks."""
         out = np.zeros(len(chunks), np.float32)
         for source, share in zip(self.sources, self.shares, strict=True):
             out += np.float32(share) * source.score(chunks)

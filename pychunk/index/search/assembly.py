@@ -85,7 +85,7 @@ class _Run:
 def assemble(
     hits: Iterable[Hit | DocumentHits], words: int | None = None, order: str = "rank", marks: bool = True
 ) -> AssembledText:
-    """Return the text of one query's hits, each character of a document once, under marks that name its source.
+    r"""Return the text of one query's hits, each character of a document once, under marks that name its source.
 
     Overlapping passages of one document are merged. Chunks that follow each other are put under one mark. Hits are
     added with the passages around them (``expand=``) as long as the whole text, including marks, has at most ``words``
@@ -107,7 +107,7 @@ def assemble(
     Example:
         >>> hit = Hit(0, 0, "cats.pdf", 0, "", 0, 10, "Cats purr.", 1.0, {}, page=3, page_end=3)
         >>> assemble([hit]).text
-        '[1: cats.pdf, page 3]\\nCats purr.'
+        '[1: cats.pdf, page 3]\nCats purr.'
     """
     if order not in ORDERS:
         raise ValueError(f"order must be {' or '.join(map(repr, ORDERS))}; got {order!r}")

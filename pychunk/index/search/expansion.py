@@ -146,6 +146,7 @@ def _above(outline: Outline, row: int, wanted: bool) -> list[int]:
 
 
 def words_of(passages: Sequence[Passage]) -> int:
+    """Return the number of words of all passages together."""
     return sum(len(each.text.split()) for each in passages)
 
 

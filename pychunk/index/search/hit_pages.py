@@ -15,7 +15,8 @@ def pages_of(page: int, breaks: Sequence[int], start: int, end: int) -> tuple[in
     Args:
         page: The page of the chunk's first character.
         breaks: The first characters of the pages that begin inside the chunk.
-        start, end: The span in characters of the document.
+        start: The first character of the span, counted in the document.
+        end: The character after the last one of the span.
 
     Example:
         >>> pages_of(7, [100, 180], 90, 101)
@@ -40,8 +41,10 @@ def by_terms(
     """Return the page whose share of a chunk holds most of a query, or the first one of equals.
 
     Args:
-        page, breaks: See :func:`pages_of`.
-        start, text: The first character and the text of the chunk.
+        page: The page of the chunk's first character.
+        breaks: The first characters of the pages that begin inside the chunk.
+        start: The first character of the chunk, counted in the document.
+        text: The text of the chunk.
         weights: The weight of each term of the query, which does not depend on how often it occurs.
         analyzer: The analyzer of the index.
 

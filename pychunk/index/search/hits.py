@@ -43,7 +43,8 @@ class Hit:
         page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
             uses no sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
             The pages of the chunk itself, if the index has no terms, or is so old that its chunks do not know where
-            pages begin inside them. None without pages: build the index with ``method="page"`` or ``page_starts=``.
+            pages begin inside them. None without pages: build the index with ``method="page"`` or the column
+            ``page_starts``.
         path: The headings above the chunk, outermost first, if the chunks have a tree.
         sentence: The span of the best sentence in characters of the document, if dense search used sentences.
         context: The text that was indexed with the chunk's own text, if any. It is no part of ``text``.

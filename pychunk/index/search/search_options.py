@@ -39,6 +39,7 @@ class SearchOptions:
 
     @property
     def ranking(self) -> Ranking:
+        """The options of the ranking."""
         return Ranking(self.mode, self.fusion, self.weight, self.blend, self.document_weight)
 
     @property

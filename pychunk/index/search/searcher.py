@@ -156,7 +156,11 @@ class Searcher(Snapshot):
         """Return the ``count`` best nodes of each query across levels, with :mod:`.level_ranking`.
 
         Args:
-            queries, count, ranking, allowed, threads: See :meth:`rank`.
+            queries: The subqueries of each query, as in :meth:`rank`.
+            count: The number of nodes for each query.
+            ranking: The options of the ranking.
+            allowed: The nodes to search, bool[rows]. None: all.
+            threads: The number of threads. None: the default number.
             names: The levels of the nodes. None given: all.
             words: The most words that the nodes of a query have together.
             kept: Whether ``allowed`` restricts nothing but the levels.

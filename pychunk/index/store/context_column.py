@@ -68,11 +68,11 @@ def marked(table: pa.Table) -> pa.Table:
 
 
 def counted(table: pa.Table) -> pa.ChunkedArray:
-    """Return the text that BM25 counts for each chunk, which is its context followed by its text.
+    r"""Return the text that BM25 counts for each chunk, which is its context followed by its text.
 
     Example:
         >>> counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]}))).to_pylist()
-        ['Aspirin\\nFood.', '\\nSea.']
+        ['Aspirin\nFood.', '\nSea.']
     """
     if not is_in(table.schema):
         return table["text"]

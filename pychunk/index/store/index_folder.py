@@ -95,6 +95,7 @@ class Store:
         self._whole: set[tuple[str, int]] = set()  # The files, with their CRC-32, that were checked as a whole.
 
     def exists(self) -> bool:
+        """Return whether the folder holds an index."""
         return (self.folder / MANIFEST).is_file()
 
     def others(self) -> list[str]:
@@ -258,10 +259,12 @@ class Store:
             raise ValueError(f"another process writes to {self.folder}: wait for it, or open for reading")
 
     def unlock(self) -> None:
+        """Stop being the writer, so that another process can become it."""
         self._lock.release()
 
     @property
     def locked(self) -> bool:
+        """Return whether this process is the writer."""
         return self._lock.held
 
     def commit(self, manifest: dict[str, Any]) -> None:

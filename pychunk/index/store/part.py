@@ -48,10 +48,12 @@ class Layout:
 
     @property
     def sentences(self) -> bool:
+        """Return whether the parts store vectors of sentences."""
         return self.vectors in ("sentence", "both")
 
     @property
     def pooled(self) -> bool:
+        """Return whether the parts store one vector for each chunk."""
         return self.vectors in ("chunk", "both")
 
     @property

@@ -39,7 +39,9 @@ _AHEAD = 32 << 20
 class ByteSource(Protocol):
     """The part of a file's interface that the reader needs."""
 
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most ``size`` of them; empty at the end."""
+        ...
 
 
 class Block(NamedTuple):

@@ -201,7 +201,7 @@ def _walked(
     *,
     within: bool,
 ) -> _Toggles:
-    """Return the spans from quote to quote; a quote inside a field that is not quoted means nothing."""
+    """Return the spans from quote to quote; a quote inside a field that is not quoted is an ordinary character."""
     found = array("i")
     faults: list[tuple[int, int]] = []
     places, begin, end, twice = marks.data, begins.data, ends.data, doubled.data

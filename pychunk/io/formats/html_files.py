@@ -60,7 +60,8 @@ def document(
         blocks: The file's bytes.
         file: The file's name.
         dead_letters: The callable that gets dead letters.
-        noise, threshold: How noise is found (:func:`pychunk.parsing.html.noise.find_noise`).
+        noise: The way in which noise is found. See :func:`pychunk.parsing.html.noise.find_noise`.
+        threshold: The score above which the model removes a block. None: the one that fits the page.
         links: Whether the text has the targets of links and the texts of images. Noise does not depend on it.
     """
     held = bytearray()
@@ -167,7 +168,8 @@ def removed_spans(
 
     Args:
         page: The page.
-        noise, threshold: How noise is found.
+        noise: The way in which noise is found.
+        threshold: The score above which the model removes a block. None: the one that fits the page.
         model: The model. Default: the one that pychunk ships.
     """
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)

@@ -1,12 +1,12 @@
-"""The reader of JSON Lines, to Arrow tables of bounded size; it guesses no types of ids and texts.
+r"""The reader of JSON Lines, to Arrow tables of bounded size; it guesses no types of ids and texts.
 
 A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels. It ends
 with LF, CR LF or CR. Any other line becomes a dead letter, and reading goes on with the next line.
 
 - ``-0``, ``1e400`` and integers of any size stay as they are written. ``NaN``, ``Infinity`` and ``-Infinity`` are not
   JSON, but Python writes them, and the reader accepts them as numbers.
-- A string is kept unchanged: ``\\u0000`` is a character, and "2020-01-01" is not a date. Half a surrogate pair
-  (``\\ud800``) is not text. It makes a dead letter in the text or the id, becomes U+FFFD in other columns, and has no
+- A string is kept unchanged: ``\u0000`` is a character, and "2020-01-01" is not a date. Half a surrogate pair
+  (``\ud800``) is not text. It makes a dead letter in the text or the id, becomes U+FFFD in other columns, and has no
   effect in columns that are not read.
 - A key that is read must not occur twice. Other keys are not checked.
 """
@@ -49,7 +49,7 @@ def parts(
     *,
     column: str | None = None,
     ids: str | None = None,
-    keep: Sequence[str] = (),
+    metadata_columns: Sequence[str] = (),
     written: Sequence[str] = (),
     elsewhere: Sequence[str] = (),
 ) -> Iterator[Part]:
@@ -68,19 +68,21 @@ def parts(
         dead_letters: The callable that gets dead letters.
         column: The column of the text. None: the only one that holds strings in the first lines, else ``text``.
         ids: The column of ids, default ``id``; a number becomes its digits.
-        keep: Other columns, in the types that ``_Columns.typed`` gives them.
-        written: Those of ``keep`` that are strings, whatever their values are.
-        elsewhere: Those of ``keep`` that other files have.
+        metadata_columns: Other columns, in the types that ``_Columns.typed`` gives them.
+        written: Those of ``metadata_columns`` that are strings, whatever their values are.
+        elsewhere: Those of ``metadata_columns`` that other files have.
 
     Raises:
         ValueError: Several columns hold strings, and ``column`` names none.
     """
-    named = [each for each in dict.fromkeys((column, ids, *keep)) if each is not None and each not in elsewhere]
+    named = [
+        each for each in dict.fromkeys((column, ids, *metadata_columns)) if each is not None and each not in elsewhere
+    ]
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         if column is None and (keys := _keys(lines)):
             column = only_text([key for key, kinds in keys if kinds & _STRINGS], [key for key, _ in keys], name)
         text, id_ = column or "text", ids or "id"
-        found = _Columns(lines, [text, id_, *keep])
+        found = _Columns(lines, [text, id_, *metadata_columns])
         named = [each for each in named if not found.warn(each, first, name)]
         found.refuse(text, id_)
         found.tell(first, name, dead_letters)

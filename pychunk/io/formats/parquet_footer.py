@@ -39,6 +39,7 @@ class Column(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The path of the column, with dots between its parts."""
         return ".".join(self.path)
 
 

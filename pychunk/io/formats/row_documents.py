@@ -55,6 +55,7 @@ class UnreadableValue(str):
 
     @property
     def reason(self) -> str:
+        """The reason as a plain string."""
         return str(self)
 
 

@@ -82,4 +82,5 @@ def as_bytes(values: pa.Array) -> pa.Array:
 
 
 def said(error: Exception) -> str:
+    """Return the message of an error, or the name of its class if it has none."""
     return str(error) or type(error).__name__

@@ -166,14 +166,14 @@ class Cleaner:
         return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
-        """Return the same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
+        r"""Return the same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
 
         Headings have the level of their marks, which is 2 for the sections of an article. List items have the depth of
         their nesting. Code of several lines is a block of its own. Everything else is a paragraph. The blocks of a page
         with more than ``MAX_BLOCKS`` blocks are None.
 
-        >>> Cleaner().with_blocks("A cat.\\n== Diet ==\\n* fish")
-        ('A cat.\\n\\nDiet\\n\\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
+        >>> Cleaner().with_blocks("A cat.\n== Diet ==\n* fish")
+        ('A cat.\n\nDiet\n\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
         """
         return self.page(wikitext, when)[:2]
 
@@ -300,9 +300,9 @@ _ENGLISH = Cleaner()
 
 
 def clean(wikitext: str) -> str:
-    """Return the plain text of an English page; see ``Cleaner``.
+    r"""Return the plain text of an English page; see ``Cleaner``.
 
-    >>> print(clean("A [[cat|cat]] sat.\\n== Diet ==\\n* fish\\n* {{convert|2|kg|lb}} of mice"))
+    >>> print(clean("A [[cat|cat]] sat.\n== Diet ==\n* fish\n* {{convert|2|kg|lb}} of mice"))
     A cat sat.
     <BLANKLINE>
     Diet

@@ -166,7 +166,7 @@ _IS_HTML = re.compile(r"<(?:p|br|div|h[1-6]|[uo]l|li|table|b|strong|em|i|a|span)
 
 
 def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
-    """Return the page that a page's JSON-LD describes, or None if that has no text either.
+    r"""Return the page that a page's JSON-LD describes, or None if that has no text either.
 
     The text is the ``articleBody`` of its items, else their answers, steps and descriptions.
 
@@ -177,7 +177,7 @@ def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
     Example:
         >>> found = linked_page(b'<script type="application/ld+json">{"articleBody": "It opened."}</script>')
         >>> found.text
-        'It opened.\\n'
+        'It opened.\n'
     """
     if b"ld+json" not in data.lower():
         return None

@@ -47,7 +47,9 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
     there might show the run.
 
     Args:
-        blocks, facts, text: The parts of the page.
+        blocks: The blocks of the page.
+        facts: The facts of the page's HTML.
+        text: The text of the page.
         held: The result of :func:`pychunk.parsing.html.html_facts.held_blocks`.
         weight: The number of words of each block.
 

@@ -118,10 +118,13 @@ def main_elements(
     """Return the elements of a page that may be a manual's main one.
 
     Args:
-        blocks, facts, text: The parts of the page.
+        blocks: The blocks of the page.
+        facts: The facts of the page's HTML.
+        text: The text of the page.
         pairs: The result of :func:`pychunk.parsing.html.noise_smoothing.pairs`.
         held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
-        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
+        landmark: The landmark of each block, int8[b].
+        weight: The number of words of each block, float64[b].
     """
     if not _is_manual(blocks, facts, text, pairs, weight):
         return MainElement(np.zeros((0, 2), np.int64), np.zeros(0, np.bool_))

@@ -109,12 +109,15 @@ def find_noise(
     (:mod:`pychunk.parsing.html.main_content`).
 
     Args:
-        blocks, facts, text, title: The parts of one page, as :func:`pychunk.parsing.html.page.parse_html` reads it.
+        blocks: The blocks of one page, as :func:`pychunk.parsing.html.page.parse_html` reads it.
+        facts: The facts of its HTML.
+        text: Its text.
         how: The method: the trained model, names of elements and share of links alone, or none. Pages of more than
             ``MAX_BLOCKS`` blocks are judged by names alone, since the features of a block take a kilobyte.
         threshold: The threshold of the model; blocks with scores above it are removed. Default: for each page the one
             by which the kept words agree best with the content words, as far as the scores tell (their expected F1). A
             page of uncertain blocks therefore keeps the better half of them instead of nothing.
+        title: The title of the page.
         model: The model. Default: the one that pychunk ships.
 
     Raises:

@@ -132,7 +132,8 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
     Args:
         content: The probability that each block is content, float64[b].
         found: The result of :func:`pairs`.
-        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
+        landmark: The landmark of each block, int8[b].
+        weight: The number of words of each block, float64[b].
 
     Example:
         >>> together(np.array([0.25, 0.75, 0.5]), np.array([[0, 1, 0], [1, 3, 0]]), np.zeros(3, np.int8), np.ones(3))
@@ -198,7 +199,8 @@ def with_neighbours(
     Args:
         content: The probability that each block is content, float64[b].
         role: The result of :func:`roles`.
-        landmark, weight: int8[b] and float64[b], the landmarks and the numbers of words of the blocks.
+        landmark: The landmark of each block, int8[b].
+        weight: The number of words of each block, float64[b].
         level: int16[b], the levels of headings, 0 for other blocks.
         manual: Whether the page is one of a manual, which has no teasers. Then every heading, even before the body, is
             as likely as its section by its words alone. The first heading of level 1 is as likely as the body's first

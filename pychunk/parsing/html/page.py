@@ -50,7 +50,7 @@ class HtmlPage:
 
 
 def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False) -> HtmlPage:
-    """Convert a page to Markdown and blocks.
+    r"""Convert a page to Markdown and blocks.
 
     Text that the page hides, or shows only without scripts, is included and marked (``facts.hidden``). Text of scripts,
     styles, templates, frames and media is not included. Nothing is fetched. Time and memory grow in proportion to the
@@ -71,7 +71,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     Example:
         >>> page = parse_html("<title>T</title><h1>One</h1><p>Two <b>th</b>ree<ul><li>four</ul>")
         >>> page.text, page.title
-        ('# One\\n\\nTwo three\\n\\n- four\\n', 'T')
+        ('# One\n\nTwo three\n\n- four\n', 'T')
     """
     markup = markup_of(data)
     read = _parse_apart if markup.work.is_large else parse_markup

@@ -79,9 +79,10 @@ def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
     A line is a page number if it is little more than a number, and this number grows as the pages do.
 
-    Pages may share more than headers. If more lines repeat than are ever removed, these are text, back to the first gap
-    between lines. If most pages would have no text left, the lines that differ from page to page stay. The header of a
-    table stays, too.
+    Pages may share more than headers. At most four lines are removed at an edge. If the fifth repeats as well, they are
+    a shared paragraph: its lines stay, from the fifth back toward the edge, up to the first wider gap or page number.
+    If most pages would have no text left, the lines that differ from page to page stay. The header of a table stays,
+    too.
 
     Example:
         >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]

@@ -1,4 +1,4 @@
-"""The letters of Latin and Cyrillic words that look alike.
+"""Latin and Cyrillic letters that look alike, and words that mix them.
 
 A page shows only how letters look. Which of two similar ones the file names depends on the author, or on a font's
 character map. In a search, ``амоксицилiн`` with a Latin i is another word than ``амоксицилін``.

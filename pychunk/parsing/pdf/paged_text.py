@@ -56,14 +56,14 @@ class Paged:
 
 
 class PagedWriter:
-    """A writer that puts blocks one after the other: a blank line between them, a line break between items of a list.
+    r"""A writer that puts blocks one after the other: a blank line between them, a line break between items of a list.
 
     Example:
         >>> writer = PagedWriter()
         >>> writer.put("heading", 1, "One", 1)
         >>> writer.put("paragraph", 0, "Two.", 2)
         >>> writer.done("", 2, []).text
-        'One\\x0cTwo.'
+        'One\x0cTwo.'
     """
 
     def __init__(self) -> None:

@@ -61,26 +61,32 @@ class Draft:
 
     @property
     def last_page(self) -> int:
+        """The page on which the block ends."""
         return self.turns[-1][0] if self.turns else self.page
 
     @property
     def removed(self) -> str:
+        """The reason for which the block is removed, from its first line; "" if it is kept."""
         return self.lines[0].removed
 
     @property
     def left(self) -> float:
+        """The left edge of the block, in points."""
         return min(line.left for line in self.lines)
 
     @property
     def size(self) -> float:
+        """The largest type size of the lines."""
         return max(line.size for line in self.lines)
 
     @property
     def bold(self) -> bool:
+        """Return whether all lines are bold."""
         return all(line.bold for line in self.lines)
 
     @property
     def text(self) -> str:
+        """The text of the lines, joined by spaces."""
         return " ".join(line.text for line in self.lines)
 
 

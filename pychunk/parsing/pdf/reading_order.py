@@ -98,6 +98,7 @@ class Line:
 
     @property
     def height(self) -> float:
+        """The height of the line in points."""
         return self.bottom - self.top
 
 

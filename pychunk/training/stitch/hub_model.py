@@ -24,7 +24,7 @@ class HubModel:
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
-            raise ImportError('a model needs transformers: pip install "pychunk-native[train]"') from error
+            raise ImportError(f'{name} needs transformers: pip install "pychunk-native[train]"') from error
         tokenizer = AutoTokenizer.from_pretrained(name)
         if not getattr(tokenizer, "chat_template", None):
             raise ValueError(f"{name} has no chat template, so it was not trained to answer; use an instruct model")

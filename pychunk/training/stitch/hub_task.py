@@ -164,7 +164,7 @@ def _searched(plan: Plan) -> int:
 
 
 def _sentences(text: str) -> list[str]:
-    from ...api import sentences
+    from ...api import split_sentences
 
-    (spans,) = sentences([text])
+    (spans,) = split_sentences([text])
     return [text[start:end].strip() + " " for start, end in spans]

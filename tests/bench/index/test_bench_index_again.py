@@ -1,4 +1,4 @@
-"""bench/index/index_again.py ends, and says by its exit status whether the second time took too much."""
+"""bench/index/index_again.py ends, and its exit status says whether the second run took too much time."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def test_both_inputs_are_measured_and_held_against_the_share(tmp_path: Path) -> 
     command += ["--most", "0.01", "--save", str(tmp_path / "figures.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
-    assert "Parquet: again takes" in done.stderr, done.stderr  # and not that hits differ, which comes before
+    assert "Parquet: again takes" in done.stderr, done.stderr  # and not that hits differ, which is checked first
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert [row["input"] for row in figures["rows"]] == ["Parquet", "folder of files"]
     assert all(row["again, CPU s"] > 0 for row in figures["rows"])

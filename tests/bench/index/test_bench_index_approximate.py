@@ -1,4 +1,4 @@
-"""bench/index/index_approximate.py on a few articles: each way of searching has its row, vectors differ."""
+"""bench/index/index_approximate.py has on a few articles a row for each way of searching, and vectors differ."""
 
 import argparse
 import random
@@ -28,7 +28,7 @@ def test_every_way_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pq.write_table(pa.table({"text": texts}), tmp_path / "articles.parquet")
     options = argparse.Namespace(approximate=1500, queries=300, timed=2, threads=1)
     found = index_approximate.measured(options, tmp_path / "articles.parquet")
-    assert found["vectors"] == 1500  # 600 as they are, then changed
+    assert found["vectors"] == 1500  # 600 unchanged, then changed ones
     assert [row["row"] for row in found["rows"]] == ["scan", "pq", "hnsw", "FAISS IVF, 8 bits, an eighth of the cells"]
     matrix = index_approximate.corpus(tmp_path / "articles.parquet", 1500, 10)[0]
     assert len(np.unique(matrix, axis=0)) > 1300

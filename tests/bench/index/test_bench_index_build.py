@@ -1,4 +1,4 @@
-"""bench/index/index_build.py ends, and its index finds what it asks for."""
+"""bench/index/index_build.py ends, and its index finds the texts of its queries."""
 
 import json
 import subprocess

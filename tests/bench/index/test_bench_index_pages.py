@@ -1,4 +1,4 @@
-"""bench/index/index_pages.py on a few articles: every way of searching and of making contexts has its row."""
+"""bench/index/index_pages.py has on a few articles a row for every way of searching and of making contexts."""
 
 import argparse
 from pathlib import Path

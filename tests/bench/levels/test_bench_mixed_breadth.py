@@ -1,5 +1,7 @@
-"""What bench/levels counts: which plans are right, what a way brings, how the bag of words guesses; late
-chunking's windows, spans of a tree's hits."""
+"""The counts of bench/levels: right plans, the score of a way, the guesses of the bag of words.
+
+Further tests check late chunking's windows and the spans of a tree's hits.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,9 +30,9 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> object:
 
 def test_ways_on_two_questions_by_hand(bench: object) -> None:
     f1 = np.zeros((3, len(breadth.ranges()), 3))
-    f1[0, [0, 4], 1] = 0.5, 0.5  # sentence, and sentence to paragraph as good
+    f1[0, [0, 4], 1] = 0.5, 0.5  # "sentence", and "sentence to paragraph", which is as good
     f1[1, 3, 1] = 0.8  # document
-    kinds = ["narrow", "broad", "middle"]  # the last is found by no range
+    kinds = ["narrow", "broad", "middle"]  # no range finds the last
     ways = {
         "learned": bench.always(("sentence", "paragraph"), 3),
         "known": bench.by_kind(
@@ -97,7 +99,7 @@ def test_with_and_without_bm25_at_the_same_levels(bench: object) -> None:
 def test_which_levels_are_chosen_for_each_kind_of_question(bench: object, tmp_path: Path) -> None:
     texts = ["Cats purr. They sleep.\n\nMice squeak. Dogs bark."]
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
-        index.add(pychunk.segment(texts, levels=list(breadth.LEVELS), vectors="chunk", ids=["a"]).chunks())
+        index.add(pychunk.segment_levels(texts, list(breadth.LEVELS), vectors="chunk", ids=["a"]).chunks())
         pairs = [("sentence", "sentence"), ("sentence", "paragraph"), ("document", "document")]
         rows = bench.plan_choices.chosen(index, ["fact", "fact", "whole"], ["cats", "mice", "pets"], pairs)
     assert rows[0]["finest sentence"] == 1
@@ -107,10 +109,10 @@ def test_which_levels_are_chosen_for_each_kind_of_question(bench: object, tmp_pa
 
 
 def test_late_chunking_sums_the_states_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an encoder whose states are the tokens' places in their window: so sums say which tokens they hold."""
+    """An encoder whose states are positions in the window is used, so that sums show the tokens that they hold."""
     from bench.levels import late_chunking
 
-    monkeypatch.setattr(late_chunking, "WINDOW", 7)  # with one before and one behind: five tokens
+    monkeypatch.setattr(late_chunking, "WINDOW", 7)  # with one special token at each end: five tokens
     windows: list[int] = []
 
     class Encoder:
@@ -128,9 +130,9 @@ def test_late_chunking_sums_the_states_of_each_sentence(monkeypatch: pytest.Monk
                 sink(states, np.array([row]), tokens.counts)
 
     monkeypatch.setattr(late_chunking, "replace", lambda template, max_length: template)
-    found = pychunk.segment(["One. Two. Three.", "Four."], levels=["document"])
+    found = pychunk.segment_levels(["One. Two. Three.", "Four."], ["document"])
     sums = late_chunking.sentence_sums(Encoder(), found, 1)
-    assert windows == [2, 4, 5, 5, 2, 1]  # none crosses a document; the sentence of 12 tokens has three to itself
+    assert windows == [2, 4, 5, 5, 2, 1]  # no window crosses a document; the sentence of 12 tokens has three for itself
     assert sums[:, 0].tolist() == [1 + 2, 1 + 2 + 3 + 4, 15 + 15 + 3, 1]
 
 

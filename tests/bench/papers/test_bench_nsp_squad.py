@@ -1,4 +1,4 @@
-"""bench/papers/nsp_squad.py on two articles: every row, pool and measure, with intervals and differences."""
+"""bench/papers/nsp_squad.py has on two articles every row, pool and measure, with intervals and differences."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ ASKED += [("What makes bread rise?", "Yeast")]
 def found(
     tmp_path: Path, tiny_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[dict, str, str]:
-    """What it saves, its page, and what it prints."""
+    """Return the saved results, the page, and the printed output."""
     paragraphs = [
         {"context": text, "qas": [{"question": question, "answers": [{"text": answer, "answer_start": 0}]}] * 3}
         for text, (question, answer) in zip(TEXTS, ASKED)

@@ -1,4 +1,4 @@
-"""bench/papers/pic_answers.py with a server that knows the answers: every table to its last row, calls as foretold."""
+"""bench/papers/pic_answers.py with a server that knows the answers gives every table, with the predicted calls."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder of data; of the third article nothing that it says is asked."""
+    """Return a folder of data; no question is about the third article."""
     (tmp_path / "squad").mkdir()
     articles = [
         {
@@ -85,13 +85,13 @@ def test_a_table_of_few_articles(
         assert f"{name:<34}{top:>6}" in printed
     for row in rows:
         assert row["exact match"] == row["F1"] == row["held"], "it says what it is shown"
-        if row["chunks shown"] == 20 or table == "table4":  # more than there are chunks
+        if row["chunks shown"] == 20 or table == "table4":  # more than the number of chunks
             assert row["held"]["mean"] == pytest.approx(2 / 3)
             assert row["no answer"] == 1
 
 
 def test_what_a_model_is_shown_is_what_is_counted(data: Path) -> None:
-    """The chunks of all articles by their cosines; in table 4 of the question's own; RIC is cut by the question."""
+    """Chunks of all articles are ranked by cosine, in table 4 those of the question's own; questions cut RIC's."""
     import pychunk
     from bench.papers import pic_answers
     from bench.papers.pic_tables import Remembering
@@ -120,7 +120,7 @@ def test_what_a_model_is_shown_is_what_is_counted(data: Path) -> None:
         assert server.counts["kind proposition"] == 3
         for number, (found, question) in enumerate(zip(squad.found_in_own(pic_answers.RIC, 9), queries)):
             cut = pychunk.segment(
-                [texts[number]], "pic", summary="given", summaries=question[None], **pic_answers.WHOLE
+                [texts[number]], "pic", summary="given", columns={"summaries": question[None]}, **pic_answers.WHOLE
             ).texts
             scores = model.encode(cut) @ question
             assert [hit.text for hit in found] == [cut[row] for row in np.argsort(-scores, kind="stable")]
@@ -165,7 +165,7 @@ def test_a_run_that_is_stopped_goes_on(
 def test_the_column_of_squad_runs_to_its_last_row(
     table: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All articles, 60 questions, a server that knows the answers: exact match is the share that was shown one."""
+    """With all articles and a server that knows the answers, exact match equals the share that was shown one."""
     from bench.papers import pic_answers
 
     command = [table, "--data", str(SQUAD.parents[1]), "--encoder", "static", "--questions", "60"]
@@ -180,4 +180,4 @@ def test_the_column_of_squad_runs_to_its_last_row(
     for line in rows:
         exact, f1, held = (line[at : at + 26].strip() for at in (40, 66, 92))
         assert exact == f1 == held
-        assert 0.2 < float(exact.split()[0]) < 1  # propositions: the script writes down how passages begin
+        assert 0.2 < float(exact.split()[0]) < 1  # propositions: the script repeats the beginning of passages

@@ -1,4 +1,4 @@
-"""bench/papers/pic_tables.py on short articles: every table and row, intervals, what stands beside the paper's."""
+"""bench/papers/pic_tables.py has on short articles every table and row, with intervals and the paper's figures."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ ASKED = {
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of data; the scripts can be imported."""
+    """Return a folder of data; the scripts can be imported."""
     articles = [
         {
             "title": title,
@@ -75,7 +75,7 @@ def test_the_tables_are_complete(
     for cell in intervals_in(saved):
         assert cell["low"] <= cell["mean"] <= cell["high"]
     hits = {row["name"]: row["modes"]["recipe"]["hits@5"]["mean"] for own in names for row in saved[own]}
-    assert hits["paragraph"] == 1  # of six
+    assert hits["paragraph"] == 1  # a paragraph has six words
     for row in saved["differences"]:
         assert row["recipe hits@5"]["mean"] == pytest.approx(hits[row["name"]] - hits[row["minus"]])
     assert [row["found by"] for row in saved["relevant chunks"]] == ["recipe", "hybrid"]
@@ -98,7 +98,7 @@ def test_the_tables_are_complete(
         for measure in ("hits@1", "hits in 250 words", "hits in 500 words", "words in top 1", "words in top 5"):
             ric, pic, minus = (row[measure]["mean"] for row in way)
             assert minus == pytest.approx(ric - pic)
-        assert way[0]["hits in 500 words"]["mean"] == 1  # that is more than the article
+        assert way[0]["hits in 500 words"]["mean"] == 1  # 500 words are more than the article has
 
 
 def test_another_summary_is_that_of_another_article(data: Path) -> None:
@@ -109,7 +109,11 @@ def test_another_summary_is_that_of_another_article(data: Path) -> None:
     texts, own = list(ARTICLES.values()), squad.summaries()
     order = pic_tables.derangement(3)
     made = pychunk.segment(
-        texts, "pic", summary="given", summaries=own[order], sentence_vectors=squad.sentences, **pic_tables.WHOLE
+        texts,
+        "pic",
+        summary="given",
+        columns={"summaries": own[order], "sentence_vectors": squad.sentences},
+        **pic_tables.WHOLE,
     )
     assert squad.cut(pic_tables.OTHER).table["text"].to_pylist() == made.texts
     assert squad.cut(pic_tables.PIC).table["text"].to_pylist() != made.texts

@@ -1,4 +1,4 @@
-"""bench/papers/unlp.py on two short leaflets: every table with its rows and the paper's beside, and other questions."""
+"""bench/papers/unlp.py has on two short leaflets every table with the paper's rows, and other questions."""
 
 import functools
 import json
@@ -25,7 +25,7 @@ LEAFLETS = {
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of data; the script can be imported."""
+    """Return a folder of data; the script can be imported."""
     monkeypatch.setattr(intervals, "of_sums", functools.partial(intervals.of_sums, resamples=20))
     for folder in ("squad", "chunking_evaluation", "unlp2026"):
         (tmp_path / folder).mkdir()
@@ -76,4 +76,4 @@ def test_every_table_has_its_rows_and_the_papers(data: Path, monkeypatch: pytest
     )
     ways = ["augment=head", "augment=title", "augment=summary", "augment=neighbours", "document_weight=1"]
     assert squad == ["recommended", *ways, "augment=head", "structure"]
-    assert references == [each for each in squad if each != "augment=title"]  # which are told no titles
+    assert references == [each for each in squad if each != "augment=title"]  # which get no titles

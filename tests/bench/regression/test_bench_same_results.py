@@ -1,4 +1,4 @@
-"""bench/regression/same_results.py without data: what is missing is said, and what differs is printed."""
+"""bench/regression/same_results.py without data reports what is missing, and prints what differs."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""bench/retrieval/defaults.py on short texts: every row with figures, headings that others marked, what is asked."""
+"""bench/retrieval/defaults.py has on short texts every row, headings that others marked, and requirements."""
 
 import functools
 import json
@@ -26,10 +26,10 @@ LEAFLET_COLUMNS = "Question,Doc_ID,Page_Num,A,B,C,D,E,F,Correct_Answer"
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of data; the scripts can be imported."""
+    """Return a folder of data; the scripts can be imported."""
     from bench.retrieval import defaults_texts
 
-    # 2,000 draws of each of some thousand figures take half a minute.
+    # 2,000 draws of each of some thousand figures would take half a minute.
     monkeypatch.setattr(intervals, "of_sums", functools.partial(intervals.of_sums, resamples=20))
 
     for folder in ("squad", "chunking_evaluation", "wiki", "wcxb", "unlp2026"):
@@ -57,7 +57,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"On stars &amp; more\n\n{STARS * 8}\n\nCats\n\n{CATS * 3}\nMice\nand\nMice".replace("&amp;", "&")
         ]
         * 2,
-        # Mice are a heading once, and twice a line of the text: which one is it?
+        # "Mice" is a heading once and a line of the text twice, so that it is unclear which one is the heading.
         "html": [b"<h1 class='a'>On <i>stars</i>\n &amp; more</h1><p>Cats</p><H3>Cats</H3><h2>Mice</h2>"] * 2,
     }
     pq.write_table(pa.table(page), tmp_path / "wcxb" / "dev.parquet")
@@ -185,7 +185,7 @@ def test_headings_count_where_what_follows_is_on_their_page_and_fits() -> None:
 
     kept = defaults_texts.with_what_follows(text, headings, [0, 47], sentences, fits)
     assert [piece.strip() for piece in asked] == ["One\nText.", "Two\nThree\nMore text."]
-    assert kept == [(0, 3)]  # the next two do not fit, what follows the fourth is on another page, nothing the last
+    assert kept == [(0, 3)]  # two do not fit, one's text is on another page, nothing follows the last
     kept = defaults_texts.with_what_follows(text, headings, [0], sentences, lambda piece: True)
     assert kept == headings[:4]
 
@@ -205,7 +205,7 @@ def test_hits_are_strict_and_within_the_words_read(data: Path, monkeypatch: pyte
     words = np.array([[3, 2, 4, 0]])
     monkeypatch.setattr(runner, "retrieve", lambda *_: runner.SearchResults(chunked, rows, words, 0, 0))
     found = defaults.hits(chunked, set_, None, None)
-    # The first holds the answer in another paragraph; the third is in the question's.
+    # The first holds the answer in another paragraph; the third is in the question's paragraph.
     assert [found[name].tolist() for name in defaults.HITS] == [[0.0], [1.0], [1.0]]
     monkeypatch.setattr(defaults, "READ", 8)
     assert defaults.hits(chunked, set_, None, None)["strict hits"].tolist() == [0.0]

@@ -1,4 +1,4 @@
-"""What bench/scaling/large.py makes is what it says, and its limits are kept."""
+"""bench/scaling/large.py makes the documents that it describes, and they keep its limits."""
 
 import importlib.util
 import subprocess
@@ -54,7 +54,7 @@ def test_what_passes_a_limit_is_named(large: ModuleType) -> None:
 @pytest.mark.long
 def test_large_documents_keep_their_limits() -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-    # Beside other work a run of twice the size took 2.29 times as long, at times more.
+    # Next to other work a run of twice the size took 2.29 times as long, sometimes more.
     command = [sys.executable, BENCH / "scaling" / "large.py", "--rounds", "1", "--slack", "1.5"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""bench/structure/debian_manuals.py: which blocks of a page's main element chunks lack."""
+"""bench/structure/debian_manuals.py finds the blocks of a page's main element that chunks lack."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""bench/structure/extraction.py: how texts of articles are compared."""
+"""bench/structure/extraction.py compares texts of articles as its measures define."""
 
 from pathlib import Path
 

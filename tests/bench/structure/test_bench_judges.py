@@ -1,4 +1,4 @@
-"""bench/structure/judges.py on real pages: a model that says what is counted agrees, a dry run takes nothing."""
+"""bench/structure/judges.py on real pages: a model that repeats the counts agrees, and a dry run calls nothing."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def test_an_oracle_of_real_pages(
             own = known[judges.JUDGES.index(kind.removeprefix("judge_"))]
             return json.dumps({"verdicts": [{"id": at, "verdict": "yes" if own[text] else "no"} for at, text in units]})
 
-        # texts that are twice among the chunks may be counted differently: a model that sees the text alone cannot know
+        # texts that occur in two chunks may be counted differently, and a model that sees only the text cannot know
         once = [row for row, text in enumerate(chunks.texts) if chunks.texts.count(text) == 1]
         kept = judges.Chunks(
             [chunks.texts[row] for row in once],

@@ -1,4 +1,4 @@
-"""bench/structure/page_tenets.py on a few short pages: what is counted, and that chunks which lose text are found."""
+"""bench/structure/page_tenets.py counts correctly on a few short pages, and finds chunks that lose text."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ HTML = (
     f"<footer class=footer><ul>{LINKS}</ul><p>Copyright 2026 by us, all rights reserved.</p></footer>"
 )
 MARKED = f"On cats\n\n{BODY * 3}\n\nFood\n\nYou need:\n\nmilk\nfish\n\nAge Milk\nOne Some\n\n{BODY * 2}"
-#: The page has no cookies, and its menu has an item that is in the text, too.
+#: The page has no cookies, and its menu has an item that is also in the text.
 SNIPPETS = {
     "must_contain": ["A cat sleeps for most of the day."],
     "must_not_contain": ["all rights reserved", "We use cookies.", "Food"],
@@ -38,7 +38,7 @@ SNIPPETS = {
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch):
-    """The script, with networks as shipped in place of those of the folds."""
+    """Return the script, with the shipped networks instead of those of the folds."""
     from bench.structure import page_tenets
 
     monkeypatch.setattr(page_tenets, "fold_models", lambda *_: [noise_model.load()] * 5)
@@ -89,7 +89,7 @@ def test_tables_of_a_few_pages(bench, tmp_path: Path, monkeypatch: pytest.Monkey
     whole = found[bench.WHOLE]
     assert [row["way"] for row in whole] == list(rows)
     assert whole[0]["noise"]["mean"] < 0.05 < whole[2]["noise"]["mean"]
-    assert "noise snippets" not in whole[0]  # nobody wrote any down
+    assert "noise snippets" not in whole[0]  # people noted none
     shares = found[f"what the noise of {bench.STRUCTURE} is"]
     assert {row["its noise"]: row["share"]["mean"] for row in shares} == {
         each: each == "tables and code" for each in bench.NATURES

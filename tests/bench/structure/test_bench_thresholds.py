@@ -1,4 +1,4 @@
-"""bench/structure/thresholds.py on a few short pages: what a threshold leaves out, and what the best labels would."""
+"""bench/structure/thresholds.py on a few short pages removes what a threshold, and the best labels, should."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ MARKED = f"On cats\n{BODY * 3}\n{BODY * 2}"
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch):
-    """The script, with networks as shipped in place of those of the folds."""
+    """Return the script, with the shipped networks instead of those of the folds."""
     from bench.structure import thresholds
 
     monkeypatch.setattr(thresholds, "fold_models", lambda *_: [noise_model.load()] * 5)
@@ -69,10 +69,10 @@ def test_a_row_a_threshold_and_one_of_the_best_labels(bench, tmp_path: Path, mon
         bench.BEST,
     ]
     kept = [each["marked text kept"]["mean"] for each in rows[1:-1]]
-    assert kept == sorted(kept, reverse=True)  # a lower threshold leaves out more
+    assert kept == sorted(kept, reverse=True)  # a lower threshold removes more
     best = rows[-1]
     assert best["noise"]["mean"] == best["noise snippets"]["mean"] == 0
     assert best["marked text kept"]["mean"] == best["text snippets"]["mean"] == 1
-    default = rows[0]  # the paragraph on dogs reads like the page's text, and nobody marked it
+    default = rows[0]  # the paragraph on dogs reads like the page's text, but is not marked
     assert default["noise"]["mean"] > 0.2
     assert default["noise snippets"]["mean"] == 0

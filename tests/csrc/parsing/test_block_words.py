@@ -1,4 +1,4 @@
-"""The words of blocks that a model of noise sees: native equal to the reference, whatever the text."""
+"""The words of blocks as input of a noise model: the native core equals the reference on any text."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_words_are_those_of_the_reference(bodies: list[str]) -> None:
 
 
 def test_marks_space_and_digits_are_pythons() -> None:
-    # The native core has the digits of Unicode 14; those that came later, all above U+FFFF, are letters to it.
+    # The native core has the digits of Unicode 14. It takes later ones, all above U+FFFF, for letters.
     every = [chr(code) for code in range(1, 0x3100)] + [chr(code) for code in range(0xFF00, 0x10000)]
     check([f"{each}1{each} {each}" for each in every])
     words, stops, hashed, ends, hashes = native(["the (7) 12ab, 99", "", "…", " ".join("x" * 40)])
@@ -53,7 +53,7 @@ def test_marks_space_and_digits_are_pythons() -> None:
     assert hashes[:4].tolist() == [noise_features.word_hash(word) for word in ("the", "0", "12ab", "00")]
     assert hashes.dtype == np.uint32
     check(["中国 is two", "ไทย", "한국어 문장"])
-    assert native(["中国 is two", "ไทย", "한국어 문장"])[0].tolist() == [4, 3, 2]  # as sizes in words are counted
+    assert native(["中国 is two", "ไทย", "한국어 문장"])[0].tolist() == [4, 3, 2]  # counted as sizes in words are
 
 
 def test_first_and_last_words_may_be_none() -> None:

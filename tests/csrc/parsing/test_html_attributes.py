@@ -1,4 +1,4 @@
-"""Attributes of HTML that say what is hidden, a permalink, a role or a drawing."""
+"""Attributes of HTML that mark something as hidden, a permalink, a role or a drawing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is looked for in the bytes of a page beside its tree: native equal to the reference, and to plain patterns."""
+"""Facts found in a page's bytes in addition to its tree: the native core equals the reference and plain patterns."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ def work(
 
 
 def depth(page: str) -> int:
-    """Return how deep the tree of a page is."""
+    """Return the depth of the tree of a page."""
     node, now, most = LexborHTMLParser(page).root, 1, 1
     while node is not None:
         if node.first_child is not None:
@@ -61,7 +61,7 @@ def depth(page: str) -> int:
 def test_no_pattern_nests_deeper_than_it_is_counted(pattern: str) -> None:
     page = pattern * 60
     if (found := depth(page)) > 120:
-        # lexbor's tree grows at links over blocks, too, of which five are allowed for each formatting element
+        # lexbor's tree also grows at links over blocks, of which five are allowed for each formatting element
         assert work(page, open=found // 3 - 8, formatting=11)[1], pattern
 
 
@@ -171,7 +171,7 @@ _JSON = st.lists(
 
 
 def plain(page: bytes, key: bytes) -> list[bytes]:
-    """Bodies of a key, found one after the other."""
+    """Return the bodies of a key, found one after the other."""
     body = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){60,20000}")')
     found, at = [], page.find(key)
     while at >= 0:

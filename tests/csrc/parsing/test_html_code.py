@@ -1,4 +1,4 @@
-"""Code of HTML: its lines, without their numbers."""
+"""Code of HTML keeps its lines, without line numbers."""
 
 import pytest
 

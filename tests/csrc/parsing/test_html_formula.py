@@ -1,4 +1,4 @@
-"""Formulas of HTML: each read once, however it is written."""
+"""Formulas of HTML are each read once, in every notation."""
 
 import pytest
 

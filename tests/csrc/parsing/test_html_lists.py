@@ -1,4 +1,4 @@
-"""Numbers of lists of HTML, as browsers show them."""
+"""Lists of HTML have the numbers that browsers show."""
 
 import pytest
 

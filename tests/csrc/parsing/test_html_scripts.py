@@ -1,4 +1,4 @@
-"""Superscripts, subscripts and readings of HTML keep their meaning."""
+"""Superscripts, subscripts and ruby readings of HTML keep their meaning."""
 
 import pytest
 

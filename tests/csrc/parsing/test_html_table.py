@@ -1,4 +1,4 @@
-"""Tables of HTML: cells in a grid, those that span many rows within bounds."""
+"""Tables of HTML: cells in a grid, with bounds on those that span many rows."""
 
 import pytest
 
@@ -20,7 +20,7 @@ _PRICES = (
          ["| Drug | Age | Dose |", "| --- | --- | --- |", "| Aspirin | adult | 500 |", "| Aspirin | child | never |"]),
         (_PRICES,
          ["| Part | Price net | Price gross | Unit |", "| --- | --- | --- | --- |", "| Pump | 1 | 2 | each |"]),
-        # To the end of its group alone; rows that nothing begins in are none.
+        # A span ends with its group; rows in which no cell begins do not count.
         ("<table><tbody><tr><td rowspan=0>a<td>b<tr><td>c<tr></tbody><tbody><tr><td>d<td>e</table>",
          ["|  |  |", "| --- | --- |", "| a | b |", "| a | c |", "| d | e |"]),
         ("<table><tr><td>a<td rowspan=99>b<td>c<tr><td>d<td>e</table>",
@@ -29,7 +29,7 @@ _PRICES = (
          ["| a | b | c |", "| --- | --- | --- |", "| d |  | c |"]),
         ("<table><tr><td rowspan=x colspan=y>a<td>b<tr><td rowspan=-1>c<td colspan=2>d</table>",
          ["| a | b |  |", "| --- | --- | --- |", "| c | d |  |"]),
-        # What spans down into the columns of a wider cell stands there.
+        # A cell that spans down keeps its place in the columns of a wider cell.
         ("<table><tr><td>a<td rowspan=2>1<tr><td colspan=2>b</table>",
          ["|  |  |", "| --- | --- |", "| a | 1 |", "| b | 1 |"]),
         ("<table><tr><th colspan=3>Sizes<tr><th>a<th>b<th>c<tr><td>1<td>2<td>3</table>",

@@ -1,4 +1,4 @@
-"""The native walk over pages of HTML: equal to Python's, whatever the page; nothing but what lexbor writes is read."""
+"""The native walk over pages of HTML: it equals Python's on any page, and reads only what lexbor writes."""
 
 import signal
 import time
@@ -441,7 +441,7 @@ def test_ctrl_c_ends_the_walk() -> None:
     began = time.thread_time()
     assert _native.walk_html(page) is not None
     whole = time.thread_time() - began
-    # A signal that comes after so much of the process's own time, however busy the machine is.
+    # The signal comes after this much of the process's own time, however busy the machine is.
     before = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_VIRTUAL, whole / 10)
     began = time.thread_time()

@@ -1,4 +1,4 @@
-"""Texts of headings: what Markdown's marks in them mean, without the marks."""
+"""Texts of headings: the meaning of Markdown's marks in them, without the marks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pychunk.parsing.html.page import parse_html
 )
 def test_headings_lose_their_marks(line: str, text: str) -> None:
     assert heading_text(line) == text
-    chunks = pychunk.segment([line + "\n\nText."], "structure", blocks=[[("heading", 1, 0, len(line))]])
+    chunks = pychunk.segment([line + "\n\nText."], "structure", columns={"blocks": [[("heading", 1, 0, len(line))]]})
     assert chunks[0].path == [text]
 
 
@@ -66,7 +66,7 @@ def test_headings_are_text(line: str, text: str) -> None:
     assert heading_text(line, link_labels(document)) == text
     assert markdown.heading_text(line, document) == text
     heading = {"kind": "heading", "level": 1, "start": 0, "end": len(line)}
-    chunks = pychunk.segment([document], "structure", blocks=[[{**heading, "markup": True}]])
+    chunks = pychunk.segment([document], "structure", columns={"blocks": [[{**heading, "markup": True}]]})
     assert chunks[0].path == [text]
     assert chunks[0].text.startswith(line)
 
@@ -88,7 +88,7 @@ def test_headings_are_text(line: str, text: str) -> None:
 def test_headings_of_pages_are_text_already(shown: str) -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     page = parse_html(f"<h2>{html.escape(shown)}</h2><p>Text.")
-    chunks = pychunk.segment([page.text], "structure", blocks=page.blocks)
+    chunks = pychunk.segment([page.text], "structure", columns={"blocks": page.blocks})
     assert chunks[0].path == [shown]
     assert heading_text(f"## {shown}", markup=False) == shown
 
@@ -96,7 +96,7 @@ def test_headings_of_pages_are_text_already(shown: str) -> None:
 @pytest.mark.parametrize("quoted", ["> ## Theirs\n>\n> Text.", "- ## Item\n\n  Text.", "> Theirs\n> ------\n> Text."])
 def test_a_heading_in_a_quote_or_an_item_ends_with_it(quoted: str) -> None:
     text = f"# Reply\n\n{quoted}\n\nMy own words, {'which go on, ' * 40}and end.\n\n## After\n\nMore."
-    chunks = pychunk.segment([text], "structure", size=20, blocks=markdown.blocks_of([text]))
+    chunks = pychunk.segment([text], "structure", size=20, columns={"blocks": markdown.blocks_of([text])})
     assert {tuple(chunk.path) for chunk in chunks} == {("Reply",), ("Reply", "After")}
 
 
@@ -109,7 +109,7 @@ def test_a_quoted_heading_of_a_page_ends_with_its_quote() -> None:
     )
     assert page.text.startswith("# T\n\n> # Quoted\n\n> Theirs.\n\nOwn words,")
     assert page.title == "T"
-    chunks = pychunk.segment([page.text], "structure", size=20, blocks=page.blocks)
+    chunks = pychunk.segment([page.text], "structure", size=20, columns={"blocks": page.blocks})
     assert {"T", "T/Step"} == {"/".join(chunk.path) for chunk in chunks}
 
 
@@ -136,4 +136,4 @@ def test_texts_of_headings_equal_the_twin(begin: str, inside: str, end: str) -> 
 def test_headings_of_hostile_markup_take_linear_time(part: str) -> None:
     begun = time.process_time()
     markdown.heading_text("# " + part * (1_000_000 // len(part)))
-    assert time.process_time() - begun < 2  # at most 0.1 s; quadratic: minutes
+    assert time.process_time() - begun < 2  # at most 0.1 s; quadratic time would take minutes

@@ -1,4 +1,4 @@
-"""Features and the model of noise in the native core: the bits of NumPy's, whatever the page."""
+"""Features and the noise model in the native core: bit for bit those of NumPy on any page."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The network of noise in the native core: the sums of its twin in NumPy, and what it leaves to that."""
+"""The noise network in the native core: its sums equal those of its NumPy twin, which also handles its refusals."""
 
 import numpy as np
 import pytest

@@ -19,18 +19,19 @@ from ..runner import Outcome
 
 HERE = Path(__file__).resolve().parent
 CORE = HERE.parents[2] / "csrc"
-LONGEST = {"budgets": 256}  # bytes of an input, 512 unless it is said here: budgets take time for each chunk
-#: One input may take so long: on a busy machine most take under a millisecond.
+LONGEST = {"budgets": 256}  # the bytes of an input, 512 if not given here: budgets take time for each chunk
+#: The time that one input may take: even on a busy machine most take under a millisecond.
 TIMEOUT = 20
 SANITIZERS = "address,undefined"
 COMMON = ["-std=c++20", "-O2", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off", f"-I{CORE}", "-pthread"]
 COMMON += [f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all"]
-#: Short inputs have a few documents; in blocks of two they meet the borders of blocks, and threads have work.
+#: Short inputs have a few documents. In blocks of two they reach the ends of blocks, and threads have work.
 COMMON += ["-DPYCHUNK_BLOCK_DOCUMENTS=2"]
-#: Edges are counted, comparisons are not looked into: a fifth of the time, and text.dict has what is compared with.
+#: Edges are counted but comparisons are not traced: this takes a fifth of the time, and text.dict has the compared
+#: values.
 COVERAGE = ["-fsanitize=fuzzer-no-link", "-fno-sanitize-coverage=trace-cmp"]
-#: Not told where memory was allocated nor filling it, the address sanitizer takes a third less time. A finding is told
-#: in full when it is tried again, without these.
+#: The address sanitizer takes a third less time if it neither records where memory was allocated nor fills it. A
+#: finding is tried again without these options for a full report.
 QUICK = {"ASAN_OPTIONS": "malloc_context_size=0:max_malloc_fill_size=0:quarantine_size_mb=16"}
 AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt"]
 AVX512 = [*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"]
@@ -45,7 +46,7 @@ def _compiler() -> str | None:
 
 
 def unavailable() -> str:
-    """Why the targets cannot be built here; empty where they can."""
+    """Return why the targets cannot be built here, or an empty string if they can."""
     compiler = _compiler()
     if compiler is None:
         return "no clang++ on PATH (apt-get install clang, or name one in FUZZ_CXX)"
@@ -58,7 +59,7 @@ def unavailable() -> str:
 
 
 def _compile(sources: list[Path], to: Path, flags: list[str], newest: float) -> Path:
-    """Compiles files as one: that takes three fifths of the time, as headers are read once."""
+    """Compile files as one, which takes three fifths of the time, since headers are read once."""
     if not to.exists() or to.stat().st_mtime < max(newest, *(source.stat().st_mtime for source in sources)):
         whole = to.with_suffix(".cc")
         whole.write_text("".join(f'#include "{source}"\n' for source in sources))
@@ -68,7 +69,7 @@ def _compile(sources: list[Path], to: Path, flags: list[str], newest: float) -> 
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """The targets' programs by name; what is newer than its sources is left as it is."""
+    """Return the targets' programs by name; programs that are newer than their sources are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     headers = [*CORE.rglob("*.h"), *CORE.rglob("*.inc"), HERE / "fuzz.h"]
     newest = max(header.stat().st_mtime for header in headers)
@@ -114,13 +115,13 @@ def run(
     executions: int | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
-    """Searches with ``jobs`` processes until the time is up, or each has found something, or has done its share."""
+    """Search with ``jobs`` processes until the time is over, each has found something, or has done its share."""
     outcome = Outcome(f"native:{name}")
     findings.mkdir(parents=True, exist_ok=True)
     environment = QUICK | os.environ
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=f"fuzz-{name}-") as scratch:
-        corpus = Path(scratch) / "corpus"  # shared: what one process finds new, the others read
+        corpus = Path(scratch) / "corpus"  # shared: each process reads what another finds
         corpus.mkdir()
         processes = []
         for job in range(jobs):
@@ -159,13 +160,13 @@ def run(
 
 
 def _executed(log: str) -> int:
-    """Executions, as libFuzzer counts them: in its statistics, else in its last line of progress."""
+    """Return the executions that libFuzzer counts, in its statistics, else in its last line of progress."""
     found = re.findall(r"stat::number_of_executed_units:\s*(\d+)", log) or re.findall(r"^#(\d+)\s", log, re.MULTILINE)
     return int(found[-1]) if found else 0
 
 
 def _keep(name: str, program: Path, log: str, scratch: Path, job: int, findings: Path) -> str:
-    """Saves the input that failed, made smaller, and what was said of it; returns one line."""
+    """Save the failing input, made smaller, with the messages about it, and return one line."""
     said = re.findall(r"^(?:.*\.cc:\d+: .*|.*\.h:\d+: .*|SUMMARY: .*|.*runtime error: .*)$", log, re.MULTILINE)
     reason = said[0] if said else log.strip()[-200:]
     inputs = sorted(scratch.glob(f"found-{job}-*"))

@@ -1,5 +1,5 @@
-// Budgets: no chunk holds more than max_tokens (of a method without a size: in the plan's unit), or size, when its text
-// is counted by itself.
+// A target for budgets: counted by itself, no chunk's text exceeds size or max_tokens. For a method without a size,
+// max_tokens is in the plan's unit.
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
-// What the fuzz targets share: options read from the head of an input, a small encoder, and checks that end the process
-// with what was expected.
+// The common parts of the fuzz targets: options read from the head of an input, a small encoder, and checks that end
+// the process with a message about what was expected.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ template <typename... Parts>
     if (!(condition)) ::fuzz::fail(__FILE__, __LINE__, #condition, ": ", __VA_ARGS__); \
   } while (false)
 
-// In characters, or in words as LangChain's length function has them: runs without white space.
+// The length in characters, or in words as in LangChain's length function, which are runs without white space.
 inline int64_t length_for_langchain(std::string_view text, pychunk::Unit unit) {
   if (unit == pychunk::Unit::kCharacters) return pychunk::count_characters(text);
   int64_t words = 0;
@@ -61,9 +61,9 @@ class Input {
   // A number from 0 to below.
   int64_t option(int64_t below) { return next_ < kHead ? head_[next_++] % below : 0; }
   bool flag() { return option(2) != 0; }
-  // True for one input in `n`, by a hash of it, another one at each call: which inputs are asked what would take too
-  // long to ask of all of them. True for all with FUZZ_ALL in the environment, so that an input that is made smaller
-  // goes on being asked.
+  // True for one input in `n`, by a hash of it that changes with each call. It chooses inputs for checks that would
+  // take too long for all of them. With FUZZ_ALL in the environment it is true for all, so that an input that is being
+  // shrunk is still checked.
   bool one_in(uint64_t n) {
     static const bool all = std::getenv("FUZZ_ALL") != nullptr;
     hash_ = hash_ * 6364136223846793005u + 1442695040888963407u;
@@ -78,19 +78,18 @@ class Input {
   std::string bytes_;
 };
 
-// What keeps sentences together, and for recursive maybe separators, which know no sentences.
+// The options that keep sentences together, and for recursive sometimes separators, which ignore sentences.
 inline void draw_atoms(Input& input, pychunk::Plan& plan) {
   const int64_t drawn = input.option(16);
-  plan.atoms = drawn % 2 != 0;
+  plan.keep_together = drawn % 2 != 0;
   plan.balance = drawn / 2 % 2 != 0;
-  if (drawn / 4 % 2 != 0) plan.min_characters = pychunk::kScrapCharacters;
+  if (drawn / 4 % 2 != 0) plan.min_characters = pychunk::kShortCharacters;
   if (plan.method->name != "recursive" || drawn / 8 == 0) return;
   plan.separators = {"\n\n", "\n", ". ", " ", ""};
-  plan.atoms = plan.balance = false, plan.min_characters = plan.min_tokens = 0;
+  plan.keep_together = plan.balance = false, plan.min_characters = plan.min_tokens = 0;
 }
 
-// Length of the valid UTF-8 character at text[i], 0 where there is none: as the standard's table 3-7 says, byte by
-// byte.
+// The length of the valid UTF-8 character at text[i], or 0 if there is none, by the standard's table 3-7, byte by byte.
 inline size_t character_at(std::string_view text, size_t i) {
   const auto at = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
   const auto follows = [&](size_t k, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -104,7 +103,7 @@ inline size_t character_at(std::string_view text, size_t i) {
   return follows(1, a == 0xF0 ? 0x90 : 0x80, a == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4 : 0;
 }
 
-// Any bytes as valid UTF-8: what is not a character becomes a question mark.
+// Any bytes as valid UTF-8, with a question mark for each byte that is not part of a character.
 inline std::string valid(const std::string& bytes) {
   std::string out;
   for (size_t i = 0; i < bytes.size();) {
@@ -130,7 +129,7 @@ inline int64_t characters(std::string_view text) {
   return n;
 }
 
-// Letters, pieces and a few words: enough for whole words, pieces and [UNK], and made in no time.
+// Letters, pieces and a few words, which are enough for whole words, pieces and [UNK], and are made quickly.
 inline const std::vector<std::string>& vocabulary() {
   static const std::vector<std::string>& words = *new std::vector<std::string>([] {
     std::vector<std::string> all{"[PAD]", "[UNK]"};
@@ -163,7 +162,7 @@ inline pychunk::Matrix<const int8_t> table() {
   return {values.data(), static_cast<int64_t>(vocabulary().size()), kDim};
 }
 
-// Documents in one buffer that ends where the last one does, so that a read beyond it is seen.
+// Documents in one buffer that ends with the last one, so that a read beyond it is detected.
 struct Documents {
   std::vector<char> text;
   std::vector<int64_t> offsets{0};
@@ -195,7 +194,7 @@ inline pychunk::Inputs inputs(const Documents& documents, const pychunk::Plan& p
   return in;
 }
 
-// Document d of the inputs by itself, its text in `text`.
+// Document d of the inputs alone, with its text in `text`.
 inline pychunk::Inputs alone(const pychunk::Inputs& in, int64_t d, Documents& text) {
   const std::string_view own = in.texts[d];
   text.text.assign(own.begin(), own.end());
@@ -209,7 +208,8 @@ inline pychunk::Inputs alone(const pychunk::Inputs& in, int64_t d, Documents& te
   return out;
 }
 
-// Rows [from, from + n) of a table are those of another one from `other_from` on, but for the document's number.
+// Checks that rows [from, from + n) of a table equal those of another from `other_from` on, except for the document's
+// number.
 inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Table& b, int64_t other_from, int64_t n) {
   const auto same = [&](const auto& x, const auto& y, int64_t width = 1) {
     return n == 0 || std::memcmp(x.data + from * width, y.data + other_from * width,
@@ -221,8 +221,8 @@ inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Tabl
 #undef SAME_COLUMN
 }
 
-// Chunks [from, to) of a table lie in `text` in order, on its borders, hold what they say, and cover all but white
-// space.
+// Checks that chunks [from, to) of a table are in order, begin and end at characters of `text`, have the right text,
+// and cover all but white space.
 inline void check_chunks(const pychunk::Table& t, int64_t from, int64_t to, std::string_view text, bool overlapping) {
   const auto white = [&](int64_t begin, int64_t end) { return pychunk::trim(text, begin, end).empty(); };
   const auto between = [&](int64_t begin, int64_t end) {
@@ -249,8 +249,8 @@ inline void check_chunks(const pychunk::Table& t, int64_t from, int64_t to, std:
   REQUIRE(white(covered, static_cast<int64_t>(text.size())), "the end is left out from ", covered);
 }
 
-// The table of all documents: it holds each document's chunks in turn, for some inputs the same ones as the document
-// alone has, and the same on two threads.
+// Returns the table of all documents. It holds each document's chunks in turn, for some inputs the same as for the
+// document alone, and the same on two threads.
 inline pychunk::Table checked_table(Input& input, pychunk::Inputs in) {
   pychunk::Table t = pychunk::segment(in);
   const bool overlapping = in.plan->overlap > 0;
@@ -280,7 +280,7 @@ inline pychunk::Table checked_table(Input& input, pychunk::Inputs in) {
   return t;
 }
 
-// Sentences, flags and cuts of the inputs, given from outside, make the same table.
+// Checks that given sentences, flags and cuts of the inputs make the same table.
 inline void check_given(const pychunk::Table& made, pychunk::Inputs in) {
   const pychunk::SentenceTable sentences = pychunk::split(in);
   const std::span<const int64_t> offsets{sentences.doc_offsets.data, static_cast<size_t>(sentences.doc_offsets.size)};

@@ -1,6 +1,6 @@
-// Pages of HTML: of any text the walk says what it shows or that no parser wrote it; of a page as lexbor writes it each
-// letter that is seen comes out once, in order, in blocks that follow each other, in elements that lie in each other;
-// and what a model of noise sees of it is what the model can take.
+// A target for pages of HTML. For any text the walk returns what it shows, or that no parser wrote it. For a page as
+// lexbor writes it, each visible letter comes out once and in order. Blocks follow each other, and elements are nested.
+// The inputs of the noise model are values that the model accepts.
 #include <cmath>
 
 #include "fuzz.h"
@@ -17,8 +17,8 @@ namespace {
 struct Element {
   std::string_view name;
   bool empty = false;   // it has no end tag
-  bool raw = false;     // its text is written as it is
-  bool unseen = false;  // nobody sees its text
+  bool raw = false;     // its text is written unescaped
+  bool unseen = false;  // its text is invisible
 };
 constexpr Element kElements[] = {
     {"div"},
@@ -76,7 +76,7 @@ void append_escaped(std::string_view text, std::string& out) {
         out += "&quot;";
         break;
       case '\0':
-        break;  // parsers leave none
+        break;  // parsers leave none of these
       default:
         out += c;
     }
@@ -92,7 +92,7 @@ std::string letters_of(std::string_view text) {
   return out;
 }
 
-// A page that the bytes draw, as lexbor writes its tree.
+// A page drawn from the bytes, in the form in which lexbor writes its tree.
 class Page {
  public:
   explicit Page(std::string_view drawn) {
@@ -116,9 +116,9 @@ class Page {
   }
 
   std::string written;
-  std::string seen;  // letters that the page shows, as they follow each other
+  std::string seen;  // letters that the page shows, in order
   bool captions = false;
-  bool heads = false;  // cells of heads, which are repeated over columns, and joined if rows have the same
+  bool heads = false;  // header cells, which are repeated over columns, and joined if rows have the same
 
  private:
   static std::string_view take(std::string_view& drawn, size_t most) {
@@ -157,7 +157,7 @@ class Page {
       written.append("</").append(element.name).append(">");
       return;
     }
-    // A button in code copies it.
+    // A button in code copies it, and is not shown.
     const bool code = std::ranges::any_of(
         open_, [](const Open& each) { return each.element->name == "pre" || each.element->name == "listing"; });
     open_.push_back({&element, element.unseen || (code && element.name == "button")});
@@ -216,7 +216,7 @@ void check_walk(const pychunk::HtmlWalk& found) {
   REQUIRE(fuzz::valid(found.text) == found.text && fuzz::valid(found.first_heading) == found.first_heading, "no UTF-8");
 }
 
-// Column `column` of rows of `width` values.
+// The column `column` of rows of `width` values.
 template <typename T>
 std::vector<T> column_of(const auto& values, size_t width, size_t column) {
   std::vector<T> out;
@@ -224,7 +224,7 @@ std::vector<T> column_of(const auto& values, size_t width, size_t column) {
   return out;
 }
 
-// What a model of noise sees of the page: elements that there are, numbers that it can take.
+// Checks the inputs of a noise model: elements that exist, numbers that it accepts.
 void check_features(const pychunk::HtmlWalk& found, fuzz::Input& input) {
   using namespace pychunk;
   const auto kind = column_of<int8_t>(found.rows, 4, 0);
@@ -276,7 +276,7 @@ void check_features(const pychunk::HtmlWalk& found, fuzz::Input& input) {
   for (const int64_t reason : why) REQUIRE(reason == 3 || reason == 9, "reason ", reason);
 }
 
-// Places of keys, and tags, of any bytes.
+// Checks the places of keys and tags in any bytes.
 void check_bytes(const std::string& page) {
   using namespace pychunk;
   const std::string_view keys[] = {"\"cats \"", "\"x\"", "\"\""};
@@ -334,7 +334,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_features(found, input);
   check_bytes(page.written);
   std::string shown = letters_of(found.text), wanted = page.seen;
-  if (page.captions || page.heads) std::ranges::sort(shown), std::ranges::sort(wanted);  // before their tables
+  if (page.captions || page.heads) std::ranges::sort(shown), std::ranges::sort(wanted);  // they are before their tables
   if (page.heads) {
     for (std::string* each : {&shown, &wanted}) each->erase(std::unique(each->begin(), each->end()), each->end());
   }

@@ -1,5 +1,5 @@
-// Blocks of Markdown: they rise, on borders of characters, without blank edges; the same in a batch as alone, and
-// however lines end.
+// A target for blocks of Markdown. They are in order, begin and end at characters, and have no blank edges. They are
+// the same in a batch as alone, and for all line endings.
 #include "parsing/markdown.h"
 
 #include "fuzz.h"
@@ -14,7 +14,7 @@ std::vector<pychunk::MarkdownBlock> blocks_of(const std::string& text) {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-// Whether two texts have blocks of the same kinds and levels.
+// Returns whether two texts have blocks of the same kinds and levels.
 void require_same(const std::string& text, const std::string& other, const char* why) {
   const auto a = blocks_of(text), b = blocks_of(other);
   REQUIRE(a.size() == b.size(), why, ": ", a.size(), " blocks, then ", b.size());

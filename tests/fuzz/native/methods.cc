@@ -1,10 +1,10 @@
-// Every method with any options on one to four documents, some with sentence vectors or probabilities from elsewhere:
-// exact spans, full coverage, the same alone as in a batch.
+// A target for every method with any options on one to four documents, some with given sentence vectors or
+// probabilities. It checks exact spans, full coverage, and equal results alone and in a batch.
 #include "fuzz.h"
 
 namespace {
 
-// What a caller gives for each sentence: a vector of unit length, and how much it belongs to the one before.
+// A caller's inputs for each sentence: a vector of unit length, and its affinity to the previous one.
 struct Given {
   static constexpr int64_t kDim = 4;
   std::vector<int64_t> vector_offsets{0}, score_offsets{0};

@@ -1,4 +1,4 @@
-// The recursive splitter by itself: pieces in order, on borders, within their size, and nothing left out.
+// A target for the recursive splitter alone: pieces are in order, at characters, within their size, and complete.
 #include "text/recursive.h"
 
 #include "fuzz.h"

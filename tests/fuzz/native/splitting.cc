@@ -1,4 +1,4 @@
-// UTF-8 checked on any bytes, sentences of valid text, and every instruction set against the plainest.
+// A target for UTF-8 checks on any bytes, sentences of valid text, and every instruction set against the simplest.
 #include "fuzz.h"
 
 namespace pychunk {

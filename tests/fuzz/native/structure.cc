@@ -1,12 +1,12 @@
-// Blocks, removed spans and pages on one to four documents: chunks and what is left out cover the text, by method
-// structure paths are what the sections of a chunk have in common, and every subtree is a slice.
+// A target for blocks, removed spans and pages on one to four documents. Chunks and removed spans cover the text. With
+// method structure, paths are the common headings of a chunk's sections, and every subtree is a slice.
 #include "fuzz.h"
 
 namespace {
 
 using namespace pychunk;
 
-// Blocks and spans of all documents, drawn from their text.
+// The blocks and spans of all documents, drawn from their text.
 struct Drawn {
   std::vector<int8_t> kinds;
   std::vector<int16_t> levels;
@@ -62,7 +62,7 @@ bool is_removed(const Inputs& in, int64_t d, int64_t at) {
   return false;
 }
 
-// Chunks [from, to) of document d.
+// Checks chunks [from, to) of document d.
 void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, int64_t to) {
   const std::string_view text = in.texts[d];
   std::vector<uint8_t> held(text.size(), 0);
@@ -85,7 +85,7 @@ void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, i
     REQUIRE(parent < row && (parent < 0 ? t.depth.data[i] == 0 : t.depth.data[i] == t.depth.data[from + parent] + 1), i,
             " hangs on ", parent);
     REQUIRE(t.subtree.data[i] >= 1 && row + t.subtree.data[i] <= to - from, i, " ", t.subtree.data[i]);
-    for (int64_t j = row + 1; j < to - from; ++j) {  // below it exactly while its subtree lasts
+    for (int64_t j = row + 1; j < to - from; ++j) {  // below it exactly within its subtree
       int64_t above = j;
       while (above > row) above = t.parent.data[from + above];
       REQUIRE((above == row) == (j < row + t.subtree.data[i]), "subtree of ", i, " at ", j);
@@ -94,7 +94,7 @@ void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, i
   }
   const BlockSpans blocks = in.layout.blocks_of(d);
   if (blocks.size() == 0) return;
-  std::vector<int64_t> above;  // levels of the headings that the text is under
+  std::vector<int64_t> above;  // levels of the headings above the text
   int64_t b = 0;
   const auto pass = [&](int64_t before, bool inside, std::vector<int64_t>& common) {
     for (; b < blocks.size(); ++b) {
@@ -117,7 +117,7 @@ void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, i
     pass(t.end_byte.data[i], true, common);
     const int64_t path =
         t.outline.path_offsets[static_cast<size_t>(i) + 1] - t.outline.path_offsets[static_cast<size_t>(i)];
-    const auto least = static_cast<int64_t>(common.size());  // and a title that is left out
+    const auto least = static_cast<int64_t>(common.size());  // one more for a removed title
     REQUIRE(path >= least && path <= least + 1, "chunk ", i, " has a path of ", path, " headings, not ", least);
   }
 }

@@ -1,5 +1,6 @@
-// Terms and postings of any texts: the same whatever the batches, each row's counts of words add up to its length, and
-// the inverted file holds what the rows hold, terms in order. Tables are those of BERT's normaliser, which are at hand.
+// A target for terms and postings of any texts. They are the same in any batches, each row's counts of words add up to
+// its length, and the inverted file holds the same as the rows, with terms in order. The tables are those of BERT's
+// normaliser, which exist already.
 #include "search/terms.h"
 
 #include <map>

@@ -1,4 +1,5 @@
-// WordPiece with any options: ids and spans in range and in order, and a span's tokens the same alone as among others.
+// A target for WordPiece with any options: ids and spans are in range and in order, and a span's tokens are the same
+// alone as with others.
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       REQUIRE(begin >= bounds[i] && begin <= end && end <= bounds[i + 1], "token ", t, " at ", begin, " to ", end);
       REQUIRE(fuzz::border(text, begin) && fuzz::border(text, end), "token ", t, " inside a character");
     }
-    if (!input.one_in(1 + n / 8)) continue;  // some eight spans are looked at alone
+    if (!input.one_in(1 + n / 8)) continue;  // checks some eight spans alone
     const auto piece =
         std::string_view(text).substr(static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1] - bounds[i]));
     const int64_t own[] = {0, static_cast<int64_t>(piece.size())};

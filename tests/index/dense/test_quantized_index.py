@@ -1,4 +1,4 @@
-"""Codes of vectors: those of NumPy on every instruction set, in any number of arrays and threads, and as saved."""
+"""Codes of vectors equal NumPy's on every instruction set, for any arrays and threads, and after saving."""
 
 from pathlib import Path
 from typing import Any

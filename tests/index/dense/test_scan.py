@@ -1,4 +1,4 @@
-"""The native scan of stored vectors equals the NumPy reference, bit for bit, however it is asked."""
+"""The native scan of stored vectors equals the NumPy reference, bit for bit, for all arguments."""
 
 import hashlib
 from typing import Any
@@ -19,7 +19,7 @@ F32 = np.float32
 
 
 def made(seed: int, sizes: list[int], dim: int, dtype: str, alike: float) -> tuple[Any, Any]:
-    """(rows, offsets) of chunks of these sizes: zero rows, equal rows and small ones among them."""
+    """Return (rows, offsets) of chunks of these sizes, with zero rows, equal rows and small ones."""
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = rng.normal(size=(int(offsets[-1]), dim)) * rng.choice([1e-6, 1e-3, 1.0], size=(int(offsets[-1]), 1))
@@ -156,7 +156,7 @@ def test_many_rows_on_any_number_of_threads(dtype: str) -> None:
 def test_rows_that_score_nearly_alike_are_told_apart(seed: int, dim: int, asked: int, spiky: bool) -> None:
     rng = np.random.default_rng(seed)
     queries = rng.normal(size=(asked, dim)).astype(F32)
-    if spiky:  # one number so large that the others are lost beside it in 16 bits
+    if spiky:  # one number so large that the others vanish next to it in 16 bits
         queries[:, 0] *= 1e6
     rows = int8_vectors.packed(queries[:1]).repeat(300, axis=0)
     rows[np.arange(300), rng.integers(0, dim, 300)] += rng.integers(-1, 2, 300, dtype=np.int8)
@@ -182,7 +182,7 @@ def test_numbers_that_matter_may_be_the_first_or_the_last(
     seed: int, dim: int, asked: int, last: float, count: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    sizes = np.linspace(1, last, dim)  # of which bounds look at the first half
+    sizes = np.linspace(1, last, dim)  # bounds look at the first half of it
     sizes[dim // 2 :] *= min(last, 1)
     rows = int8_vectors.packed((rng.normal(size=(9000, dim)) * sizes).astype(F32))
     queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
@@ -207,7 +207,7 @@ def test_searches_by_heads_of_rows_find_the_same(
     rng = np.random.default_rng(seed)
     sizes = 0.99 ** np.arange(dim)
     rows = int8_vectors.packed((rng.normal(size=(3000, dim)) * sizes).astype(F32))
-    rows[rng.integers(0, 3000, 300)] = rows[:300]  # equals, which the first chunk wins
+    rows[rng.integers(0, 3000, 300)] = rows[:300]  # equal ones, of which the first chunk wins
     queries = (rng.normal(size=(asked, dim)) * sizes).astype(F32)
     queries[0] = int8_vectors.unpacked(rows[7:8])[0]
     offsets = np.sort(np.concatenate([[0], rng.integers(0, 3001, 900), [3000]]))  # some chunks have no rows
@@ -259,7 +259,7 @@ def test_a_search_of_groups_of_rows_finds_what_a_mask_does(
 @pytest.mark.parametrize("dim", [96, 128, 256])
 def test_heads_of_odd_rows_hide_none(dim: int) -> None:
     rng = np.random.default_rng(dim)
-    numbers = rng.normal(size=(3000, dim)) ** 3 * 0.98 ** np.arange(dim)  # far from what most are
+    numbers = rng.normal(size=(3000, dim)) ** 3 * 0.98 ** np.arange(dim)  # far from most others
     numbers[:, 5] = 0
     rows = int8_vectors.packed((numbers * 10.0 ** rng.integers(-3, 3, (3000, 1))).astype(F32))
     rows[11, :dim], rows[12, :dim] = 127, -128
@@ -293,7 +293,7 @@ def test_heads_of_queries_whose_sums_are_large(dim: int) -> None:
     rows = int8_vectors.packed((signs + rng.normal(size=(200, dim)) * 0.3 * signs).astype(F32))
     rows[5] = int8_vectors.packed(signs[None].astype(F32) * 2)[0]
     wide = np.zeros((200, dim // 2), F32)
-    wide[:, : dim // 8] = rng.normal(size=(200, dim // 8)) + 3  # most of what they are lies in their first numbers
+    wide[:, : dim // 8] = rng.normal(size=(200, dim // 8)) + 3  # most of their length is in their first numbers
     for stored, queries in (
         (rows, np.stack([signs, -signs, np.abs(signs), np.sign(signs), signs * 1e30, signs * 1e-30])),
         (
@@ -319,7 +319,7 @@ def test_a_scale_that_is_not_finite_hides_no_row(decay: float) -> None:
     queries = rng.normal(size=(8, dim)).astype(F32)
     scan = VectorScan([rows], dim)
     scores = scan.top(queries, 1)[0][:, 0]
-    for _ in range(2):  # without heads, and with, where there are some
+    for _ in range(2):  # without heads, and with, if there are some
         assert scan.top(queries, 1)[0][:, 0].tolist() == scores.tolist()
         assert [scan.top(query[None], 1)[0][0, 0] for query in queries] == scores.tolist()
     products = np.stack([reference.products(rows, query) for query in queries])

@@ -1,4 +1,4 @@
-"""Exact search by torch against a sort of all inner products."""
+"""Exact search by torch, compared with a sort of all inner products."""
 
 import numpy as np
 import pytest

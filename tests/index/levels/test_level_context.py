@@ -1,4 +1,4 @@
-"""Hits in an index of levels with the section that they are part of, held against the chunk table."""
+"""Hits in an index of levels with the section that contains them, compared with the chunk table."""
 
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ RANGES = [("sentence", "document"), ("sentence", "paragraph"), ("paragraph", "pa
 def index(tmp_path_factory: pytest.TempPathFactory) -> pychunk.Index:
     texts = texts_of(11, 30)
     found = index_of(tmp_path_factory.mktemp("context") / "l.idx", texts)
-    again = pychunk.segment([texts[3]], levels=LEVELS, vectors="chunk", ids=["d4"])
+    again = pychunk.segment_levels([texts[3]], LEVELS, vectors="chunk", ids=["d4"])
     found.add(again.chunks())  # in the place of another, whose rows are removed
     found.save()
     return found
 
 
 def section_of(rows: list[dict[str, Any]], hit: Any) -> dict[str, Any]:
-    """The section that holds a hit; the hit itself where none does."""
+    """Return the section that holds a hit, or the hit itself if none does."""
     holding = [
         row
         for row in rows
@@ -81,7 +81,7 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
 def test_documents_without_ids_of_two_calls_are_two(tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:
         for text in ("Cats purr loudly. They sleep.\n\nDogs bark.", "Cats purr softly. They eat.\n\nGoats climb."):
-            made.add(pychunk.segment(text, levels=["sentence", "paragraph", "document"], vectors="chunk").chunks())
+            made.add(pychunk.segment_levels(text, ["sentence", "paragraph", "document"], vectors="chunk").chunks())
         hits = made.search("cats purr", k=2, levels="sentence", expand=1)[0]
         assert sorted([each.text for each in hit.around] for hit in hits) == [
             ["Cats purr loudly.", "They sleep."],
@@ -95,7 +95,7 @@ def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
         found = index.search("cats purr", k=5, levels=levels, expand="subtree")[0]
         assert [hit.row for hit in found] == [hit.row for hit in plain]
         assert all([each.text for each in hit.around] == [hit.text] for hit in found)
-    for hits in index.search(QUERIES, k=30, expand="subtree"):  # nodes in one another: the outermost
+    for hits in index.search(QUERIES, k=30, expand="subtree"):  # nested nodes: the outermost
         spans = sorted((hit.id, hit.around[0].start, hit.around[-1].end) for hit in hits)
         assert all(a[0] != b[0] or a[2] <= b[1] for a, b in zip(spans, spans[1:], strict=False))
 
@@ -103,7 +103,7 @@ def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
 def test_what_cannot_be_expanded(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a node holds its text whole"):
         index.search("cats", expand="section", parents=True)
-    found = pychunk.segment(["Cats purr. They sleep."], levels=["sentence", "document"], vectors="chunk", ids=["a"])
+    found = pychunk.segment_levels(["Cats purr. They sleep."], ["sentence", "document"], vectors="chunk", ids=["a"])
     with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:
         made.add(found.chunks())
         with pytest.raises(ValueError, match="needs the level 'section'; this index has sentence, document"):

@@ -18,7 +18,7 @@ from pychunk import Hierarchy
 @settings(max_examples=40, deadline=None)
 @given(texts=TEXTS, levels=LEVELS, vectors=st.sampled_from([None, "chunk"]))
 def test_nodes_as_chunks(texts: list[str], levels: list, vectors: str | None) -> None:
-    found = pychunk.segment(texts, levels=levels, vectors=vectors)
+    found = pychunk.segment_levels(texts, levels, vectors=vectors)
     chunks = found.chunks()
     assert len(chunks) == len(found)
     assert chunks.documents == len(texts)
@@ -44,7 +44,7 @@ def test_an_index_of_levels_is_searched_by_level(tmp_path) -> None:
         "Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good. Fish, too.",
         "Stars burn hydrogen. The sun is a star.",
     ]
-    found = pychunk.segment(texts, levels=["paragraph", "section", "document"], vectors="chunk", ids=["cats", "stars"])
+    found = pychunk.segment_levels(texts, ["paragraph", "section", "document"], vectors="chunk", ids=["cats", "stars"])
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk", kind="flat", dtype="float32") as index:
         index.add(found.chunks())
         for levels in (["sentence"], ["paragraph", "section"], ["document"], ["sentence", "document"]):
@@ -56,14 +56,14 @@ def test_an_index_of_levels_is_searched_by_level(tmp_path) -> None:
             vectors = np.concatenate([found.stored_vectors[place] for place in range(len(found.levels))])
             np.testing.assert_allclose([hit.score for hit in hits], -np.sort(-(vectors[nodes] @ query)), atol=1e-6)
         assert index.search("Stars burn", k=1, where={"levels": ["document"]})[0][0].text == texts[1]
-        again = pychunk.segment(["Dogs bark."], levels=["document"], vectors="chunk", ids=["cats"])
+        again = pychunk.segment_levels(["Dogs bark."], ["document"], vectors="chunk", ids=["cats"])
         index.add(again.chunks())
         assert [hit.text for hit in index.search("cats", k=9, ids=["cats"])[0]] == ["Dogs bark."]
         index.save()
 
 
 def index_of(folder, texts: list[str], levels: list) -> tuple[pychunk.Index, Hierarchy]:
-    found = pychunk.segment(texts, levels=levels, vectors="chunk", ids=[f"d{i}" for i in range(len(texts))])
+    found = pychunk.segment_levels(texts, levels, vectors="chunk", ids=[f"d{i}" for i in range(len(texts))])
     index = pychunk.Index.create(folder, vectors="chunk", kind="flat", dtype="float32")
     index.add(found.chunks())
     index.save()
@@ -76,7 +76,7 @@ def test_search_within_levels_equals_brute_force(articles: list[str], tmp_path, 
     pytest.importorskip("faiss")
     index, found = index_of(tmp_path / "l.idx", articles[:30], ["paragraph", "section", "document"])
     with index:
-        more = pychunk.segment(articles[30:35], levels=["paragraph", "document"], vectors="chunk", ids=list("abcde"))
+        more = pychunk.segment_levels(articles[30:35], ["paragraph", "document"], vectors="chunk", ids=list("abcde"))
         index.add(more.chunks())  # another part, without sections
         index.save()
         table = index.table
@@ -147,7 +147,7 @@ def test_an_index_without_levels_says_so(tmp_path) -> None:
 
 def test_chunks_of_no_level_are_told_in_an_index_of_levels(tmp_path) -> None:
     with pychunk.Index.create(tmp_path / "it.idx", vectors="chunk") as index:
-        index.add(pychunk.segment("Cats purr.", levels=["sentence", "document"], vectors="chunk", ids=["a"]).chunks())
+        index.add(pychunk.segment_levels("Cats purr.", ["sentence", "document"], vectors="chunk", ids=["a"]).chunks())
         with pytest.warns(UserWarning, match="these chunks are of no level, and searches of an index of levels"):
             index.add(pychunk.segment("Dogs bark.", "sentence", vectors="chunk", ids=["b"]))
         assert [hit.id for hit in index.search("dogs bark", levels="sentence")[0]] == ["a"]

@@ -1,4 +1,4 @@
-"""Scores across levels, and results that hold no character twice: held against slow twins."""
+"""Scores across levels, and results that hold no character twice, compared with slow twins."""
 
 import json
 import math
@@ -23,7 +23,7 @@ WORDS = ["cats", "purr", "mice", "hide", "stars", "burn", "rivers", "run", "town
 
 
 def texts_of(seed: int, documents: int) -> list[str]:
-    """Documents with headings, paragraphs and sentences of a few words; some of a single sentence."""
+    """Return documents with headings, paragraphs and short sentences, some of a single sentence."""
     drawn = np.random.default_rng(seed)
     found = []
     for _ in range(documents):
@@ -39,7 +39,7 @@ def texts_of(seed: int, documents: int) -> list[str]:
 
 
 def index_of(folder: Path, texts: list[str], **options: object) -> pychunk.Index:
-    found = pychunk.segment(texts, levels=LEVELS, vectors="chunk", ids=[f"d{i}" for i in range(len(texts))])
+    found = pychunk.segment_levels(texts, LEVELS, vectors="chunk", ids=[f"d{i}" for i in range(len(texts))])
     index = pychunk.Index.create(folder, vectors="chunk", **{"kind": "flat", **options})
     index.add(found.chunks())
     index.save()
@@ -52,7 +52,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> pychunk.Index:
 
 
 def slow_merged(nodes: list[tuple[int, int, int, float, int]], count: int, budget: float) -> list[int]:
-    """The best node that fits and shares no character, again and again."""
+    """Return nodes by repeatedly taking the best one that fits and shares no character."""
     taken: set[tuple[int, int]] = set()
     chosen: list[int] = []
     while len(chosen) < count:
@@ -75,7 +75,7 @@ def slow_merged(nodes: list[tuple[int, int, int, float, int]], count: int, budge
 
 @st.composite
 def trees(draw: st.DrawFn) -> list[tuple[int, int, int, float, int]]:
-    """Nodes of some documents, of which each holds another, or is apart from it."""
+    """Return nodes of some documents, any two of which are nested or disjoint."""
     found = []
     for document in range(draw(st.integers(1, 3))):
         borders = [0, 40]
@@ -100,7 +100,7 @@ def test_merging_equals_its_slow_twin(
     assert budget is None or sum(words[i] for i in chosen) <= budget
     assert len(chosen) <= count
     assert [score[i] for i in chosen] == sorted((score[i] for i in chosen), reverse=True)
-    if budget is None and len(chosen) < count:  # what is left out lies in, or holds, one that is no worse
+    if budget is None and len(chosen) < count:  # a skipped node is inside, or holds, one that is at least as good
         for i in set(range(len(nodes))) - set(chosen):
             assert any(
                 document[i] == document[j] and start[i] < end[j] and start[j] < end[i] and score[j] >= score[i]
@@ -141,7 +141,7 @@ def slow_bits(scale: list[float], score: float) -> float:
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 999), dead=st.integers(0, 3))
 def test_nodes_know_their_sentences(seed: int, dead: int) -> None:
-    found = pychunk.segment(texts_of(seed, 4), levels=LEVELS)
+    found = pychunk.segment_levels(texts_of(seed, 4), LEVELS)
     rows = found.chunks().table.to_pylist()
     alive = np.array([row["document"] != dead for row in rows])
     at = [np.array([level in row["levels"] for row in rows]) for level in LEVELS]
@@ -174,7 +174,7 @@ def test_nodes_know_their_sentences(seed: int, dead: int) -> None:
 
 
 def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str) -> list[tuple[int, float]]:
-    """Every node at the levels, scored one by one by what the index says of it."""
+    """Return every node at the levels, scored one by one from the index's own data."""
     searcher, rows = index._contents.searcher(), index.table.to_pylist()
     scales = json.loads((index.path / "manifest.json").read_text())["levels"]
     vector = pychunk.embed([query])[0]
@@ -247,7 +247,7 @@ def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypat
     monkeypatch.setattr("pychunk.index.dense.quantized_index.LEAST", 50)
     texts = texts_of(5, 40)
     flat, codes = index_of(tmp_path / "flat", texts), index_of(tmp_path / "codes", texts, kind="pq")
-    for index in (flat, codes):  # rows that are removed are of no level
+    for index in (flat, codes):  # removed rows have no level
         index.remove(ids=["d3", "d7"])
         index.save()
     pooled = codes._contents.searcher().pooled
@@ -267,7 +267,7 @@ def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypat
 
 def test_a_document_added_again_replaces_all_its_levels(tmp_path: Path) -> None:
     with index_of(tmp_path / "l.idx", texts_of(3, 12)) as index:
-        again = pychunk.segment(["Dogs bark. They dig.\n\nDogs sleep."], levels=LEVELS, vectors="chunk", ids=["d3"])
+        again = pychunk.segment_levels(["Dogs bark. They dig.\n\nDogs sleep."], LEVELS, vectors="chunk", ids=["d3"])
         before = index.count(ids=["d3"])
         index.add(again.chunks())
         for saved in (False, True):
@@ -283,7 +283,7 @@ def test_a_document_added_again_replaces_all_its_levels(tmp_path: Path) -> None:
 
 def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as old:
-        old.setattr(IndexWriter, "_calibrate", lambda self: None)  # as versions before did
+        old.setattr(IndexWriter, "_calibrate", lambda self: None)  # as earlier versions did
         index_of(tmp_path / "old.idx", texts_of(4, 30)).close()
     index_of(tmp_path / "new.idx", texts_of(4, 30)).close()
     manifests = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("old.idx", "new.idx")]
@@ -294,11 +294,11 @@ def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monke
     with pychunk.Index.open(tmp_path / "old.idx") as old_one, pychunk.Index.open(tmp_path / "new.idx") as new_one:
         for mine, theirs in zip(*(each.rank(queries, 9, fusion="levels") for each in (old_one, new_one)), strict=True):
             np.testing.assert_array_equal(mine, theirs)
-        few = pychunk.segment(["Dogs bark."], levels=LEVELS, vectors="chunk", ids=["more"])
+        few = pychunk.segment_levels(["Dogs bark."], LEVELS, vectors="chunk", ids=["more"])
         new_one.add(few.chunks())
         new_one.save()
         assert new_one._contents.calibration == manifests[1]["levels"]
-        many = pychunk.segment(texts_of(5, 20), levels=LEVELS, vectors="chunk", ids=[f"m{i}" for i in range(20)])
+        many = pychunk.segment_levels(texts_of(5, 20), LEVELS, vectors="chunk", ids=[f"m{i}" for i in range(20)])
         new_one.add(many.chunks())
         new_one.save()
         assert new_one._contents.calibration["rows"] == len(new_one)
@@ -331,7 +331,7 @@ def test_what_a_search_across_levels_refuses(index: pychunk.Index, tmp_path: Pat
             plain.search("cats", fusion="levels")
         plain.save()
     with pychunk.Index.create(tmp_path / "s.idx") as sentences:
-        found = pychunk.segment("Cats purr. Mice hide.", levels=["document"], vectors="chunk")
+        found = pychunk.segment_levels("Cats purr. Mice hide.", ["document"], vectors="chunk")
         sentences.add(encode_chunks(found.chunks(), vectors="sentence"))
         with pytest.raises(ValueError, match="needs an index of chunk vectors"):
             sentences.search("cats", fusion="levels")

@@ -1,4 +1,4 @@
-"""What BM25 counts: words however they are spelt, n-grams, stems."""
+"""The terms that BM25 counts: words in every spelling, n-grams, stems."""
 
 import json
 import re
@@ -98,7 +98,7 @@ def test_words_of_ascii(text: str) -> None:
     assert Analyzer().terms(text) == re.findall(r"[a-z0-9_]+", text.lower())
 
 
-#: What is unspaced, by the names that Unicode gives it.
+#: The unspaced scripts, by their names in Unicode.
 NAMED = re.compile(
     "CJK (UNIFIED|COMPATIBILITY) IDEOGRAPH-|(HIRAGANA|KATAKANA|BOPOMOFO) .*LETTER |HANGUL SYLLABLE |HANGZHOU NUMERAL|"
     "VERTICAL KANA REPEAT|IDEOGRAPHIC (ITERATION|CLOSING|NUMBER)|MASU MARK|(HIRAGANA|KATAKANA).*(ITERATION|DIGRAPH)|"
@@ -115,7 +115,7 @@ def is_named(c: str) -> bool:
 
 
 def in_pairs(word: str) -> list[str]:
-    """A word's terms, character by character."""
+    """Return a word's terms, character by character."""
     parts: list[tuple[bool, str]] = []
     for c in word:
         paired = is_named(c)
@@ -245,7 +245,7 @@ def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
         assert index._store.manifest["schema"] == 4
     store = Store(tmp_path / "x")
     manifest = store.read()
-    for name in ("fold_diacritics", "cjk_bigrams"):  # as it was written before there were these
+    for name in ("fold_diacritics", "cjk_bigrams"):  # in the form that was written before these existed
         del manifest["terms"][name]
     manifest["terms"] |= {"unit": "words", "version": 2}
     store.commit({**manifest, "schema": 2})
@@ -268,7 +268,7 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
         assert index.info["terms"]["version"] == 4
     store = Store(tmp_path / "x")
     manifest = store.read()
-    for name in ("version", "fold_diacritics", "cjk_bigrams"):  # as it was written before there were these
+    for name in ("version", "fold_diacritics", "cjk_bigrams"):  # in the form that was written before these existed
         del manifest["terms"][name]
     store.commit({**manifest, "schema": 1})
     with Index.open(tmp_path / "x") as index:
@@ -304,7 +304,7 @@ def test_a_long_query_takes_time_in_proportion(tmp_path: Path) -> None:
 
         seconds(100)
         short, long = (min(seconds(count) for _ in range(3)) for count in (5_000, 40_000))
-        assert long < 3 * 8 * short  # 64 times, where each word was counted in all the others
+        assert long < 3 * 8 * short  # 64 times as long, when each word was counted in all the others
 
 
 def test_ngrams_find_inflected_and_unspaced_words(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Terms counted and inverted natively equal those of the analyzer, whatever the texts, the options and the batches."""
+"""Terms counted and inverted natively equal those of the analyzer, for any texts, options and batches."""
 
 import functools
 import unicodedata
@@ -28,14 +28,14 @@ def every_character() -> list[str]:
 
 @st.deferred
 def HARD() -> st.SearchStrategy[str]:
-    """Marks, letters that fold or fall apart, Jamo: what joins, moves or goes."""
+    """Return marks, letters that fold or decompose, and Jamo: characters that join, move or vanish."""
     found = [
         c for c in every_character() if unicodedata.combining(c) or unicodedata.decomposition(c) or c.casefold() != c
     ]
     return st.sampled_from(found + [chr(point) for point in range(0x1100, 0x1200)])
 
 
-#: Letters that are counted in pairs, those beside them that are not, marks on them, and borders of words.
+#: Letters that are counted in pairs, adjacent ones that are not, marks on them, and ends of words.
 UNSPACED = list("京都大学東ガｶﾞか゚ー々〇한글ㅋ㍿𠮷豈ㄅ\u3099\u302a\u3000・ａa1_é, \u0301\ufe00\U000e0100ทะเลน้ำཀི་သင်္ខ្ញ๑")
 WORDS = [
     "Cats",
@@ -180,13 +180,13 @@ def test_tables_of_another_python_are_made_as_they_are_needed(monkeypatch: pytes
 def test_long_runs_of_marks(marks: str) -> None:
     text = "e" + marks * 500
     assert natively([text, text[1:]]) == [folded(text), folded(text[1:])]
-    assert len(natively(["e" + marks * 200_000])) == 1  # Python sorts them in the time of their square: 2 minutes
+    assert len(natively(["e" + marks * 200_000])) == 1  # Python sorts them in quadratic time: 2 minutes
 
 
 def test_terms_that_differ_in_their_end_alone_are_different() -> None:
     words = ["a" * size + end for size in (0, 1, 2, 3, 6, 7, 8, 15, 16, 17) for end in ("", "a", "b", "ab", "ba")]
     analyzer = Analyzer()
-    analyzer.stem = lambda found: [word + "\0" * (len(word) % 3) for word in found]  # zeros are part of a term, too
+    analyzer.stem = lambda found: [word + "\0" * (len(word) % 3) for word in found]  # zeros are also part of a term
     texts = [" ".join(words), *words]
     assert_equal(built(analyzer, [texts]), [analyzer.terms(text) for text in texts])
 
@@ -230,7 +230,7 @@ def test_an_index_whose_terms_cannot_be_had_holds_what_was_saved(
         patch.setattr(PostingsBuilder, moment, fails)
         with pytest.raises(MemoryError):
             index.add(second)
-    if moment == "add":  # files have taken the rows already
+    if moment == "add":  # the rows are in files already
         with pytest.raises(ValueError, match=r"failed \(no room\).*open the index again"):
             index.add(third)
         index.close(discard=True)
@@ -296,7 +296,7 @@ def test_scores_of_rows_equal_the_reference(
     alive = rng.random(every) < 0.7 if some_removed else None
     queries = [[term % terms for term in query] for query in queries]
     offsets = np.cumsum([0, *map(len, queries)])
-    weights = rng.choice((rng.random(3) * 30).astype(np.float32), int(offsets[-1]))  # some the same
+    weights = rng.choice((rng.random(3) * 30).astype(np.float32), int(offsets[-1]))  # some are equal
     bounds = rng.choice([0, 1, 7.3], len(queries)).astype(np.float32)
     parts, held = [], []
     for size, row_type, count_type in sizes:
@@ -387,7 +387,7 @@ def test_groups_of_rows_that_cannot_be_are_refused() -> None:
 
 
 def scores_of(rows: Any, counts: Any, base: Any, queries: int = 1, **changed: Any) -> Any:
-    """Scores of queries of one term in one part; some arguments changed."""
+    """Return the scores of one-term queries in one part, with some arguments changed."""
     own = {"begins": [0], "ends": [len(rows)], "size": len(base), "terms": [0], "weights": [1], **changed}
     part = rows, counts, np.array(own["begins"], np.int64), np.array(own["ends"], np.int64), own["size"]
     offsets, terms = np.arange(queries + 1) * len(own["terms"]), np.array(own["terms"] * queries, np.int64)

@@ -1,4 +1,4 @@
-"""terms="auto": words of English, words and n-grams of other languages, pairs of letters where words are unspaced."""
+"""terms="auto" takes words of English, also n-grams of other languages, and pairs of letters of unspaced words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytest.importorskip("faiss")
 
 DATA = Path(os.environ.get("PYCHUNK_DATA", "../shared/data"))
 ENGLISH = ["Cats purr when they are content. They sleep all day.", "Dogs bark at the moon. Dogs fetch sticks."]
-#: A text, and a word of it in another form, or inside of it.
+#: A text, and a word of it in another form, or inside it.
 LANGUAGES = {
     "de": ("Das Pumpwerk wird im Winter nicht benutzt.", "Pumpwerke"),
     "fr": ("Les chercheurs ont publié leurs résultats dans une revue.", "chercheuse"),
@@ -103,7 +103,7 @@ def test_evidence_is_of_letters_and_frequent_words() -> None:
     assert "the" in own
     assert "und" in others
     assert "in" not in own | others
-    assert evidence(["what", "is", "α"]) == (1, 0)  # a single Greek letter says nothing
+    assert evidence(["what", "is", "α"]) == (1, 0)  # a single Greek letter decides nothing
     assert evidence(["the", "the", "the", "und"]) == (1, 1)  # each word once
     assert [script(word) for word in ("größe", "ὀξύς", "_1", "१२", "ł")] == ["latin", "other", "", "other", "latin"]
 
@@ -141,7 +141,7 @@ def test_what_nothing_answers_has_no_hits(tmp_path: Path) -> None:
                 assert index.search(query, **options) == [[]], (query, options)
             assert (index.rank(query, 2)[0] == -1).all()
         assert index.search("ship", k=1)[0][0].document == 0
-        assert index.search(["ทะเล", "hemp rope"], k=1)[1][0].document == 1  # beside one that has none
+        assert index.search(["ทะเล", "hemp rope"], k=1)[1][0].document == 1  # next to a query that has none
 
 
 def test_text_that_the_encoder_cannot_read_has_no_vector(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_text_that_the_encoder_cannot_read_has_no_vector(tmp_path: Path) -> None
 
 
 def test_levels_have_no_hits_for_nothing(tmp_path: Path) -> None:
-    levels = pychunk.segment(
-        ["Ships sail. Rope is made of hemp."] * 2, levels=["sentence", "document"], vectors="chunk"
+    levels = pychunk.segment_levels(
+        ["Ships sail. Rope is made of hemp."] * 2, ["sentence", "document"], vectors="chunk"
     )
     with Index.create(tmp_path / "x", vectors="chunk") as index:
         index.add(levels.chunks())
@@ -184,7 +184,7 @@ def test_an_empty_older_index_takes_the_analysis_of_today(tmp_path: Path) -> Non
     Index.create(tmp_path / "x").close()
     store = Store(tmp_path / "x")
     manifest = store.read()
-    manifest["terms"]["version"] = 3  # "auto" was to be chosen by the first chunks
+    manifest["terms"]["version"] = 3  # the first chunks decided for "auto" in this version
     store.commit(manifest)
     with Index.create(tmp_path / "x", exist_ok=True) as index:
         index.add(chunks_of(["Die Katze schläft und der Hund nicht."]))

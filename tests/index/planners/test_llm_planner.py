@@ -1,4 +1,4 @@
-"""Levels that a model is asked for: what it is told, and who answers where it does not."""
+"""Levels that an LLM chooses: its prompt, and the fallback if it gives no answer."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ TEXT = "Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good. Fish, 
 @pytest.fixture
 def index(tmp_path: Path) -> pychunk.Index:
     made = pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk")
-    made.add(pychunk.segment([TEXT], levels=LEVELS, vectors="chunk", ids=["cats"]).chunks())
+    made.add(pychunk.segment_levels([TEXT], LEVELS, vectors="chunk", ids=["cats"]).chunks())
     made.save()
     return made
 

@@ -1,4 +1,4 @@
-"""The learned planner: what it chooses, of which indexes, and how it is trained."""
+"""The learned planner: its choices, the indexes that it accepts, and its training."""
 
 import json
 import shutil
@@ -97,7 +97,7 @@ def test_what_it_was_not_made_for() -> None:
 
 def test_a_search_plans_by_it(tmp_path: Path) -> None:
     texts = ["Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good. Fish, too.", "Stars burn hydrogen."]
-    found = pychunk.segment(texts, levels=list(LEVELS), vectors="chunk", ids=["cats", "stars"])
+    found = pychunk.segment_levels(texts, list(LEVELS), vectors="chunk", ids=["cats", "stars"])
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
         index.add(found.chunks())
         (plan,) = index.plan("When do cats sleep?", "learned", words=150)

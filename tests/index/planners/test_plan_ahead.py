@@ -1,4 +1,4 @@
-"""What a planner's first pass looked for is what the search after it would have found by itself."""
+"""The rows that a planner's first pass finds are those that the search after it would find by itself."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ QUERIES = ["Which cats purr?", "mice hide in bread", "Kings rule towns. Stars bu
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.5])
 def test_sums_of_the_best_cosines_are_those_of_a_scan(weight: float) -> None:
     drawn = np.random.default_rng(3)
-    for coarse in (False, True):  # then many scores are equal
+    for coarse in (False, True):  # many scores are then equal
         rows = drawn.normal(size=(3000, 32)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         sparse = np.maximum(drawn.normal(size=(8, 3000)) / 4, 0).astype(np.float32)
@@ -43,7 +43,7 @@ def test_sums_of_the_best_cosines_are_those_of_a_scan(weight: float) -> None:
                 assert np.array_equal(ranked.scores, sums[0][wanted[0] >= 0])
                 assert np.array_equal(ranked.parts[0], scan.score_rows(query, ranked.chunks))
                 assert np.array_equal(ranked.parts[1], words[ranked.chunks])
-        assert found >= (8 if weight == 0 or coarse else 16)  # those of few rows, at least
+        assert found >= (8 if weight == 0 or coarse else 16)  # at least those of few rows
 
 
 def test_known_are_the_same_vectors_among_the_same_rows() -> None:
@@ -74,7 +74,7 @@ def found_by(index: pychunk.Index, queries: list[str], **options: Any) -> list[l
 
 
 def planned(query: str, metadata: Any) -> tuple[str, str]:
-    """All levels, those without sentences, or sentences alone, by the first pass."""
+    """Return all levels, those without sentences, or sentences alone, depending on the first pass."""
     assert metadata.fine is not None
     pairs = [("sentence", "document"), ("paragraph", "document"), ("sentence", "sentence")]
     return pairs[int(1000 * metadata.fine.score.sum()) % 3]
@@ -159,7 +159,7 @@ def test_best_sentences_of_nodes_are_those_of_all(index: pychunk.Index) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_a_scan_goes_on_from_what_is_known(dtype: str) -> None:
     drawn = np.random.default_rng(4)
-    rows = (drawn.normal(size=(900, 32)) * 0.9 ** np.arange(32)).astype(np.float32)  # as principal components have it
+    rows = (drawn.normal(size=(900, 32)) * 0.9 ** np.arange(32)).astype(np.float32)  # as in principal components
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     rows = int8_vectors.stored(rows[drawn.integers(0, 900, 40_000)], dtype)  # many are equal
     queries = int8_vectors.unpacked(rows[:5]).astype(np.float32)
@@ -167,7 +167,7 @@ def test_a_scan_goes_on_from_what_is_known(dtype: str) -> None:
     groups = drawn.integers(-1, 2, 40_000).astype(np.int8)
     scan.set_groups(groups)
     masks = [(None, ()), (allowed, ()), ((groups == 0) | (groups == 1), (0, 1)), ((groups == 1) & allowed, (1,))]
-    for mask, own in masks * 2:  # from the second search on by heads, if there are any
+    for mask, own in masks * 2:  # from the second search on with heads, if there are any
         for count in (1, 50, 700):
             wanted = scan.top(queries, count, mask, 2, groups=own)
             for least in (wanted[0][:, -1], wanted[0][:, -1] - np.float32(0.1), np.full(5, -np.inf, np.float32)):

@@ -1,4 +1,4 @@
-"""Planners: which levels they choose, what they are told, and what is done where one fails."""
+"""Planners: the levels that they choose, their inputs, and the fallback if one fails."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("plans") / "levels.idx"
-    found = pychunk.segment(TEXTS, levels=list(LEVELS), vectors="chunk", ids=["cats", "stars"])
+    found = pychunk.segment_levels(TEXTS, list(LEVELS), vectors="chunk", ids=["cats", "stars"])
     with pychunk.Index.create(path, vectors="chunk") as index:
         index.add(found.chunks())
     return path
@@ -115,7 +115,7 @@ def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
     queries = ["Who purrs?", "Why?", "When?"]
     plans = index.plan(queries, planner)
     leave.set()
-    assert asked == queries[:1]  # it is still at the first, and never asked twice at the same time
+    assert asked == queries[:1]  # it is still at the first query, and never gets two at the same time
     assert [each.failed for each in plans] == [True] * 3
     assert [each[:2] for each in plans] == [("paragraph", "document")] * 3
     assert plans[0].why == "fixed, as the planner failed: no answer within 0.05 s"

@@ -1,4 +1,4 @@
-"""What planners are told of a query's words: their weights, and which sentences hold them."""
+"""The planners' facts about a query's words: their weights, and the sentences that hold them."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_terms_of_the_best_hits(parts: int, tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
         for own in np.array_split(np.arange(3), parts):
             ids = [str(row) for row in own]
-            index.add(pychunk.segment([TEXTS[row] for row in own], levels=LEVELS, vectors="chunk", ids=ids).chunks())
+            index.add(pychunk.segment_levels([TEXTS[row] for row in own], LEVELS, vectors="chunk", ids=ids).chunks())
             index.save()
         queries = ["cats cats sleep unheard", "hydrogen", ""]
         told = index.plan_metadata(queries)

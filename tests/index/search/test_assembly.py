@@ -24,7 +24,7 @@ DOCUMENTS = [
 
 @st.composite
 def hits(draw: st.DrawFn) -> list[Hit]:
-    """Of chunks cut anywhere, overlapping or not, with and without neighbours, pages and ids."""
+    """Return hits of chunks cut anywhere, with and without overlap, neighbours, pages and ids."""
     found = []
     with_ids, with_pages = draw(st.booleans()), draw(st.booleans())
     cut = {}

@@ -1,4 +1,4 @@
-"""Hits with their subtree or section: against the trees of the chunks, and budgets of words."""
+"""Hits with their subtree or section, compared with the trees of the chunks, and budgets of words."""
 
 import math
 import random
@@ -46,7 +46,13 @@ def chunks_of(texts: list[str], size: int = 12) -> pychunk.ChunkBatch:
 
     ids = [f"d{i}" for i in range(len(texts))]
     return pychunk.segment(
-        texts, "structure", size=size, unit="words", ids=ids, blocks=markdown.blocks_of(texts), vectors="sentence"
+        texts,
+        "structure",
+        size=size,
+        unit="words",
+        ids=ids,
+        columns={"blocks": markdown.blocks_of(texts)},
+        vectors="sentence",
     )
 
 
@@ -115,7 +121,7 @@ def hits_with(scores: list[float]) -> list[pychunk.Hit]:
 
 
 def outermost_by_search(regions: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of each region the one around it that nothing is around: the obvious way."""
+    """Return for each region the outermost one that contains it, in the obvious way."""
     return [min((a, -b) for a, b in regions if a <= first and last <= b) for first, last in regions]
 
 
@@ -123,7 +129,7 @@ def outermost_by_search(regions: list[tuple[int, int]]) -> list[tuple[int, int]]
 def test_what_several_hits_point_to_is_ranked_by_all_of_them(seed: int) -> None:
     drawn = random.Random(seed)
     scores = sorted((drawn.choice([0.1, 0.2, 0.5, 0.9]) for _ in range(drawn.randint(1, 12))), reverse=True)
-    # Regions of a tree: of halves of halves.
+    # The regions of a tree: halves of halves.
     regions = []
     for _ in scores:
         first, last = 0, 64
@@ -174,7 +180,7 @@ def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: i
 
         before = found()
         made.remove(names)
-        made.save()  # more than half of the rows are removed ones, so that it writes all others anew
+        made.save()  # more than half of the rows are removed ones, so that it writes all others again
         assert made.table.num_rows == len(made) == len(chunks) - 4
         assert found() == before
 
@@ -184,7 +190,7 @@ def test_words_go_to_what_promises_most_for_its_length_and_past_what_does_not_fi
     hits = [replace(hit, around=(Passage(hit.chunk, 0, 0, "word " * n),)) for hit, n in zip(hits, (50, 20, 30))]
     assert [hit.chunk for hit in up_to(hits, 60)] == [0]
     assert [hit.chunk for hit in up_to(hits, 80)] == [0, 1]
-    assert [hit.chunk for hit in up_to(hits, 80, [1, 0, 2])] == [0, 1]  # given room second, handed over first
+    assert [hit.chunk for hit in up_to(hits, 80, [1, 0, 2])] == [0, 1]  # chunk 0 gets room second, but comes first
     assert [hit.chunk for hit in up_to(hits, 60, [1, 0, 2])] == [1, 2]
 
 

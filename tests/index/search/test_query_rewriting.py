@@ -1,4 +1,4 @@
-"""Query rewriting: several weighted texts, terms and vectors for one query, held against their scores one by one."""
+"""Query rewriting: several weighted texts, terms and vectors for a query, compared with their scores one by one."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The reranker that weighs what the stages of a search know: its inputs against plain arithmetic, its training."""
+"""The reranker that weighs the facts of a search's stages: its inputs against plain arithmetic, its training."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ QUERIES = ["Why do cats purr?", "star burning hydrogen", "zebra", "cats cats bar
 
 
 def plain(index: Index, query: str, hit: Any) -> list[float]:
-    """The inputs of a hit, one after the other."""
+    """Return the inputs of a hit, one after the other."""
     searcher = index._contents.searcher()
     terms = searcher.layout.analyzer.terms
     rows = np.arange(searcher.offsets[hit.row], searcher.offsets[hit.row + 1])
@@ -77,7 +77,7 @@ def test_inputs_are_what_their_names_say(stemmer: str | None, tmp_path: Path) ->
             expected = np.array([plain(index, query, hit) for hit in hits])
             assert np.abs(found - expected).max() < 1e-5
             alone = np.concatenate([inputs.of(query, vector, [hit]) for hit in hits])
-            assert np.array_equal(found, alone)  # a hit's do not depend on the others
+            assert np.array_equal(found, alone)  # a hit's inputs do not depend on the others
         assert inputs.of("x", vectors[0], []).shape == (0, len(linear_reranker.INPUTS))
 
 
@@ -138,7 +138,7 @@ def test_queries_name_the_chunk_that_they_were_made_of() -> None:
     articles = ["Title.\n\n" + "\n".join(paragraphs)] * 6
     plan = rank.Plan(queries=3, absent=0.5)
     documents, queries = rank.drawn(articles, plan)
-    assert (documents, queries) == rank.drawn(articles, plan)  # of a seed
+    assert (documents, queries) == rank.drawn(articles, plan)  # from a seed
     assert {query.taken_out for query in queries} == {False, True}
     for query in queries:
         text = documents[query.document][query.start : query.end]

@@ -157,7 +157,7 @@ def test_a_rerankers_cost_is_what_its_model_read(tiny_reranker: Path, tmp_path: 
     best, cost = rerankers.reranked(stage, ["cats", "dogs"], hits, 2)
     assert [len(each) for each in best] == [2, 2]
     texts = [hit.text for own in hits for hit in own]
-    # Each pair: [CLS] query [SEP] chunk [SEP]
+    # Each pair is [CLS] query [SEP] chunk [SEP].
     assert (cost.hits, cost.tokens) == (6, sum(count_tokens([text]) + 1 + 3 for text in texts))
     assert cost.seconds > 0
     assert rerankers.reranked(stage, [], [], 5) == ([], rerankers.Cost(0, 0, 0.0))

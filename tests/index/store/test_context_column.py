@@ -1,4 +1,4 @@
-"""Text that is indexed beside a chunk's own: its words find the chunk, and nothing shows it as the document's."""
+"""Text that is indexed with a chunk: its words find the chunk, and no output shows it as the document's."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ OF = ["Aspirin leaflet", "Compass manual"]
 
 
 def with_context(chunks: Any, contexts: list[str] | None = None) -> pa.Table:
-    """Chunks with a context each; by default one a document."""
+    """Return chunks with a context each; by default one for each document."""
     table = chunks if isinstance(chunks, pa.Table) else chunks.table
     own = contexts or [OF[document] for document in table["document"].to_pylist()]
     return table.append_column("context", pa.array(own, pa.string()))

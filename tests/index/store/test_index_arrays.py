@@ -1,4 +1,4 @@
-"""Arrays of an index: a failure of Python's parser is no damage of their files."""
+"""Arrays of an index: a failure of Python's parser is not reported as damage of their files."""
 
 from pathlib import Path
 from typing import Any

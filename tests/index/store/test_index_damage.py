@@ -1,4 +1,4 @@
-"""Damage of stored indexes: an error that names the file or the same hits, and never the end of the process."""
+"""Damage of stored indexes: an error that names the file or the same hits, and never a crash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "pq": {"kind": "pq"},
     "hnsw": {"kind": "hnsw", "vectors": "chunk"},
 }
-#: Damages that each kind of index gets in the test that always runs.
+#: The damages of each kind of index in the test that always runs.
 FEW = 16
 
 
@@ -42,7 +42,7 @@ def made(folder: Path, kind: str) -> Path:
     with Index.create(folder, **options) as index:
         ids = [f"d{i}" for i in range(len(TEXTS))]
         vectors = options.get("vectors", "sentence")
-        index.add(pychunk.segment(TEXTS, "sentence", vectors=vectors, atoms=False, ids=ids), documents=None)
+        index.add(pychunk.segment(TEXTS, "sentence", vectors=vectors, keep_together=False, ids=ids), documents=None)
         index.remove(["d7", "d900"])
     return folder
 
@@ -82,7 +82,7 @@ def damage(data: bytes, draw: random.Random) -> bytes:
     return data[:at] + bytes([0 if kind == "zeros" else 255]) * run + data[at + run :]
 
 
-#: Run apart from the tests, as it may be killed: says for each damage what each way of opening gave.
+#: A script outside the tests, as it may be killed; it prints the outcome of each damage and way of opening.
 WORK = """
 import faulthandler, json, random, sys
 from pathlib import Path
@@ -107,7 +107,7 @@ for number in range(count):
 
 
 def outcomes(folder: Path, seed: int, count: int) -> list[list[str]]:
-    """[number, file, verify, what came of it] of each damage and way of opening."""
+    """Return [number, file, verify, outcome] for each damage and way of opening."""
     work = WORK.format(tests=str(Path(__file__).parent), folder=str(folder), seed=seed, count=count)
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", work], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"status {done.returncode}: {done.stdout[-300:]}{done.stderr[-2000:]}"
@@ -118,7 +118,7 @@ def check_outcomes(found: list[list[str]], count: int) -> None:
     assert len(found) >= 3 * count
     compared = [own for own in found if own[2] != "False"]
     assert [own for own in compared if own[3] not in ("same", "named")] == []
-    assert sum(own[3] == "named" for own in compared) > count  # the damage is such
+    assert sum(own[3] == "named" for own in compared) > count  # the damage is large enough to be noticed
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_a_thousand_damages_are_errors_or_change_no_hit(whole: Path, tmp_path: P
 
 
 def with_right_checksums(folder: Path) -> None:
-    """Say in the manifest what the files hold now, as an attacker does."""
+    """Write the files' current checksums to the manifest, as an attacker does."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     for part in manifest["parts"]:
@@ -161,7 +161,7 @@ def string_offset(value: int, name: str) -> Callable[[bytes], bytes]:
 
 
 def numbers(dtype: str, value: int) -> Callable[[bytes], bytes]:
-    """All numbers in the middle of a file are one."""
+    """Return a damage that sets all numbers in the middle of a file to one."""
 
     def put(data: bytes) -> bytes:
         size = np.dtype(dtype).itemsize
@@ -251,7 +251,7 @@ def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     with Index.create(folder, vectors="chunk") as index:
         ids = [f"d{i}" for i in range(60)]
-        found = pychunk.segment(TEXTS[:60], levels=["sentence", "document"], vectors="chunk", ids=ids)
+        found = pychunk.segment_levels(TEXTS[:60], ["sentence", "document"], vectors="chunk", ids=ids)
         index.add(found.chunks())
     path = folder / "part-000001" / "chunks.arrow"
     data = path.read_bytes()
@@ -271,7 +271,9 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
     text = "# Cats\n\nThey purr. They sleep.\n\n## Food\n\nMice are food. Fish are, too.\n\n### Raw\n\nSome do eat raw."
     ids = list("abcdefghi")
     with Index.create(folder) as index:
-        index.add(pychunk.segment([text] * 9, "structure", vectors="sentence", atoms=False, max_tokens=8, ids=ids))
+        index.add(
+            pychunk.segment([text] * 9, "structure", vectors="sentence", keep_together=False, max_tokens=8, ids=ids)
+        )
         assert index.search("raw", expand="section", parents=True)[0]
     path = folder / "part-000001" / "chunks.arrow"
     data = path.read_bytes()
@@ -458,7 +460,7 @@ def test_a_damaged_value_of_a_manifest_is_refused(place: list[Any], value: Any, 
 def test_a_search_ends_if_a_vector_is_no_number(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     with Index.create(folder, dtype="float16", vectors="chunk") as index:
-        index.add(pychunk.segment(TEXTS[:40], "sentence", vectors="chunk", atoms=False))
+        index.add(pychunk.segment(TEXTS[:40], "sentence", vectors="chunk", keep_together=False))
     path = folder / "part-000001" / "chunk_vectors.bin"
     numbers = np.frombuffer(path.read_bytes(), np.float16).copy()
     numbers[5 * 256 : 5 * 256 + 9] = np.nan

@@ -179,7 +179,7 @@ def test_an_index_that_tells_nothing_of_headers_is_read_whole(saved_index: Path)
     manifest.pop("headers")
     manifest["checksum"] = _digest(manifest)
     (saved_index / "manifest.json").write_text(json.dumps(manifest))
-    with Index.open(saved_index, verify="headers") as index:  # what a save leaves as it is gets no checksum unread
+    with Index.open(saved_index, verify="headers") as index:  # a save gives unread files no checksum
         index.add(chunks_of(["Owls hunt."], ids=["owl"]))
         index.save()
     manifest = json.loads((saved_index / "manifest.json").read_text())
@@ -234,7 +234,7 @@ def test_an_approximate_index_does_not_grow_from_a_damaged_file(saved_index: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("saved_index", ["pq"], indirect=True)
 def test_a_search_names_codes_that_are_damaged_or_finds_all_without_them(saved_index: Path) -> None:
-    # Nobody looked at checksums. Codes say which rows are scored, here all: a wrong one changes no hit.
+    # Nobody checked the checksums. Codes decide which rows are scored, here all, so that a wrong one changes no hit.
     [file] = saved_index.glob("*.codes")
     expected = answers(Index.open(saved_index), ["Do cats purr?", "dogs"])
     whole = file.read_bytes()
@@ -252,14 +252,14 @@ def test_a_search_names_codes_that_are_damaged_or_finds_all_without_them(saved_i
 
 @both_kinds
 def test_an_approximate_index_of_other_rows_is_named(saved_index: Path, tmp_path: Path) -> None:
-    # With checksums that are right: what a writer took for this index's own.
+    # The checksums are right: a writer took the files for this index's own.
     [file] = saved_index.glob("sentences-000001.*")
     kind = "pq" if file.suffix == ".codes" else "hnsw"
     for number, (dim, rows) in enumerate([(256, 4), (256, 6), (16, 5)]):
         with Index.create(tmp_path / f"{kind}{number}", kind=kind, encoder=None, dim=dim, terms=None) as other:
             vectors = list(np.eye(rows, dim, dtype=np.float32)[:, None])
             texts = [f"Text {row}." for row in range(rows)]
-            other.add(pychunk.segment(texts, "sentence", vectors="sentence", sentence_vectors=vectors))
+            other.add(pychunk.segment(texts, "sentence", vectors="sentence", columns={"sentence_vectors": vectors}))
             other.save()
             file.write_bytes((other.path / file.name).read_bytes())
         manifest = json.loads((saved_index / "manifest.json").read_text())
@@ -324,14 +324,14 @@ def test_a_manifest_of_nested_brackets_is_damaged(saved_index: Path) -> None:
         Index.open(saved_index)
 
 
-# Readers beside a writer
+# Readers concurrent with a writer
 
 
 def test_a_folder_that_takes_no_writer_is_read_and_named(saved_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(lock: FolderLock) -> bool:
         raise OSError(errno.EROFS, "Read-only file system", str(lock.path))
 
-    monkeypatch.setattr(FolderLock, "take", refuse)  # to root a folder that is not to be written to is like any other
+    monkeypatch.setattr(FolderLock, "take", refuse)  # root can write to a read-only folder like to any other
     message = r"saved can be read and searched, but not written to \(Read-only file system\): copy the folder to where"
     with Index.open(saved_index) as index:
         for change in (
@@ -352,7 +352,7 @@ def test_a_second_writer_waits_and_readers_do_not(saved_index: Path) -> None:
         assert len(second) == 4
         first.save()
         first.close()
-        second.add(chunks_of(["x"], ids=["x"]))  # takes up what the first saved
+        second.add(chunks_of(["x"], ids=["x"]))  # continues from the first one's save
         assert len(second) == 3
 
 
@@ -384,10 +384,10 @@ def test_a_reader_answers_as_when_it_opened_until_it_refreshes(kind: str, tmp_pa
             print(line, file=reader.stdin, flush=True)
             return str(reader.stdout.readline()).strip()
 
-        assert reader.stdout.readline() == "open\n"  # and has read nothing but the manifest and names
+        assert reader.stdout.readline() == "open\n"  # and has read only the manifest and names
         writer.remove(["a", "b"])
         writer.add(chunks_of(["Birds.", "Fish."], ids=["c", "d"]))
-        writer.save()  # removes what the reader has open
+        writer.save()  # removes the files that the reader has open
         writer.remove(["c"])
         writer.save()
         assert not (folder / "part-000001").exists()

@@ -1,4 +1,4 @@
-"""Whole numbers of 32 bits in an index's files: what fits, what does not, and beside parts of before."""
+"""Whole numbers of 32 bits in an index's files: values that fit, values that do not, and older parts."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ NUMBERS = st.one_of(
 
 
 def later(chunks: Any, by: int) -> pa.Table:
-    """Chunks that stand further on in their documents, as nobody has documents of 2 GB for a test."""
+    """Return chunks at later offsets of their documents, since a test cannot have documents of 2 GB."""
     table = chunks.table
     for name in ("start", "end", "start_byte", "end_byte"):
         moved = pa.array(np.asarray(table[name], np.int64) + by)
@@ -46,7 +46,7 @@ def later(chunks: Any, by: int) -> pa.Table:
 
 
 def types(index: Index) -> list[tuple[set[str], str]]:
-    """Of each part what is narrow, and the type of its spans."""
+    """Return for each part its narrow columns, and the type of its spans."""
     index._contents.searcher()  # which ends the part
     return [(set(int32_columns.names(part.table.schema)), str(part.spans.dtype)) for part in index._contents._parts]
 
@@ -56,7 +56,7 @@ def version(folder: Path) -> int:
 
 
 def shown(index: Index, queries: list[str] = QUERIES) -> list[Any]:
-    """All that hits say, and the scores."""
+    """Return all facts of hits, and the scores."""
     return [answers(index, queries), [list(map(vars, hits)) for hits in index.search(queries, k=9)]]
 
 
@@ -121,7 +121,7 @@ def test_a_table_has_the_types_that_were_added_and_half_of_the_bytes(
 def test_documents_of_two_thousand_million_characters(
     order: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shifts = [0, EDGE - 30, 2**40]  # the second begins below the edge, and ends above it
+    shifts = [0, EDGE - 30, 2**40]  # the second begins below the limit, and ends above it
     tables = [later(chunks_of(TEXTS, ids=[f"{i}{j}" for j in range(3)]), by) for i, by in enumerate(shifts)]
 
     def built(name: str) -> Index:
@@ -147,7 +147,7 @@ def test_documents_of_two_thousand_million_characters(
             assert opened.count(condition) == wide.count(condition) > 0
         hits = opened.search("They sleep.", k=3, mode="dense")[0]
         assert sorted(hit.sentence[0] for hit in hits if hit.text == "They sleep.") == [by + 24 for by in shifts]
-    for each in (index, wide):  # what is left is written anew, the edge in the middle of it
+    for each in (index, wide):  # the rest is written again, with the limit in the middle of it
         each.remove(["20", "21", "22", "00", "01"])
         each.remove(["10"])
         each.save()

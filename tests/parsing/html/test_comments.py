@@ -1,4 +1,4 @@
-"""Comments under an article are none of its text; the posts of a forum are."""
+"""Comments under an article are not part of its text, but the posts of a forum are."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_a_page_that_is_comments_alone_keeps_them() -> None:
 
 
 def slow(page: HtmlPage) -> list[bool]:
-    """From each block up to the root."""
+    """Return the result of a search from each block up to the root."""
     facts = page.facts
     names = [set(facts.words.values[a:b].tolist()) for a, b in zip(facts.words.offsets, facts.words.offsets[1:])]
 

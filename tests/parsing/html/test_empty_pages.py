@@ -1,4 +1,4 @@
-"""Pages without text of their own: their JSON-LD, or a letter that says why there is none."""
+"""Pages without text of their own: their JSON-LD, or a dead letter with the reason."""
 
 import json
 from pathlib import Path
@@ -126,7 +126,7 @@ def test_json_ld_is_the_text_of_a_page_that_has_none(tmp_path: Path, items: list
     (batch,) = open_source(path)
     (row,) = batch.table.to_pylist()
     assert (row["text"].strip(), row["title"], row["removed"]) == (text, "T", [])
-    assert pychunk.segment(batch.documents(), blocks="blocks", removed="removed").texts
+    assert pychunk.segment(batch.documents(), columns={"blocks": "blocks", "removed": "removed"}).texts
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_the_commands_say_it(tmp_path: Path, pages: Path) -> None:
         done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "300"})
         return done.exit_code, " ".join(done.output.split())
 
-    status, said = run("ingest", str(pages), "-o", str(tmp_path / "out"), "--noise", "rules")
+    status, said = run("ingest", str(pages), "-o", str(tmp_path / "out"), "--reader", "noise=rules")
     assert (status, "4 documents (1 without text)" in said, "3 failures" in said) == (0, True, True), said
     assert run("ingest", str(pages), "-o", str(tmp_path / "strict"), "--strict")[0] == 1
     for command, output in (("segment", "out.jsonl"), ("index", "out.idx")):
-        options = (str(pages), "-o", str(tmp_path / output), "--noise", "rules")
+        options = (str(pages), "-o", str(tmp_path / output), "--reader", "noise=rules")
         status, said = run(command, *options)
         assert (status, "shell.html, whole file: no text: the page is made by scripts" in said) == (2, True), said
         status, said = run(command, *options, "--on-error", "skip")
@@ -222,7 +222,7 @@ def test_the_commands_say_it(tmp_path: Path, pages: Path) -> None:
 def test_a_page_that_is_all_noise_is_no_document_lost(pages: Path, tmp_path: Path) -> None:
     for name in ("shell.html", "wall.html"):
         (pages / name).unlink()
-    call = ["index", str(pages), "-o", str(tmp_path / "x.idx"), "--noise", "rules", "--prune"]
+    call = ["index", str(pages), "-o", str(tmp_path / "x.idx"), "--reader", "noise=rules", "--prune"]
     for _ in range(2):
         done = CliRunner().invoke(app, call, env={"COLUMNS": "300"})
         assert done.exit_code == 0, done.output
@@ -234,7 +234,7 @@ def test_python_readers_raise_or_tell(pages: Path) -> None:
         list(open_source(pages, noise="rules"))
     with pytest.warns(UserWarning, match=r"menus\.html, whole file: no text is left: 2 blocks were taken for noise"):
         (batch,) = open_source(pages / "menus.html", noise="rules")
-    assert "Privacy policy" in batch.table["text"][0].as_py()  # for who asks for what is removed
+    assert "Privacy policy" in batch.table["text"][0].as_py()  # for callers who ask for removed text
     letters: list[DeadLetter] = []
     source = open_source(pages, noise="rules", dead_letters=letters.append)
     rows = [row for batch in source for row in batch.table.to_pylist()]

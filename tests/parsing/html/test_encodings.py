@@ -1,4 +1,4 @@
-"""Encodings that are not UTF-8: named by the caller, declared by pages, or found by their bytes."""
+"""Character encodings other than UTF-8: named by the caller, declared by pages, or found by their bytes."""
 
 from __future__ import annotations
 

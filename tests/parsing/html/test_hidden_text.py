@@ -1,4 +1,4 @@
-"""Prose hidden inside visible prose is removed as hidden; what is shown when somebody asks for it stays."""
+"""Prose hidden inside visible prose is removed as hidden; text that a click shows stays."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_runs_and_their_neighbours() -> None:
 
     assert runs("<p>One.<p hidden>a<p hidden>b<p>Two.") == [[1, 3, 0, 3]]
     assert runs("<p>One.<p hidden>a<p>Two.", 5) == []  # no prose
-    assert runs("<p>One.<p hidden>a</p><button>More</button>") == []  # what shows it
+    assert runs("<p>One.<p hidden>a</p><button>More</button>") == []  # the control that shows it
     assert runs("<p>One?<p hidden>a") == []
     assert runs("<p>One.<p hidden>a") == [[1, 2, 0, -1]]
     assert runs("<div><p>One.</div><div hidden><p>a</div>") == []  # panels of equal rank

@@ -1,4 +1,4 @@
-"""Pages of HTML to Markdown and blocks: by hand, on hostile pages, and no visible word lost."""
+"""Pages of HTML to Markdown and blocks: by hand, on hostile pages, and with no visible word lost."""
 
 import gzip
 import pickle
@@ -35,7 +35,7 @@ def shown(page: HtmlPage) -> list[tuple[str, int, str]]:
 
 
 def check(page: HtmlPage) -> None:
-    """What holds for every page: blocks rise, do not overlap, and hold all text that is not white space."""
+    """Check properties of every page: blocks rise, do not overlap, and hold all text but white space."""
     blocks, facts = page.blocks, page.facts
     assert blocks.documents == 1
     assert len(facts.element) == len(blocks.kind)
@@ -129,7 +129,8 @@ def test_titles() -> None:
         ("мир".encode("utf-16"), "мир", "utf-16-le"),
         ("<p>plain".encode("utf-16-be"), "<p>plain", "utf-16-be"),
         ('<meta charset="iso-8859-1">“é”'.encode("cp1252"), '<meta charset="iso-8859-1">“é”', "cp1252"),
-        ('<meta charset="iso-8859-1">“é”'.encode(), '<meta charset="iso-8859-1">“é”', "utf-8"),  # it lies
+        # the declaration is wrong
+        ('<meta charset="iso-8859-1">“é”'.encode(), '<meta charset="iso-8859-1">“é”', "utf-8"),
         ('<meta charset="utf-8">“é”'.encode("cp1252"), '<meta charset="utf-8">“é”', "cp1252"),
         ('<meta http-equiv=Content-Type content="text/html; charset=Shift_JIS">日本'.encode("cp932"),
          '<meta http-equiv=Content-Type content="text/html; charset=Shift_JIS">日本', "cp932"),
@@ -160,7 +161,7 @@ TOLD = {
     "cp1254": "Akşam üstü çocuklar bahçede oynadı, büyükanne ağacın altında çay içti; gün güzel, gece ılıktı.",
     "cp1257": "Ąžuolas auga prie ežero, šalia jo – mažas namas; čia gyvena žmonės, kurių vaikai mėgsta šunį.",
 }
-#: Languages that windows-1252 writes, which nothing of it is taken for another.
+#: Languages that windows-1252 writes; none of their text is taken for another encoding.
 WESTERN = [
     "¿Qué harás mañana? Él también irá a la estación, además más allá; útil, café, canción, árbol, aquí, razón, así.",
     "È così: la città è più bella, però lunedì è già là; virtù, perché, università, può, ciò, giù, né, sì, è.",
@@ -323,7 +324,7 @@ def test_a_flattened_page_keeps_the_text_of_drawings(drawing: str) -> None:
 
 @pytest.mark.parametrize("name", ["th", "td", "caption", "tr", "tbody", "col", "frame", "html", "body", "head"])
 def test_a_flattened_page_has_no_tags_that_belong_nowhere(name: str) -> None:
-    """A parser passes over them, and copies the text that goes on: 930 kB of cells without a table took 1.05 GB."""
+    """A parser skips them, and copies the text that continues: 930 kB of cells without a table took 1.05 GB."""
     page = "".join(f"<{name} hidden d{number}> eel " for number in range(3000))
     assert work_of(page.encode()).is_suspect
     assert flattened(page) == " eel " * 3000
@@ -402,11 +403,11 @@ def test_twice_the_page_takes_twice_the_time() -> None:
         return time.process_time() - began
 
     half = whole = 1e9
-    for _ in range(6):  # in turns: other work on the machine, which shares its caches, slows both by up to a half
+    for _ in range(6):  # in turns, since other work on the machine shares its caches and slows both by up to a half
         half, whole = min(half, seconds(82_000)), min(whole, seconds(164_000))
         if whole <= 2.2 * half:
             break
-    assert whole <= 3 * half  # 4 where time grows with the square
+    assert whole <= 3 * half  # 4 if the time is quadratic
 
 
 @pytest.mark.slow
@@ -436,7 +437,7 @@ def test_every_visible_text_node_of_real_pages_is_in_the_text() -> None:
         nodes = (node.text_content for node in tree.root.traverse(include_text=True) if node.is_text_node)
         seen = Counter(word for text in nodes for word in re.findall(r"[^\W\d_]+", text or ""))
         kept = Counter(re.findall(r"[^\W\d_]+", page.text))
-        # Words of which markup separates the letters are one word in the text: all letters are there all the same.
+        # Words whose letters are separated by markup are one word in the text; all letters are there nevertheless.
         assert sum(map(len, kept.elements())) == sum(map(len, seen.elements()))
         assert sum((seen - kept).values()) <= 0.02 * sum(seen.values())
 

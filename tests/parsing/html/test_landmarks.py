@@ -1,4 +1,4 @@
-"""What HTML's own landmarks say of a block: menus, the page's header and footer, asides, dialogs."""
+"""HTML's own landmarks of a block: menus, the page's header and footer, asides, dialogs."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ POLICY = "We collect what you tell us when you make a purchase, and share it wit
 
 
 def said(markup: str) -> dict[str, int]:
-    """By the text of each block."""
+    """Return the landmarks by the text of each block."""
     page = parse_html(markup)
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), strict=True)
     return dict(zip((page.text[a:b].strip("# -") for a, b in spans), landmarks(page.facts).tolist(), strict=True))
 
 
 def slow(page: HtmlPage) -> list[int]:
-    """The same, from each block up to the root."""
+    """Return the same, from each block up to the root."""
     facts = page.facts
     names = [set(facts.words.values[a:b].tolist()) for a, b in zip(facts.words.offsets, facts.words.offsets[1:])]
 

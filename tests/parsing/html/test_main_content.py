@@ -1,4 +1,4 @@
-"""What is outside of the element that is named as the body of an article is seldom content."""
+"""Text outside the element that is named as the body of an article is seldom content."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def spans_of(markup: str) -> list[list[int]]:
 
 
 def slow_spans(page: HtmlPage) -> list[list[int]]:
-    """Of each element by itself, from the words that it is named with."""
+    """Return the spans of each element by itself, from the words in its name."""
     facts, found = page.facts, []
     whose = set(map(word_hash, ("article", "post", "entry", "story", "news", "blog", "node")))
     body = set(map(word_hash, ("body", "content", "text", "copy")))

@@ -1,4 +1,4 @@
-"""What is noise in pages: by the model and by rules, the arithmetic of both, and how the model is learned."""
+"""Noise in pages: by the model and by rules, the arithmetic of both, and the model's training."""
 
 import json
 from typing import Any
@@ -64,7 +64,7 @@ PRODUCT = (
 
 
 def by_text(page: HtmlPage, how: str = "model") -> dict[str, str]:
-    """Each block's text (without marks) and why it is removed."""
+    """Return each block's text (without marks) and its reason for removal."""
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, how, title=page.title)
     assert len(removed) == len(score) == len(reasons) == len(page.blocks.kind)
     assert removed.dtype == bool
@@ -89,7 +89,7 @@ def test_an_article_among_what_sites_put_around_it(how: str) -> None:
         assert found[text] == reason, text
     kept = [text for text, reason in found.items() if not reason]
     assert sum("melting snow" in text for text in kept) == 3
-    if how == "rules":  # people differ about titles, and the model with them
+    if how == "rules":  # people disagree about titles, and so does the model
         assert {"The river", "In spring"} <= set(kept)
         assert any("April" in text for text in kept)
 
@@ -177,7 +177,7 @@ def test_any_page_has_features_scores_and_reasons(markup: str) -> None:
 
 
 def test_a_block_far_away_changes_scores_only_by_what_the_page_shares() -> None:
-    """Features of a page depend on nothing but the page: not on those that were read before."""
+    """Features of a page depend only on the page, not on earlier ones."""
     first = find_noise(*_given(parse_html(PAGE)))[1]
     for other in (FORUM, PRODUCT):
         find_noise(*_given(parse_html(other)))
@@ -229,7 +229,7 @@ def test_of_copies_those_near_content_are_content() -> None:
 
 
 def test_each_marked_word_is_given_to_one_block() -> None:
-    """A menu names what the text names, and narrow screens have a copy of it: neither is content."""
+    """A menu names sections of the text, and narrow screens have a copy of it; neither is content."""
     wanted = words_of("We went home by the river because the bridge was closed. The river was low.")
     prose = "We went home by the river because the bridge was closed."
     blocks = ["Home", "The river", prose, "The river was low.", prose, "Bridge"]
@@ -238,7 +238,8 @@ def test_each_marked_word_is_given_to_one_block() -> None:
 
 
 def test_of_copies_of_a_paragraph_the_likeliest_is_kept_and_the_others_say_why() -> None:
-    narrow = f"<h2>The bridge</h2><p>{PROSE}</p><p>{PROSE[50:]}</p>"  # a template repeats it whole, for narrow screens
+    # a template repeats it in full, for narrow screens
+    narrow = f"<h2>The bridge</h2><p>{PROSE}</p><p>{PROSE[50:]}</p>"
     page = parse_html(f"<main><h1>The river</h1><p>{PROSE[20:]}</p>{narrow}</main><div class=narrow>{narrow}</div>")
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
     for row in (3, 4):
@@ -252,7 +253,8 @@ def test_copies_are_of_the_likeliest_block() -> None:
     features = _features(f"<h2>A</h2><p>{PROSE}</p><h2>A</h2><p>{PROSE}</p>")
     assert copies(np.array([0.1, 0.6, 0.1, 0.7]), features).tolist() == [False, True, False, False]
     assert copies(np.array([0.1, 0.7, 0.1, 0.7]), features).tolist() == [False, False, False, True]
-    assert not copies(np.zeros(3), _features("<p>Me too!<p>Me too!<p>Me too!")).any()  # replies, prices: short ones
+    # replies and prices, which are short
+    assert not copies(np.zeros(3), _features("<p>Me too!<p>Me too!<p>Me too!")).any()
 
 
 LAST = "Turn the power on again and look at the lamp until it is green for one whole minute."
@@ -288,12 +290,12 @@ def test_notes_between_entries_are_content_and_copies_among_noise_are_not() -> N
     features = _features("".join(f"<p>os.{name}(fd) is called once more here.<p>{PROSE}" for name in "abc"))
     content = np.full(6, 0.9)
     assert not copies(content, features).any()
-    content[4] = 0.1  # an entry that is none: what is beside it may be a teaser
+    content[4] = 0.1  # an entry that is not one: its neighbour may be a teaser
     assert copies(content, features).tolist() == [False, False, False, True, False, True]
 
 
 def test_a_reason_is_why_a_block_goes() -> None:
-    """Two links of a menu are the same, and noise as each by itself; the copy of a paragraph goes for being one."""
+    """Two links of a menu are equal, and each is noise by itself; the copy of a paragraph is removed as a copy."""
     menu = "<ul class=menu><li><a href=/a>Pumps and wells of the north and south</a></ul>"
     narrow = f"<h2>The bridge</h2><p>{PROSE}</p>"
     page = parse_html(f"{menu}<main><h1>The river</h1><p>{PROSE[20:]}</p>{narrow}</main>{menu}<div>{narrow}</div>")
@@ -347,7 +349,7 @@ def test_nothing_is_learned_from_the_pages_that_fit_worst() -> None:
     from training import noise_fit
 
     scores = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, 4.0], requires_grad=True)
-    given = {  # three pages of two blocks; the last is marked the wrong way round
+    given = {  # three pages of two blocks; the last is marked wrongly on purpose
         "of": torch.tensor([0, 0, 1, 1, 2, 2]),
         "content": torch.tensor([1.0, 0, 1, 0, 1, 0]),
         "size": torch.tensor([50.0, 9, 40, 9, 30, 9]),

@@ -14,7 +14,7 @@ from pychunk.parsing.html.page import parse_html
 
 
 def parted(markup: str) -> tuple[list[str], dict[str, str]]:
-    """(texts of the blocks that are kept, those that are not with their reasons)."""
+    """Return the texts of the kept blocks, and those of the others with their reasons."""
     page = parse_html(markup)
     removed, _, reasons = find_noise(page.blocks, page.facts, page.text, title=page.title)
     spans = zip(page.blocks.start.tolist(), page.blocks.end.tolist(), removed.tolist(), reasons, strict=True)
@@ -91,7 +91,7 @@ def test_only_pages_of_manuals_have_a_main_element() -> None:
     assert spans("<h2>1. Eat well</h2><p>One<h2>2. Sleep 2.5 hours</h2><p>Two") == []  # a listicle
     defined = "<dt>word<dd>What it means in this text of ours"
     assert spans(f"<dl>{defined * 3}</dl>") == [[0, 6]]
-    assert spans(f"<dl>{'<dt>Posts<dd>17' * 9}</dl>") == []  # facts of who writes in a forum
+    assert spans(f"<dl>{'<dt>Posts<dd>17' * 9}</dl>") == []  # facts about a forum's authors
 
 
 def test_the_main_element_is_the_largest_that_is_content_by_most_of_its_words() -> None:

@@ -1,4 +1,4 @@
-"""How noise in pages is found, as users say it: in Python, to every command that reads files, and on `--resume`."""
+"""Options for noise in pages: in Python, in every command that reads files, and with `--resume`."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def run(command: str, page: Path, out: Path, *flags: str) -> Done:
 
 
 def told(command: str, out: Path) -> str:
-    """What a command wrote: the text of chunks, or the page with the text that it strikes out."""
+    """Return a command's output: the text of chunks, or the page with the removed text struck out."""
     if command == "view":
         return out.read_text()
     if command == "index":
@@ -87,9 +87,9 @@ def test_every_command_takes_it(command: str, page: Path, tmp_path: Path) -> Non
     gone = {}
     for name, flags in {
         "usual": [],
-        "rules": ["--noise", "rules"],
-        "off": ["--noise", "off"],
-        "never": ["--noise-threshold", "1"],
+        "rules": ["--reader", "noise=rules"],
+        "off": ["--reader", "noise=off"],
+        "never": ["--reader", "noise_threshold=1"],
     }.items():
         done = run(command, page, tmp_path / f"{name}{ending}", *flags)
         assert done.exit_code == 0, done.output
@@ -98,15 +98,17 @@ def test_every_command_takes_it(command: str, page: Path, tmp_path: Path) -> Non
         gone[name] = '"navigation"' in found if command == "view" else MENU not in found
     assert gone == {"usual": True, "rules": True, "off": False, "never": False}
     for flags, message in {
-        ("--noise", "llm"): "noise must be 'model', 'rules' or 'off'; got 'llm'",
-        ("--noise", "rules", "--noise-threshold", "0.5"): "noise_threshold needs noise='model'",
+        ("--reader", "noise=llm"): "noise must be 'model', 'rules' or 'off'; got 'llm'",
+        ("--reader", "noise=rules", "--reader", "noise_threshold=0.5"): "noise_threshold needs noise='model'",
     }.items():
         done = run(command, page, tmp_path / f"wrong{ending}", *flags)
         assert (done.exit_code, message in done.output) == (2, True), done.output
         assert not (tmp_path / f"wrong{ending}").is_file()
 
 
-@pytest.mark.parametrize("flags", [["--noise", "off"], ["--noise", "rules"], ["--noise-threshold", "0.5"]])
+@pytest.mark.parametrize(
+    "flags", [["--reader", "noise=off"], ["--reader", "noise=rules"], ["--reader", "noise_threshold=0.5"]]
+)
 def test_a_run_is_not_resumed_with_another_noise(page: Path, tmp_path: Path, flags: list[str]) -> None:
     out = tmp_path / "out"
     assert run("ingest", page, out).exit_code == 0
@@ -141,7 +143,7 @@ def test_targets_of_links_are_text_on_request(page: Path, tmp_path: Path) -> Non
         (batch,) = open_source(page, links=links)
         texts[links] = batch.table["text"].to_pylist()[0]
         spans[links] = batch.table["removed"].to_pylist()[0]
-        run("segment", page, tmp_path / f"{links}.jsonl", "--links", links)
+        run("segment", page, tmp_path / f"{links}.jsonl", "--reader", f"links={links}")
         assert ("/river%20map" in (tmp_path / f"{links}.jsonl").read_text()) == (links == "inline")
     assert "The river rises" in texts["text"]
     assert "The [river](/river%20map) rises" in texts["inline"]

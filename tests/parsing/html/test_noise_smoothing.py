@@ -1,4 +1,4 @@
-"""Code, lists and headings go with what is around them when noise is left out."""
+"""Code, lists and headings are kept or removed together with their surroundings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pychunk.parsing.html.page import parse_html
 def slow(
     content: list[float], role: list[int], landmark: list[int], weight: list[float], level: list[int], manual: bool
 ) -> list[float]:
-    """One block after the other."""
+    """Return the result for one block after the other."""
     out = list(content)
     i = 0
     while manual and i < len(role):
@@ -114,7 +114,7 @@ def test_pairs_are_those_of_a_walk_to_the_root(pieces: list[str], draw) -> None:
         return
     found = pairs(page.blocks, facts)
     dt, dd = word_hash("<dt"), word_hash("<dd")
-    held: dict[int, tuple[list[int], list[int]]] = {}  # terms and definitions of each list, by their elements
+    held: dict[int, tuple[list[int], list[int]]] = {}  # the terms and definitions of each list, by their elements
     for row, (a, b) in enumerate(zip(facts.words.offsets, facts.words.offsets[1:])):
         own = facts.words.values[a:b].tolist()
         if dt in own or dd in own:
@@ -169,7 +169,7 @@ def test_terms_captions_and_headings_go_with_what_they_stand_over() -> None:
     )
     features = noise_features(page.blocks, page.facts, page.text)
     content = np.where(features.weight > 10, 0.9, 0.25)
-    content[[2, 5]] = 0.75  # %H, and what %ae means
+    content[[2, 5]] = 0.75  # %H, and the meaning of %ae
     content[page.blocks.kind == TABLE] = 0.75
     content = together(content, features.pairs, features.landmark, features.weight)
     content = with_neighbours(content, features.role, features.landmark, features.weight, features.level)
@@ -222,7 +222,7 @@ def test_code_lists_and_their_lines_stand_between_what_is_content() -> None:
     level = np.array([2, 0, 0, 0, 0, 0, 0], np.int16)
     found = with_neighbours(content, role, role * 0, np.ones(7), level, manual=True)
     assert found[1] >= 0.5  # code under a heading whose section is content
-    assert found[3] == 0.75  # the line that introduces a list goes with its first item
+    assert found[3] == 0.75  # a line that introduces a list has the value of its first item
     assert found[5] == 0.75  # an item that the line introduces
     alone = with_neighbours(content[4:], role[4:], role[4:] * 0, np.ones(3), level[4:], manual=True)
-    assert alone.tolist() == [0.75, np.rint(1024 * 1.75 / 3) / 1024, 0.75]  # no hole in a manual's list
+    assert alone.tolist() == [0.75, np.rint(1024 * 1.75 / 3) / 1024, 0.75]  # no gap in a manual's list

@@ -1,4 +1,4 @@
-"""Large letters that begin a text."""
+"""Drop caps, the large letters that begin a text."""
 
 import random
 import time

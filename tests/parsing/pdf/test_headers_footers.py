@@ -1,4 +1,4 @@
-"""Running heads, feet and page numbers of a PDF, and what looks like them and is text."""
+"""Headers, footers and page numbers of a PDF, and text that resembles them."""
 
 import random
 

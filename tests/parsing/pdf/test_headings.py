@@ -1,4 +1,4 @@
-"""Headings and titles of a PDF, and what looks like them and is text."""
+"""Headings and titles of a PDF, and text that resembles them."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Pages and boxes of a PDF's blocks, and paragraphs that go on over pages."""
+"""Pages and boxes of a PDF's blocks, and paragraphs that cross pages."""
 
 import random
 import re
@@ -38,7 +38,7 @@ def test_pages_with_an_empty_one_between() -> None:
 
 
 def over_pages(lines: list[str], each: int, heads: bool, size: float = 10) -> list[Page]:
-    """Pages with so many of a paragraph's lines on each, with running heads and numbers or without."""
+    """Return pages with this many lines of a paragraph on each, with or without headers and numbers."""
     pages = []
     for number, first in enumerate(range(0, len(lines), each), 1):
         page = Page()
@@ -80,12 +80,10 @@ def test_chunks_know_the_pages_of_a_paragraph_that_goes_on(tmp_path: Path, heads
     pages = over_pages(lines, 10, heads)
     (tmp_path / "a.pdf").write_bytes(made(pages))
     table = next(open_source(tmp_path / "a.pdf").batches()).table
-    known = {name: name for name in ("blocks", "page_starts", "removed")}
+    known = {name: name for name in ("text", "blocks", "page_starts", "removed")}
     edges = [*table["page_starts"][0].as_py(), len(table["text"][0].as_py())]
     for method in ("structure", "recursive", "sentence"):
-        chunks = segment(
-            table, method, column="text", ids="id", **({"size": 40} if method != "sentence" else {}), **known
-        )
+        chunks = segment(table, method, columns=known, ids="id", **({"size": 40} if method != "sentence" else {}))
         found = chunks.table
         texts = [text for text in found["text"].to_pylist() if text.startswith("Sentence")]
         assert len(texts) > 5
@@ -96,7 +94,7 @@ def test_chunks_know_the_pages_of_a_paragraph_that_goes_on(tmp_path: Path, heads
         if "boxes" in found.column_names:
             for boxes, page in zip(found["boxes"].to_pylist(), found["page"].to_pylist()):
                 assert all(box["page"] >= page for box in boxes)
-    cut = segment(table, "page", column="text", ids="id", **known).table
+    cut = segment(table, "page", columns=known, ids="id").table
     assert set(cut["page"].to_pylist()) == set(range(1, len(pages) + 1))
     assert cut["page"].to_pylist() == cut["page_end"].to_pylist()
 

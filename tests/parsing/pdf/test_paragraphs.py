@@ -1,4 +1,4 @@
-"""Lines of a PDF to paragraphs, items of lists, code, and words that a hyphen divides."""
+"""Lines of a PDF become paragraphs, list items, code, and words that a hyphen divides."""
 
 import random
 import re

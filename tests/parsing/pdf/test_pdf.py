@@ -1,4 +1,4 @@
-"""PDF files that are broken, hostile or nothing but images, and words of real leaflets."""
+"""PDF files that are broken, hostile or only images, and words of real leaflets."""
 
 import random
 import re

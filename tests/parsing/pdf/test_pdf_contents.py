@@ -1,4 +1,4 @@
-"""Tables of contents of a PDF are left out, lists that look like them are not."""
+"""Tables of contents of a PDF are removed, lists that resemble them are not."""
 
 import random
 

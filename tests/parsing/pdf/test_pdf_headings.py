@@ -1,4 +1,4 @@
-"""Which blocks of a PDF its fonts show to be headings."""
+"""The fonts of a PDF show which blocks are headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading order of a PDF's pages: columns, turned text, short columns that are no table."""
+"""The reading order of a PDF's pages: columns, rotated text, short columns that are not a table."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Words of a PDF: spaces between them, slanted, raised and unseen letters, fields of forms, letters of any script."""
+"""Words of a PDF: spaces between them, slanted, raised and invisible letters, form fields, letters of any script."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from pychunk.parsing.pdf.pdf_document import read_pdf
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 from pdf_texts import IMAGE, SCAN, broken, headed, rows
 
-#: Widths of Helvetica's letters in thousandths of the size.
+#: The widths of Helvetica's letters in thousandths of the size.
 HELVETICA = {
     **dict.fromkeys("abdeghnopqu", 556),
     **dict.fromkeys("ckvsxyz", 500),
@@ -26,7 +26,7 @@ HELVETICA = {
 
 
 def placed(words: list[str], gap: float, letter_gap: float | None = None) -> Page:
-    """Words, or letters if these have a gap, each an object of its own without spaces; gaps in sizes of the font."""
+    """Return words, or letters if they have a gap, as objects without spaces; gaps are in font sizes."""
     page, x = Page(), 60.0
     for word in words:
         for part in [word] if letter_gap is None else word:
@@ -85,7 +85,7 @@ def test_slanted_text_is_read_along_its_lines(degrees: int) -> None:
 
 
 def scripted(text: str, size: float = 6.5, rise: float = 3.3) -> Page:
-    """A line whose parts in braces are raised, and lowered in square brackets."""
+    """Return a line with text in braces raised, and in square brackets lowered."""
     parts = ["BT /F1 10 Tf 50 700 Td"]
     for part in re.split(r"([{\[].*?[}\]])", text):
         shown = part.strip("{}[]").replace("(", r"\(").replace(")", r"\)")
@@ -178,7 +178,7 @@ LETTERS = "abcdefghijk АБВгдеїґ ελληνικά 中文日本語한국 �
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(st.sampled_from(LETTERS), min_size=1, max_size=12), min_size=1, max_size=20))
 def test_letters_of_any_script_come_out_as_they_went_in(lines: list[str]) -> None:
-    # PDFium knows no place for a letter that stands alone, in a font that is not there.
+    # PDFium gives no position for a letter that stands alone, in a font that is not in the file.
     lines = [line for line in (" ".join(line.split()) for line in lines) if len(line) > 1]
     if not lines:
         return

@@ -1,4 +1,4 @@
-"""Work that PDFs ask for: hostile files are told by what is counted, not by seconds, and good ones are far below."""
+"""Work that PDFs cause: counts, not seconds, show hostile files, and good ones are far below the limits."""
 
 import base64
 import zlib
@@ -19,7 +19,7 @@ from pychunk.parsing.pdf.pdf_document import PdfError, read_pdf
 from pychunk.parsing.pdf.pdf_filters import decompressed
 from pychunk.parsing.pdf.pdf_work import LIMITS, check_work, nesting
 
-#: The number of the first object that ``made`` is given besides its own.
+#: The number of the first additional object of ``made``.
 FIRST = 6
 LOW = LIMITS._replace(content=1_000_000, stream=100_000_000)
 
@@ -32,13 +32,13 @@ def form(content: bytes, resources: str = "", keys: str = "/Subtype /Form") -> b
 
 
 def nested(levels: int, times: int, content: bytes = b"0 0 m ") -> bytes:
-    """Forms that each draw the next one so often; ``content`` is the last one's."""
+    """Return forms that each draw the next one this often; ``content`` is the last one's."""
     extra = [form(b"/X Do " * times, f"/XObject << /X {FIRST + level + 1} 0 R >>") for level in range(levels - 1)]
     return made([Page(content="/X1 Do").put(50, 50, "Words")], extra=[*extra, form(content)])
 
 
 def shared(pages: int, content: str) -> bytes:
-    """Pages with one stream of content, which is in the file once."""
+    """Return pages with one stream of content, which is in the file once."""
     data = made([Page(content=content), *[Page()] * (pages - 1)], packed=True)
     first = data.index(b"/Contents") + len(b"/Contents ")
     number = data[first:].split(b" ", 1)[0]
@@ -47,7 +47,7 @@ def shared(pages: int, content: str) -> bytes:
 
 
 def count(data: bytes, **lower: int) -> str:
-    """What is said of a file with lower limits; "" if they allow it."""
+    """Return the message about a file with lower limits, or "" if they allow it."""
     with pypdfium2.PdfDocument(data) as document:
         try:
             check_work(document, LOW._replace(**lower))
@@ -81,7 +81,7 @@ def test_work_over_the_limit_is_told_with_its_number(make: Callable[[int], bytes
 
 
 def test_a_tree_of_pages_that_multiplies_is_left() -> None:
-    """Nodes without pages, each twice in the one above, 40 deep."""
+    """The nodes have no pages, and each is twice in the one above, 40 deep."""
     below = [f"{FIRST + i} 0 R {FIRST + i} 0 R" for i in range(1, 40)]
     extra = [f"<< /Type /Pages /Parent 2 0 R /Kids [{kids}] /Count 0 >>".encode() for kids in [*below, ""]]
     data = made([Page().put(50, 50, "One")], extra=extra)
@@ -181,7 +181,7 @@ def runs(data: bytes) -> bytes:
 
 
 def lzw(data: bytes) -> bytes:
-    """As few codes as there are bytes: the table is cleared before its codes are longer than 9 bits."""
+    """Return as few codes as bytes: the table is cleared before its codes are longer than 9 bits."""
     codes = [code for i in range(0, len(data), 200) for code in (256, *data[i : i + 200])] + [257]
     bits = "".join(f"{code:09b}" for code in codes)
     return int(bits + "0" * (-len(bits) % 8), 2).to_bytes((len(bits) + 7) // 8, "big")

@@ -1,4 +1,4 @@
-"""Tables of a PDF: rows, cells with and without borders, tables that go on over pages."""
+"""Tables of a PDF: rows, cells with and without borders, tables that cross pages."""
 
 import random
 from pathlib import Path
@@ -76,8 +76,8 @@ def test_a_table_that_goes_on_over_pages_is_one(tmp_path: Path, repeated: bool, 
     assert left == ["Part | Meaning | Price"] * (2 if repeated else 0)
     (tmp_path / "a.pdf").write_bytes(made(pages))
     table = next(open_source(tmp_path / "a.pdf").batches()).table
-    known = {name: name for name in ("blocks", "page_starts", "removed")}
-    chunks = segment(table, "structure", column="text", ids="id", size=80, **known)
+    known = {name: name for name in ("text", "blocks", "page_starts", "removed")}
+    chunks = segment(table, "structure", columns=known, ids="id", size=80)
     parts = [chunk for chunk in chunks if "P-0" in chunk.text]
     assert len(parts) > 3
     assert {chunk.header for chunk in parts if not chunk.text.startswith("Part |")} == {"Part | Meaning | Price"}

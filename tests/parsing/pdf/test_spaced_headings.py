@@ -1,4 +1,4 @@
-"""Headings of PDF files that stand in the font of the text: by the white around them, or run into their text."""
+"""Headings of PDF files in the font of the text, marked by the white space around them, or on the text's line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TEXT = [
     "The tablets are for grown people alone, who take one in the morning and one",
     "in the evening, each with a glass of water, until the pain has gone away.",
 ]
-#: Between lines, blocks of a section, and sections.
+#: The distances between lines, blocks of a section, and sections.
 LINE, BLOCK, SECTION = 12, 22, 44
 
 
 def leaflet(sections: list[list[list[str]]], page: Page | None = None, y: float = 60, apart: float = SECTION) -> Page:
-    """Blocks of lines in sections, all in one font."""
+    """Return blocks of lines in sections, all in one font."""
     page = page or Page()
     for section in sections:
         for block in section:
@@ -75,7 +75,7 @@ def test_short_first_sentences_of_sections_are_headings_of_their_own() -> None:
     assert headings(page) == [*((1, name) for name in NAMES), (1, "Storage.")]
     pdf = read_pdf(made([page]))
     assert f"Storage.\n\n{TEXT[0][:60]}" in pdf.text
-    chunks = pychunk.segment(pdf.text, "structure", size=40, blocks=blocks_of(pdf))
+    chunks = pychunk.segment(pdf.text, "structure", size=40, columns={"blocks": blocks_of(pdf)})
     assert chunks[-1].path == ["Storage."]
     assert chunks[-1].text.startswith("Storage.")
 

@@ -95,16 +95,16 @@ def flags_of_gap(gap: str) -> int:
 class Splitter:
     """The splitter of one document. ``starts`` and ``flags`` are the result."""
 
-    def __init__(self, text: str, wrap: str | bool) -> None:
+    def __init__(self, text: str, unwrap_lines: str | bool) -> None:
         self.text, self.starts, self.flags = text, [0], [PARAGRAPH]
         self.start = self.skip_space(0)
         if self.start == len(text):
             self.starts, self.flags = [], []
             return
         self.paragraph_start, self.next = 0, 0
-        self.width = wrap_width(text) if wrap == "auto" else 0
-        self.wrapped = wrap is True or self.width > 0
-        self.hyphens = wrap is not False
+        self.width = wrap_width(text) if unwrap_lines == "auto" else 0
+        self.wrapped = unwrap_lines is True or self.width > 0
+        self.hyphens = unwrap_lines is not False
         for i, c in enumerate(text):
             if i < self.next or i < self.start:
                 continue
@@ -520,7 +520,7 @@ class Splitter:
         return word < len(head) and is_upper(head[word])
 
 
-def sentence_starts(text: str, wrap: str | bool) -> tuple[list[int], list[int]]:
+def sentence_starts(text: str, unwrap_lines: str | bool) -> tuple[list[int], list[int]]:
     """Return (first characters, flags) of the sentences of one document; see csrc/text/sentence_splitter.h."""
-    made = Splitter(text, wrap)
+    made = Splitter(text, unwrap_lines)
     return made.starts, made.flags

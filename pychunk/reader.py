@@ -1,0 +1,48 @@
+"""The function read(): the documents of files as one batch, for :func:`pychunk.segment`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from .inputs import TextBatch
+from .io.document_batches import documents_of
+from .io.source import open_source
+
+
+def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
+    r"""Read all documents of files, folders or URLs into memory, as one batch.
+
+    For more text than fits into memory, call :func:`pychunk.io.open_source`, whose batches are bounded, or
+    :func:`pychunk.ingest.ingest`.
+
+    Args:
+        path: A file, a folder or a URL, or several: Markdown, HTML, PDF, text, Parquet, CSV, JSON Lines and other
+            kinds.
+        **options: The options of :func:`pychunk.io.open_source`, such as ``kind``, ``column``, ``ids`` and
+            ``metadata_columns``.
+
+    Returns:
+        The documents with their ids and with the structure that the reader found, which method ``structure`` uses.
+
+    Raises:
+        ValueError: A file does not exist, or a document cannot be read; ``dead_letters=`` leaves such documents out.
+
+    Example:
+        >>> import pathlib, pychunk, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "cats.md")
+        ...     _ = path.write_text("# Cats\n\nThey purr.")
+        ...     [chunk.path for chunk in pychunk.segment(pychunk.read(path))]
+        [['Cats']]
+    """
+    tables = [batch.table for batch in open_source(path, **options).batches()]
+    if not tables:
+        return TextBatch.of(pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())}))
+    # Kinds of files have columns of their own, which the others lack.
+    whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+    marks = next((table.schema.metadata for table in tables if table.schema.metadata), None)
+    return documents_of(whole.replace_schema_metadata(marks))

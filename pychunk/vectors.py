@@ -1,0 +1,48 @@
+"""Vectors: which vectors a call returns, and the encoder that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors that a call returns with its chunks.
+
+    Attributes:
+        of: ``"chunk"``: one vector for each chunk, in the column ``vector``; ``"sentence"``: one for each sentence, in
+            the column ``sentences``.
+        encoder: The encoder of these vectors, if it is not the one that the method uses: ``"static"``, a name from
+            ``pychunk model list``, or a folder that ``pychunk export`` wrote. Default: the method's encoder; for
+            ``nsp`` the static one.
+
+    Example:
+        >>> import pychunk
+        >>> chunks = pychunk.segment("One. Two.", "sentence", vectors=pychunk.Vectors("chunk", "static"))
+        >>> chunks.vectors.shape
+        (2, 256)
+    """
+
+    of: Literal["chunk", "sentence"] = "chunk"
+    encoder: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.of not in ("chunk", "sentence"):
+            raise ValueError(f"vectors must be 'chunk' or 'sentence'; got {self.of!r}")
+
+
+def vectors_of(value: Vectors | str | None) -> Vectors | None:
+    """Return the vectors that an argument asks for; None if it asks for none.
+
+    Raises:
+        ValueError: An unknown name. TypeError: Something else than a name or a :class:`Vectors`.
+    """
+    if value is None or isinstance(value, Vectors):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"vectors must be None, 'chunk', 'sentence' or a pychunk.Vectors; got {value!r}")
+    if value not in ("chunk", "sentence"):
+        raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {value!r}")
+    return Vectors("chunk" if value == "chunk" else "sentence")

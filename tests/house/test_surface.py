@@ -1,0 +1,103 @@
+"""The public surface is a checked-in list: names, parameters, flags and columns. It changes on purpose only."""
+
+import inspect
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pychunk
+import pychunk.ingest
+import pychunk.io
+from pychunk._engine.data.columns import COLUMNS
+from pychunk.cli.main import app
+from pychunk.methods import METHODS
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTED = ROOT / "tests" / "house" / "surface.txt"
+#: Parameters of a call at most, its options of methods (``**options``) counted as one.
+MOST_PARAMETERS = {"segment": 15, "segment_levels": 15, "Segmenter": 15}
+#: Flags of a command at most.
+MOST_FLAGS = {"pychunk segment": 32, "pychunk ingest": 32, "pychunk index": 38}
+
+
+def parameters(function: Any) -> list[str]:
+    """Return the names of a function's parameters, without ``self``."""
+    found = inspect.signature(function).parameters.values()
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    return [stars.get(each.kind, "") + each.name for each in found if each.name not in ("self", "cls")]
+
+
+def surface() -> list[str]:
+    """Return a line for each public function, method, attribute, flag and column."""
+    objects = {f"pychunk.{name}": getattr(pychunk, name) for name in pychunk.__all__ if name != "__version__"}
+    objects |= {f"pychunk.ingest.{name}": getattr(pychunk.ingest, name) for name in ("ingest", "Report")}
+    objects |= {"pychunk.io.open_source": pychunk.io.open_source}
+    lines = []
+    for name, value in sorted(objects.items()):
+        if not inspect.isclass(value):
+            lines.append(f"{name}({', '.join(parameters(value))})")
+            continue
+        lines.append(f"{name}({', '.join(parameters(value))})" if "__init__" in vars(value) else name)
+        for own in sorted(each for each in dir(value) if not each.startswith("_")):
+            member = inspect.getattr_static(value, own)
+            function = getattr(member, "__func__", member)
+            arguments = f"({', '.join(parameters(function))})" if inspect.isfunction(function) else ""
+            lines.append(f"{name}.{own}{arguments}")
+    lines += [f"method {name}({', '.join(parameters(made))})" for name, made in sorted(METHODS.items())]
+    lines += [f"column {column.name}" for column in COLUMNS]
+    for command, flags in sorted(flags_of_commands().items()):
+        lines += [f"{command} {flag}" for flag in flags]
+    return lines
+
+
+def flags_of_commands() -> dict[str, list[str]]:
+    """Return the flags of each command; the second form of a switch, ``--no-...``, does not count."""
+    import typer.main
+
+    found: dict[str, list[str]] = {}
+
+    def walk(command: Any, path: str) -> None:
+        if hasattr(command, "list_commands"):
+            context = command.make_context(path, [], resilient_parsing=True)
+            for name in command.list_commands(context):
+                walk(command.get_command(context, name), f"{path} {name}")
+            return
+        options = [each for each in command.params if each.param_type_name == "option"]
+        found[path] = sorted(max(each.opts, key=len) for each in options)
+
+    walk(typer.main.get_command(app), "pychunk")
+    return found
+
+
+def test_the_surface_is_the_checked_in_one() -> None:
+    listed = LISTED.read_text(encoding="utf-8").splitlines()
+    found = surface()
+    gone, new = sorted(set(listed) - set(found)), sorted(set(found) - set(listed))
+    assert not gone, f"gone: {gone}. If that is on purpose, say so in CHANGELOG.md and write {LISTED.name} again"
+    assert not new, f"new: {new}. If that is on purpose, say so in CHANGELOG.md and write {LISTED.name} again"
+
+
+def test_a_surface_that_changed_is_in_the_changelog() -> None:
+    before = subprocess.run(
+        ["git", "diff", "--quiet", "HEAD~1", "--", str(LISTED)], cwd=ROOT, capture_output=True, check=False
+    )
+    log = subprocess.run(
+        ["git", "diff", "--quiet", "HEAD~1", "--", "CHANGELOG.md"], cwd=ROOT, capture_output=True, check=False
+    )
+    if before.returncode == 1:
+        assert log.returncode == 1, f"{LISTED.name} changed, CHANGELOG.md did not"
+
+
+def test_calls_have_few_parameters() -> None:
+    for name, most in MOST_PARAMETERS.items():
+        assert len(parameters(getattr(pychunk, name))) <= most
+
+
+def test_commands_have_few_flags() -> None:
+    found = flags_of_commands()
+    for command, most in MOST_FLAGS.items():
+        assert len(found[command]) <= most
+
+
+if __name__ == "__main__":
+    LISTED.write_text("\n".join(surface()) + "\n", encoding="utf-8")

@@ -1,0 +1,46 @@
+"""Columns of documents that every chunk repeats: their names, their types, their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from pychunk.inputs import TextBatch
+from pychunk.inputs.passthrough import check_names, kept_columns, with_kept
+
+TABLE = pa.table({"text": ["Cats purr.", "Dogs bark."], "year": pa.array([1984, None], pa.int16())})
+
+
+def test_columns_keep_their_types() -> None:
+    texts = TextBatch.of(TABLE, column="text")
+    assert kept_columns([], texts) == {}
+    found = kept_columns(["year"], texts)
+    assert found["year"].type == pa.int16()
+    chunks = pa.table({"document": [5, 5, 6]})
+    assert with_kept(chunks, found, 5)["year"].to_pylist() == [1984, 1984, None]
+    assert with_kept(chunks, {}, 5).equals(chunks)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("year", r"must be a list of columns; got 'year': write metadata_columns=\['year'\]"),
+        (["year", "year"], "must name each column once and none of the chunks' own; got year, year"),
+        (["chunk"], "none of the chunks' own; got chunk; chunks have document, .*: rename the column first"),
+    ],
+)
+def test_names_are_checked_whatever_the_documents(names: Sequence[str], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        check_names(names)
+    for batch in (["Cats purr."], TABLE):
+        with pytest.raises((TypeError, ValueError), match=message):
+            kept_columns(names, TextBatch.of(batch))
+
+
+def test_a_column_must_be_there() -> None:
+    with pytest.raises(ValueError, match=r"metadata_columns=\['year'\] names columns, but the documents have none"):
+        kept_columns(["year"], TextBatch.of(["Cats purr."]))
+    with pytest.raises(ValueError, match="metadata_columns='lang' is not a column; the columns are text, year"):
+        kept_columns(["lang"], TextBatch.of(TABLE, column="text"))
