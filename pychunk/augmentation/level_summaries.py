@@ -41,7 +41,7 @@ class LevelSummary(LLMTextSource):
         >>> from pychunk.llm import LLM
         >>> llm = LLM("http://127.0.0.1:8099/v1", "test", cache=False, dry_run=True)
         >>> text = "Cats\n\nThey purr. They sleep.\n\nDogs\n\nThey bark."
-        >>> found = pychunk.segment(text, levels=["section", "document"])
+        >>> found = pychunk.segment_levels(text, ["section", "document"])
         >>> chunks = pychunk.augment(found.chunks(), LevelSummary(llm, levels=["section", "document"]))
         >>> llm.account.total.calls  # two sections and the document
         3

@@ -283,7 +283,8 @@ class ChunkBatch:
 
         Example:
             >>> import pychunk
-            >>> pychunk.segment("Menu\n\n# Cats\n\nCats purr.", "structure", removed=[(0, 4)]).to_markdown()
+            >>> text = "Menu\n\n# Cats\n\nCats purr."
+            >>> pychunk.segment(text, "structure", columns={"removed": [(0, 4)]}).to_markdown()
             '# Cats\n\nCats purr.'
         """
         return str(by_name("pychunk.chunks.heading_tree", "joined")(list(self._of(document))))

@@ -54,7 +54,7 @@ class Hierarchy:
     Example:
         >>> import pychunk
         >>> text = "Cats purr. They sleep.\n\nDogs bark."
-        >>> found = pychunk.segment(text, levels=["sentence", "paragraph", "document"])
+        >>> found = pychunk.segment_levels(text, ["sentence", "paragraph", "document"])
         >>> found.texts_of("paragraph"), found.parents("sentence").tolist()
         (['Cats purr. They sleep.', 'Dogs bark.'], [0, 0, 1])
         >>> found.children("document").tolist(), len(found)  # the second paragraph is its only sentence
@@ -215,11 +215,11 @@ class Hierarchy:
         return [text[a:b].tobytes().decode().strip() for a, b in rows]
 
     def cuts(self, level: Level) -> Cuts:
-        r"""Return the nodes of a level as cuts for ``segment(..., method="given", cuts=)``.
+        r"""Return the nodes of a level as cuts for ``segment(..., method="given", columns={"cuts": ...})``.
 
         Example:
             >>> import pychunk
-            >>> found = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph"])
+            >>> found = pychunk.segment_levels("One. Two.\n\nThree.", ["paragraph"])
             >>> found.cuts("paragraph").first.tolist()
             [0, 2]
         """
@@ -237,7 +237,7 @@ class Hierarchy:
 
         Example:
             >>> import pychunk
-            >>> found = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph", "document"])
+            >>> found = pychunk.segment_levels("One. Two.\n\nThree.", ["paragraph", "document"])
             >>> found.chunks().table["levels"].to_pylist()[2:]
             [['sentence', 'paragraph'], ['paragraph'], ['document']]
         """
@@ -257,7 +257,7 @@ class Hierarchy:
 
         Example:
             >>> import pychunk
-            >>> table = pychunk.segment("One. Two.\n\nThree.", levels=["paragraph", "document"]).to_arrow()
+            >>> table = pychunk.segment_levels("One. Two.\n\nThree.", ["paragraph", "document"]).to_arrow()
             >>> Hierarchy.from_arrow(table).texts_of("paragraph")
             ['One. Two.', 'Three.']
         """

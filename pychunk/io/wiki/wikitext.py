@@ -166,7 +166,7 @@ class Cleaner:
         return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
-        r"""Return the same text, and its blocks as ``pychunk.segment(blocks=...)`` takes them.
+        r"""Return the same text, and its blocks as ``segment(columns={"blocks": ...})`` takes them.
 
         Headings have the level of their marks, which is 2 for the sections of an article. List items have the depth of
         their nesting. Code of several lines is a block of its own. Everything else is a paragraph. The blocks of a page
