@@ -29,7 +29,8 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
         The documents with their ids and with the structure that the reader found, which method ``structure`` uses.
 
     Raises:
-        ValueError: A file does not exist, or a document cannot be read; ``dead_letters=`` leaves such documents out.
+        ValueError: A file does not exist, or a document cannot be read; ``dead_letters=`` leaves such documents out. Or
+            some files have structure and others, such as plain text, have none.
 
     Example:
         >>> import pathlib, pychunk, tempfile
@@ -42,7 +43,12 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
     tables = [batch.table for batch in open_source(path, **options).batches()]
     if not tables:
         return TextBatch.of(pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())}))
+    # By default blocks decide the method of a whole batch, so plain text would be cut otherwise than by itself.
+    if len({("blocks" in table.column_names, str(table.schema.metadata)) for table in tables}) > 1:
+        raise ValueError(
+            f"{path!r:.80} has files with structure and files without, which are cut by different methods; pass kind= "
+            "to read one of them, or segment the batches of pychunk.io.open_source()"
+        )
     # Kinds of files have columns of their own, which the others lack.
     whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
-    marks = next((table.schema.metadata for table in tables if table.schema.metadata), None)
-    return documents_of(whole.replace_schema_metadata(marks))
+    return documents_of(whole.replace_schema_metadata(tables[0].schema.metadata))

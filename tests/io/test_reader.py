@@ -1,6 +1,7 @@
 """pychunk.read: documents of files as one batch, and what segment says of a path."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,17 +12,25 @@ import pychunk
 
 
 def test_the_documents_of_files_of_several_kinds_are_one_batch(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# Cats\n\nThey purr.")
+    (tmp_path / "a.csv").write_text("id,text\na,Cats purr.\n")
     (tmp_path / "b.txt").write_text("Dogs bark.")
     pq.write_table(pa.table({"id": ["c"], "text": ["Owls hoot."], "year": [7]}), tmp_path / "c.parquet")
     batch = pychunk.read(tmp_path, metadata_columns=["year"])
     assert len(batch) == 3
     chunks = pychunk.segment(batch, metadata_columns=["year"])
     by_text = {chunk.text: chunk for chunk in chunks}
-    assert by_text.keys() == {"# Cats\n\nThey purr.", "Dogs bark.", "Owls hoot."}
+    assert by_text.keys() == {"Cats purr.", "Dogs bark.", "Owls hoot."}
     assert sorted(chunks.table["year"].to_pylist(), key=str) == [7, None, None]
-    assert by_text["# Cats\n\nThey purr."].path == ["Cats"]
+    assert chunks.metadata["method"] == "topic"
     assert by_text["Owls hoot."].id == "c"
+
+
+def test_files_with_and_without_structure_are_not_one_batch(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Cats\n\nThey purr.")
+    (tmp_path / "b.txt").write_text("Dogs bark.")
+    with pytest.raises(ValueError, match=r"files with structure and files without.*pass kind="):
+        pychunk.read(tmp_path)
+    assert pychunk.segment(pychunk.read(tmp_path, kind="markdown")).metadata["method"] == "structure"
 
 
 def test_a_file_is_read_as_its_reader_reads_it(tmp_path: Path) -> None:
@@ -57,6 +66,6 @@ def test_a_path_in_place_of_a_text_is_noticed(tmp_path: Path) -> None:
         (lambda: pychunk.segment({"text": ["One."]}, columns={"title": "t"}), "did you mean 'titles'"),
     ],
 )
-def test_what_is_nearly_right_is_suggested(call: object, said: str) -> None:
+def test_what_is_nearly_right_is_suggested(call: Callable[[], object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        call()  # type: ignore[operator]
+        call()
