@@ -5,6 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import pychunk
 import pychunk.ingest
 import pychunk.io
@@ -77,15 +79,17 @@ def test_the_surface_is_the_checked_in_one() -> None:
     assert not new, f"new: {new}. If that is on purpose, say so in CHANGELOG.md and write {LISTED.name} again"
 
 
-def test_a_surface_that_changed_is_in_the_changelog() -> None:
-    before = subprocess.run(
-        ["git", "diff", "--quiet", "HEAD~1", "--", str(LISTED)], cwd=ROOT, capture_output=True, check=False
+def test_the_commit_that_changed_the_surface_changed_the_changelog() -> None:
+    last = subprocess.run(
+        ["git", "log", "-1", "--format=", "--name-only", "--full-diff", "--", str(LISTED)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    log = subprocess.run(
-        ["git", "diff", "--quiet", "HEAD~1", "--", "CHANGELOG.md"], cwd=ROOT, capture_output=True, check=False
-    )
-    if before.returncode == 1:
-        assert log.returncode == 1, f"{LISTED.name} changed, CHANGELOG.md did not"
+    if last.returncode or not last.stdout:
+        pytest.skip("no history of git")
+    assert "CHANGELOG.md" in last.stdout.splitlines()
 
 
 def test_calls_have_few_parameters() -> None:

@@ -22,9 +22,9 @@ def test_the_name_of_a_device_alone_is_a_placement() -> None:
 def test_something_else_is_refused_by_every_call(value: object) -> None:
     said = "placement must be a pychunk.Placement or the name of a device; got "
     with pytest.raises(TypeError, match=said):
-        Placement.of(value)  # type: ignore[arg-type]
+        Placement.of(value)  # type: ignore[arg-type]  # what is refused
     with pytest.raises(TypeError, match=said):
-        pychunk.segment("Cats purr.", placement=value)  # type: ignore[arg-type]
+        pychunk.segment("Cats purr.", placement=value)  # type: ignore[arg-type]  # what is refused
 
 
 def test_a_wrong_number_of_threads_is_refused_when_it_is_made() -> None:

@@ -98,7 +98,7 @@ def markup_of(data: bytes | str) -> Markup:
         Markup(page=b'<p>One', encoding='utf-16-le', work=Work(size=6, nodes=1, steps=1, is_suspect=False))
     """
     try:
-        import selectolax.lexbor  # noqa: F401
+        import selectolax.lexbor  # noqa: F401  # only whether it is installed counts here
     except ImportError as error:
         raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
     text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
