@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .embedding import embed
     from .index.index import Index
     from .index.search.hits import Hit
+    from .io.markup import parse
     from .levels.hierarchy import Hierarchy
     from .reader import read
 
@@ -78,6 +79,7 @@ __all__ = [
     "augment",
     "backend",
     "embed",
+    "parse",
     "read",
     "segment",
     "segment_levels",
@@ -97,6 +99,7 @@ if not TYPE_CHECKING:  # For a type checker, a module with __getattr__ has every
             "answer": ".answers",
             "augment": ".augmentation",
             "embed": ".embedding",
+            "parse": ".io.markup",
             "read": ".reader",
         },
     )

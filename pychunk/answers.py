@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from .index.options import Rerank, Rewrite
 from .index.search.assembly import AssembledText, Part, assemble
 from .index.search.hit_pages import pages_text
 from .index.search.query_rewriting import Choice, choices
@@ -109,7 +110,7 @@ def answer(
         k: The number of hits for each question.
         words: The most words of the hits that the LLM sees, as in :func:`pychunk.index.assemble`.
         strict: Whether a question without a usable answer raises an error.
-        search: Further keywords of :meth:`pychunk.Index.search`: ``mode``, ``rewrite``, ``rerank``, ``expand`` ...
+        search: Further keywords of :meth:`pychunk.Index.search`: ``mode``, ``ranking``, ``expansion`` and ``stages``.
 
     Returns:
         :class:`Answers`, one for each question, with a ``table``.
@@ -133,7 +134,9 @@ def answer(
     texts, given = _asked(questions, options)
     ask = Answerer(llm)  # This comes before the search, so that nothing is searched without an endpoint.
     queries: list[Any] = list(texts)
-    if search.get("rewrite") == "options":
+    stages = search.get("stages", ())
+    stages = [stages] if isinstance(stages, (Rewrite, Rerank)) else stages
+    if any(isinstance(each, Rewrite) and each.by == "options" for each in stages):
         queries = [Choice(text, own or ()) for text, own in zip(texts, given, strict=True)]
     found: Any = index.search(queries, k, **search) if texts else []
     return _answers(ask, texts, given, found, words, strict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -57,22 +58,23 @@ class Search:
 
     Attributes:
         k: The number of hits of a query.
-        depth: The number of hits that a reranker reorders.
+        rerank_depth: The number of hits that a reranker orders again.
         evaluation_depth: The same number in an evaluation, which asks many questions.
         mode: The scores that count.
         fusion: The way in which they are combined.
-        weight: The weight of BM25 as a share of its bound, compared with 1 for the cosine.
-        blend: The share of the best sentence in an index of both kinds of vectors, compared with the chunk's own.
+        bm25_weight: The weight of BM25 as a share of its bound, compared with 1 for the cosine.
+        chunk_vector_weight: The share of the chunk's own vector in an index of both kinds, compared with its best
+            sentence.
         document_weight: The weight of a document's score in addition to its chunk's.
     """
 
     k: int = 5
-    depth: int = 50
+    rerank_depth: int = 50
     evaluation_depth: int = 20
-    mode: str = "hybrid"
-    fusion: str = "score"
-    weight: float = 1.5
-    blend: float = 0.5
+    mode: Literal["hybrid"] = "hybrid"
+    fusion: Literal["score"] = "score"
+    bm25_weight: float = 1.5
+    chunk_vector_weight: float = 0.5
     document_weight: float = 0.0
 
 

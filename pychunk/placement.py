@@ -54,11 +54,15 @@ class Placement:
 
         Raises:
             TypeError: The value is something else.
+            ValueError: The value is a text with an option, such as ``"threads=2"``.
         """
+        if isinstance(value, str) and "=" in value:
+            raise ValueError(f"placement must be the name of a device or a pychunk.Placement({value}); got {value!r}")
         if value is None or isinstance(value, str):
             return Placement(value or "auto")
         if not isinstance(value, Placement):
-            raise TypeError(f"placement must be a pychunk.Placement or the name of a device; got {value!r}")
+            made = f": write pychunk.Placement(**{value!r})" if isinstance(value, dict) else ""
+            raise TypeError(f"placement must be a pychunk.Placement or the name of a device; got {value!r}{made}")
         return value
 
     @property

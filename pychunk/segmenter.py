@@ -265,7 +265,8 @@ class Segmenter:
     def read(self, batch: Any, columns: DocumentColumns | None = None, **arguments: Any) -> tuple[Segmenter, Inputs]:
         """Return documents as the method takes them, and the Segmenter that cuts them.
 
-        That is another one, of ``structure``, if they come with blocks and nobody named a method.
+        That is another one if nobody named a method: of ``structure`` for documents with blocks, else of ``pic`` for
+        sentence vectors of the caller, because ``topic`` reads only those on which it was trained.
 
         Args:
             batch: See :func:`pychunk.segment`.
@@ -273,7 +274,8 @@ class Segmenter:
             **arguments: those of :meth:`Inputs.of`.
         """
         inputs = Inputs.of(batch, columns, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
-        cutter = (self._structured if inputs.has_blocks else None) or self
+        given = inputs.said.get("sentence_vectors") is not None
+        cutter = (self._structured if inputs.has_blocks else self._by_vectors if given else None) or self
         return cutter, cutter._checked(inputs)
 
     def _reads_blocks(self) -> bool:
@@ -335,10 +337,18 @@ class Segmenter:
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
         """The Segmenter of documents with blocks, if neither a method nor an option of another one was named."""
+        return self._of(CHUNKS.method_for_blocks)
+
+    @functools.cached_property
+    def _by_vectors(self) -> Segmenter | None:
+        """The Segmenter of documents with sentence vectors, if neither a method nor an option of another was named."""
+        return self._of(CHUNKS.method_for_vectors)
+
+    def _of(self, method: str) -> Segmenter | None:
         own = {name for name in self._options if name not in COMMON and name != "method"}
-        if self._options["method"] is not None or not own <= set(option_names(CHUNKS.method_for_blocks)):
+        if self._options["method"] is not None or not own <= set(option_names(method)):
             return None
-        return Segmenter(**{**self._options, "method": CHUNKS.method_for_blocks})
+        return Segmenter(**{**self._options, "method": method})
 
     def _columns(
         self, inputs: Inputs, report: Progress | None, total: int, busy: list[float]

@@ -22,6 +22,7 @@ import numpy as np
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.retrieval_setups import Strategy
+from pychunk.index import Bm25
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -40,7 +41,7 @@ def measured(data: datasets.Dataset, name: str) -> tuple[dict[str, Any], float, 
     spent = time.process_time() - begun
     values = {}
     for mode in MODES:
-        found = runner.retrieve(chunked, data, encoder, Strategy(mode), asked, {"stemmer": "english"})
+        found = runner.retrieve(chunked, data, encoder, Strategy(mode), asked, {"bm25": Bm25(stemmer="english")})
         values[mode] = runner.measure(found, data, encoder)[0]
     return values, spent, encoder.model.fingerprint
 

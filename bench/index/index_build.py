@@ -184,10 +184,11 @@ def timed(asked: list[Any], one: Callable[[Any], Any], many: Callable[[list[Any]
 
 def pychunk_search(mode: str) -> Search:
     def search(options: argparse.Namespace, folder: Path, asked: list[str]) -> dict[str, float]:
-        index = pychunk.Index.open(folder / "index", verify=False)
+        placement = pychunk.Placement(threads=options.threads)
+        index = pychunk.Index.open(folder / "index", placement=placement, verify=False)
 
         def ask(texts: list[str]) -> Any:
-            return index.search(texts, k=K, mode=mode, threads=options.threads)
+            return index.search(texts, k=K, mode=mode)
 
         assert all(len(hits) == K for hits in ask(asked))
         return timed(asked, lambda text: ask([text]), ask)

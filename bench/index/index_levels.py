@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from pychunk import Placement
+from pychunk.index import Ranking
 from pychunk.index.index import Index
 from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.segmenter import Segmenter
@@ -76,10 +78,11 @@ def levels(options: argparse.Namespace, file: Path) -> dict[str, Any]:
                 print(f"{kind}, saved: {peak():.0f} MB, {time.perf_counter() - begun:.1f} s, {size:.0f} MB on disk")
             made[kind] = curve, size
         paths = {kind: Path(folder) / kind for kind in made}
-        with Index.open(paths["flat"], verify=False) as flat, Index.open(paths["pq"], verify=False) as codes:
+        opened = {"placement": Placement(threads=options.threads), "verify": False}
+        with Index.open(paths["flat"], **opened) as flat, Index.open(paths["pq"], **opened) as codes:
             indexes = {"flat": flat, "pq": codes}
-            rows, work = asked(indexes, queries[: options.timed + 1], options.threads)
-            recalls = recall(indexes, queries[: options.queries], options.threads)
+            rows, work = asked(indexes, queries[: options.timed + 1])
+            recalls = recall(indexes, queries[: options.queries])
             slower = compared(work)
     return {
         "memory": made["flat"][0],
@@ -95,9 +98,7 @@ def name_of(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def asked(
-    indexes: dict[str, Index], queries: list[str], threads: int
-) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
+def asked(indexes: dict[str, Index], queries: list[str]) -> tuple[list[dict[str, Any]], dict[str, dict[str, float]]]:
     """Return the median milliseconds of each kind of search, and those of the processor.
 
     The latter are given for each search of the exact index and each query.
@@ -105,17 +106,17 @@ def asked(
     kinds: dict[tuple[str, str], Callable[[str], Any]] = {}
     for kind, index in indexes.items():
 
-        def search(query: str, index: Index = index, **options: Any) -> Any:
-            return index.search(query, K, threads=threads, **options)
+        def search(query: str, ranking: Ranking, index: Index = index) -> Any:
+            return index.search(query, K, ranking=ranking)
 
         for plan in PLANS:
             kinds[kind, f"plan and search, {plan}"] = lambda query, search=search, plan=plan: search(
-                query, plan=plan, fusion="levels"
+                query, Ranking(planner=plan, fusion="levels")
             )
         for fusion in ("levels", "score"):
             for pair in RANGES if kind == "flat" else RANGES[:1]:
                 kinds[kind, f"{name_of(*pair)}, {fusion}"] = lambda query, search=search, pair=pair, fusion=fusion: (
-                    search(query, levels=pair, fusion=fusion)
+                    search(query, Ranking(levels=pair, fusion=fusion))
                 )
     taken: dict[tuple[str, str], dict[str, tuple[float, float]]] = {kind: {} for kind in kinds}
     for search in kinds.values():
@@ -152,7 +153,7 @@ def compared(work: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
     return found
 
 
-def recall(indexes: dict[str, Index], queries: list[str], threads: int) -> list[dict[str, Any]]:
+def recall(indexes: dict[str, Index], queries: list[str]) -> list[dict[str, Any]]:
     """Return the share of the exact index's ten best that the approximate one finds, over all queries."""
     rows = []
     for pair in (RANGES[0], *[(level, level) for level in LEVELS]):
@@ -160,7 +161,7 @@ def recall(indexes: dict[str, Index], queries: list[str], threads: int) -> list[
             row: dict[str, Any] = {"levels": name_of(*pair), "mode": mode}
             for fusion in ("levels", "score"):
                 exact, near = (
-                    index.rank(queries, K, mode, fusion=fusion, levels=pair, threads=threads)[0]
+                    index.rank(queries, K, mode, ranking=Ranking(fusion=fusion, levels=pair))[0]
                     for index in indexes.values()
                 )
                 shares = [len(set(a) & set(b)) / K for a, b in zip(exact.tolist(), near.tolist(), strict=True)]

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from pychunk import Placement
 from pychunk.augmentation import augment
+from pychunk.index import Ranking
 from pychunk.index.index import Index
 from pychunk.segmenter import Segmenter
 
@@ -37,7 +38,7 @@ ABOUT = (
 CHARACTERS, ARTICLES = 3000, 250
 WAYS = ("head", "title", "summary", "neighbours")
 SEARCHES: dict[str, dict[str, Any]] = {
-    f"{mode}{', document evidence' if weight else ''}": {"mode": mode, "document_weight": weight}
+    f"{mode}{', document evidence' if weight else ''}": {"mode": mode, "ranking": Ranking(document_weight=weight)}
     for mode in ("sparse", "hybrid")
     for weight in (0.0, 1.0)
 }
@@ -67,10 +68,11 @@ def clocks() -> np.ndarray:
 
 def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     """Return the figures; ``options`` has pages, timed and threads."""
-    segmenter = Segmenter("page", vectors="sentence", placement=Placement(threads=options.threads))
+    placement = Placement(threads=options.threads)
+    segmenter = Segmenter("page", vectors="sentence", placement=placement)
     taken, size, queries = {way: np.zeros(2) for way in WAYS}, 0, list[str]()
     batches: Iterator[pa.RecordBatch] = pq.ParquetFile(file).iter_batches(ARTICLES, columns=["id", "title", "text"])
-    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "index") as index:
+    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "index", placement=placement) as index:
         begun, spent = clocks(), np.zeros(2)
         for batch in batches:
             chunks = cut(batch, segmenter)
@@ -95,7 +97,7 @@ def measured(options: argparse.Namespace, file: Path) -> dict[str, Any]:
         for row, query in enumerate([queries[0], *queries]):  # the first runs twice: it opens the saved files
             for column, how in enumerate(SEARCHES.values()):
                 before = clocks()
-                index.search(query, k=10, threads=options.threads, **how)
+                index.search(query, k=10, **how)
                 seconds[max(0, row - 1), column] = clocks() - before
         figures: dict[str, Any] = {"pages": len(index), "MB": round(size / 1e6), "threads": options.threads}
     middle = 1e3 * np.median(seconds, axis=0)

@@ -36,6 +36,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pychunk import Placement
 from pychunk.index.dense import int8_vectors
 from pychunk.index.dense import vector_index as settings
 from pychunk.index.dense.scan import VectorScan
@@ -145,10 +146,8 @@ class Comparison:
         self.rows.append({"row": name, "accuracy": accuracy, **cells, "ms in 64": together, "recall@10": share})
 
 
-def through_index(index: Index, threads: int) -> Search:
-    return lambda q: [
-        {hit.row for hit in hits} for hits in index.search(k=K, mode="dense", query_vectors=q, threads=threads)
-    ]
+def through_index(index: Index) -> Search:
+    return lambda q: [{hit.row for hit in hits} for hits in index.search(q, k=K, mode="dense")]
 
 
 def through_vectors(index: Any) -> Search:
@@ -213,24 +212,24 @@ def compare_vectors(comparison: Comparison, matrix: np.ndarray, accuracies: Sequ
 
 def compare_indexes(comparison: Comparison, tables: list[pa.Table], accuracies: Sequence[int]) -> None:
     """Compare flat and HNSW search in pychunk.Index."""
-    threads = comparison.threads
+    placement = Placement(threads=comparison.threads)
     with tempfile.TemporaryDirectory() as folder:
         taken = {}
         for kind in ("flat", "hnsw") if accuracies else ("flat",):
             faiss.omp_set_num_threads(os.cpu_count() or 1)
             begun = time.perf_counter()
-            with Index.create(Path(folder) / kind, kind=kind, terms=None) as index:
+            with Index.create(Path(folder) / kind, kind=kind, bm25=None) as index:
                 for each in tables:
                     index.add(each)
                 index.save()
             taken[kind] = time.perf_counter() - begun
-        opened = Index.open(Path(folder) / "flat")
-        flat_search = through_index(opened, threads)
+        opened = Index.open(Path(folder) / "flat", placement=placement)
+        flat_search = through_index(opened)
         exact = comparison.found(flat_search)
         comparison.add("index flat", "-", taken["flat"], opened.info["bytes"], flat_search, flat_search, 1.0)
         for accuracy in accuracies:
-            index = Index.open(Path(folder) / "hnsw", accuracy=accuracy)
-            search = through_index(index, threads)
+            index = Index.open(Path(folder) / "hnsw", placement=placement, accuracy=accuracy)
+            search = through_index(index)
             share = recall(comparison.found(search), exact)
             comparison.add("index hnsw", accuracy, taken["hnsw"], index.info["bytes"], search, flat_search, share)
 

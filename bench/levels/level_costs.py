@@ -23,6 +23,7 @@ import numpy as np
 import pychunk
 from pychunk.evaluation import hierarchies
 from pychunk.evaluation.systems import count_tokens
+from pychunk.index import Bm25, Ranking
 from pychunk.llm.account import Account
 from pychunk.llm.grouping import shown
 from pychunk.llm.prompts import load
@@ -71,6 +72,8 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
     words = sum(len(text.split()) for text in data.documents)
     per_query = count_tokens(queries) / len(queries)
     answer = tokens / words * WORDS + per_query
+    placement = pychunk.Placement(threads=threads)
+    of_index: dict[str, Any] = {"vectors": "chunk", "bm25": Bm25(stemmer="english"), "placement": placement}
 
     def made(levels: Sequence[str], pooling: str) -> Any:
         return pychunk.segment_levels(
@@ -79,13 +82,13 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
             vectors="chunk",
             columns={"blocks": data.blocks},
             ids=ids,
-            placement=pychunk.Placement(threads=threads),
+            placement=placement,
             pooling=pooling,
         )
 
     def searched(index: pychunk.Index, pairs: Sequence[tuple[str, str]]) -> float:
-        index.rank(queries[:2], 1, levels=pairs[0], threads=threads)  # the first call opens the saved files
-        _, spent = timed(lambda: hierarchies.ranked(index, pairs, queries, HITS, "hybrid", threads=threads))
+        index.rank(queries[:2], 1, ranking=Ranking(levels=pairs[0]))  # the first call opens the saved files
+        _, spent = timed(lambda: hierarchies.ranked(index, pairs, queries, None, HITS, "hybrid", Ranking()))
         return spent / len(queries)
 
     seconds: dict[str, dict[str, float]] = {}
@@ -98,14 +101,14 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
         ):
             made(levels, pooling)  # warm up
             whole, cut = timed(partial(made, levels, pooling))
-            with pychunk.Index.create(Path(folder) / name, vectors="chunk", stemmer="english") as index:
+            with pychunk.Index.create(Path(folder) / name, **of_index) as index:
                 _, added = timed(lambda index=index, whole=whole: (index.add(whole.chunks()), index.save()))
                 seconds[name] = {"levels": cut, "index": added}
                 pair = ("paragraph",) * 2 if name == "paragraphs" else (LEVELS[0], LEVELS[-1])
                 asked[name] = {"plan": 0.0, "search": searched(index, [pair] * len(queries))}
                 if name == "compressor":
-                    index.plan(queries[:2], "learned", threads=threads)
-                    plans, spent = timed(partial(index.plan, queries, "learned", threads=threads))
+                    index.plan(queries[:2], "learned")
+                    plans, spent = timed(partial(index.plan, queries, "learned"))
                     asked["learned"] = {
                         "plan": spent / len(queries),
                         "search": searched(index, [plan[:2] for plan in plans]),

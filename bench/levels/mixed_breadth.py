@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 import pychunk
 from pychunk.evaluation.measures import intervals
+from pychunk.index import Ranking
 from pychunk.index.planners import planner
 from pychunk.index.planners.model_planner import ModelPlanner, model
 from pychunk.index.planners.planner import Metadata
@@ -123,16 +124,14 @@ def right(f1: F64, own: F64) -> float:
     return float(np.mean(own[found, MIDDLE] >= best[found] - 1e-12)) if found.any() else 0.0
 
 
-def across(
-    index: pychunk.Index, data: Questions, queries: Sequence[str], measure: breadth.Measure, threads: int | None
-) -> F64:
+def across(index: pychunk.Index, data: Questions, queries: Sequence[str], measure: breadth.Measure) -> F64:
     """Return float64[questions, budgets] of all levels, with each level's scores on a scale of its own."""
     places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
     found = np.zeros((len(queries), len(BUDGETS)))
     for first in range(0, len(queries), BATCH):
         asked = list(queries[first : first + BATCH])
         pair = (LEVELS[0], LEVELS[-1])
-        rows, _ = index.rank(asked, breadth_levels.HITS, fusion="levels", levels=pair, threads=threads)
+        rows, _ = index.rank(asked, breadth_levels.HITS, ranking=Ranking(fusion="levels", levels=pair))
         for number, own in enumerate(rows, first):
             spans = [each[own[own >= 0]] for each in places]
             found[number] = [measure.f1(data.questions[number], *spans, words) for words in BUDGETS]
@@ -203,16 +202,14 @@ class Searched(NamedTuple):
     sizes: list[dict[str, Any]]
 
 
-def searched(
-    index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure, threads: int | None
-) -> Searched:
+def searched(index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure) -> Searched:
     queries = [getattr(question, version) for question in data.questions]
-    f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=threads)
+    f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure)
     begin = time.process_time()
-    told = index.plan_metadata(queries, threads=threads)
+    told = index.plan_metadata(queries)
     first_pass = (time.process_time() - begin) * 1000 / len(queries)
-    calibrated = across(index, data, queries, measure, threads)
-    dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense", threads=threads)
+    calibrated = across(index, data, queries, measure)
+    dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense")
     choice, _, _ = planned(ModelPlanner(), queries, told)
     own_kinds = [WHAT[question.kind] for question in data.questions]
     sizes = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
@@ -266,7 +263,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         index = breadth_levels.index_of(data, Path(folder) / "index", threads=options.threads)
         index.save()  # this creates the scales of the levels
-        every = {version: searched(index, data, version, measure, options.threads) for version in VERSIONS}
+        every = {version: searched(index, data, version, measure) for version in VERSIONS}
         nodes = len(index)
         index.close(discard=True)
     tables: dict[str, Any] = {}

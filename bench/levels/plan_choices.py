@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 import pychunk
 from pychunk.evaluation import hierarchies
+from pychunk.index import Ranking
 from pychunk.training.breadth import LEVELS
 
 
@@ -17,7 +18,7 @@ def chosen(
     index: pychunk.Index, kinds: Sequence[str], queries: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     """Return, for each kind of question, how often a level is finest and coarsest, and the length of what is found."""
-    rows, _ = hierarchies.ranked(index, pairs, queries, 5, "hybrid")
+    rows, _ = hierarchies.ranked(index, pairs, queries, None, 5, "hybrid", Ranking())
     lengths = np.array([len(text.split()) for text in index.table["text"].to_pylist()])
     finest = np.array(pc.list_element(index.table["levels"].combine_chunks(), 0).to_pylist())
     out = []

@@ -36,6 +36,7 @@ import pychunk
 from pychunk.answers import Answer, from_hits
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import answer_accuracy, intervals, metrics
+from pychunk.index import Bm25
 from pychunk.index.search.hits import Hit
 from pychunk.llm import LLM
 from pychunk.llm.llm_summaries import Summariser
@@ -116,7 +117,8 @@ class Asked(Squad):
             for question in self.questions:
                 yield hits(chunked.table, best(self.scores(name, chunked.table, every, question), every, most))
             return
-        found = runner.retrieve(chunked, self.data, self.encoder, "recipe", self.questions, {"stemmer": "english"})
+        options = {"bm25": Bm25(stemmer="english")}
+        found = runner.retrieve(chunked, self.data, self.encoder, "recipe", self.questions, options)
         for rows in found.rows[:, :most]:
             yield hits(chunked.table, rows[rows >= 0])
 

@@ -28,6 +28,7 @@ import pychunk
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals, metrics
 from pychunk.evaluation.systems import Encoder
+from pychunk.index import Bm25
 from pychunk.inputs.document_columns import DocumentColumns
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -191,8 +192,9 @@ def _measured(name: str) -> Row:
 
 def measured(name: str, chunked: systems.SystemChunks, squad: Squad) -> Row:
     row = Row({"name": name, **pic_lengths.lengths(chunked.table), "modes": {}}, {}, {})
+    options = {"bm25": Bm25(stemmer="english")}
     for mode in MODES:
-        found = runner.retrieve(chunked, squad.data, squad.encoder, mode, squad.questions, {"stemmer": "english"})
+        found = runner.retrieve(chunked, squad.data, squad.encoder, mode, squad.questions, options)
         values, _ = runner.measure(found, squad.data, squad.encoder)
         values["words in top 5"] = found.words[:, :5].sum(axis=1).astype(np.float64)
         cells = {measure: intervals.interval(values[measure])._asdict() for measure in (*SHOWN, "words in top 5")}

@@ -26,6 +26,7 @@ from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.evaluation.reports import report
 from pychunk.evaluation.retrieval_setups import Strategy
+from pychunk.index import Bm25
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -36,7 +37,7 @@ NAMES = {
     "accuracy page": "Accuracy_page",
     **{f"page recall@{k}": f"Recall@{k}" for k in runner.PAGE_CUTOFFS},
 }
-INDEX = {"terms": "ngrams"}
+INDEX = {"bm25": "ngrams"}
 FINAL = Strategy("sparse", augment="head", document_weight=1.0)
 PAPER = "the paper"
 #: Tables 3 to 5 of the paper in percent: Accuracy_doc, Accuracy_page, Recall@1, @3, @5, and @20 (table 5: @10).
@@ -233,7 +234,7 @@ def elsewhere(data: Path, limit: int | None) -> list[dict[str, Any]]:
         def values(
             how: Strategy, chunked: Any = chunked, own: Any = own, encoder: Any = encoder, asked: Any = asked
         ) -> Any:
-            found = runner.retrieve(chunked, own, encoder, how, asked, {"stemmer": "english"})
+            found = runner.retrieve(chunked, own, encoder, how, asked, {"bm25": Bm25(stemmer="english")})
             return runner.measure(found, own, encoder)[0]
 
         usual = values(Strategy("hybrid"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
+import inspect
 import json
 import logging
 import os
@@ -145,7 +146,14 @@ def leveled(texts: list[str], names: list[str]) -> Any:
     return hierarchy(texts, names, "structure").to_arrow()
 
 
-def hits(index: Any, **options: Any) -> list[Any]:
+def hits(index: Any, fusion: str, words: int | None = None) -> list[Any]:
+    if "rerank" in inspect.signature(index.search).parameters:
+        # Versions before the classes Ranking and Expansion have a keyword for each option.
+        options: dict[str, Any] = {"fusion": fusion, "words": words}
+    else:
+        from pychunk.index import Expansion, Ranking
+
+        options = {"ranking": Ranking(fusion=fusion), "expansion": Expansion(max_words=words)}
     return [[(hit.text, hit.score, hit.scores) for hit in own] for own in index.search(list(QUERIES), k=9, **options)]
 
 

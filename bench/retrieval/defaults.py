@@ -35,6 +35,7 @@ from pychunk.defaults import CHUNKS
 from pychunk.evaluation import datasets, peers, runner, systems
 from pychunk.evaluation.measures import chunk_starts, intervals, intrinsic, plain_text_blocks
 from pychunk.evaluation.systems import Encoder, SystemChunks
+from pychunk.index import Bm25, Ranking
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -60,7 +61,7 @@ CANDIDATES: dict[str, tuple[str | None, dict[str, Any]]] = {
 #: The way to cut whose length other packages match by default.
 BESIDE = (DEFAULT,)
 #: The options that the documentation recommends for an index.
-INDEX = {"stemmer": "english", "k1": 0.9, "b": 0.4, "weight": 1.5}
+INDEX = {"bm25": Bm25(stemmer="english", k1=0.9, b=0.4), "ranking": Ranking(bm25_weight=1.5)}
 READ = 500  # words
 #: The number of questions drawn from each set; all 5,928 of SQuAD would take three times as long.
 QUESTIONS, ARTICLES, PAGES = 2000, 300, 200

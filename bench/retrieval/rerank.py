@@ -28,6 +28,7 @@ import numpy as np
 
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
+from pychunk.index import Bm25
 from pychunk.index.index import Index
 from pychunk.index.rerank import rerankers
 from pychunk.index.rerank.linear_reranker import LinearReranker
@@ -40,7 +41,7 @@ from bench import record
 TOGETHER = 50
 #: The runs of "features", of which the fastest counts, since other work on a machine takes more time than it.
 REPEATS = 5
-OPTIONS = {"stemmer": "english"}
+BM25 = Bm25(stemmer="english")
 #: No order of the top 20 can exceed the last.
 MEASURES = ("strict hits@1", "strict hits@3", "strict hits@5", "strict hits@20")
 
@@ -75,11 +76,11 @@ def found(data: datasets.Dataset, name: str, depth: int, learned: bool, threads:
     encoder = systems.Encoder(name)
     chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, data, encoder)
     texts = [each.text for each in data.questions]
-    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", encoder=name, **OPTIONS) as index:
+    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", encoder=name, bm25=BM25) as index:
         index.add(chunked.table)
         index.save()
         vectors = encoder.model.encode(texts)
-        hits: Any = index.search(texts, depth, query_vectors=vectors)
+        hits: Any = index.search((texts, vectors), depth)
         ordered, seconds = [], 0.0
         searcher, fingerprint = index._contents.searcher(), encoder.model.fingerprint
         for begin in range(0, len(texts) if learned else 0, TOGETHER):

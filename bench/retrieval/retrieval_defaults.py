@@ -16,8 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pychunk.defaults import SEARCH
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
+from pychunk.index import Bm25, Ranking
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -51,7 +53,8 @@ def evaluated(data: datasets.Dataset, encoder: systems.Encoder, vectors: np.ndar
     method, size = options["method"], options["size"]
     sized = {"size": size, "unit": "words"} if method in ("fixed", "recursive") else {"max_tokens": int(1.35 * size)}
     chunked = systems.by_method(method, sized, data, encoder)
-    index = {key: options[key] for key in ("stemmer", "k1", "b", "weight", "fusion") if key in options}
+    bm25 = Bm25(**{key: options[key] for key in ("stemmer", "k1", "b")})
+    index = {"bm25": bm25, "ranking": Ranking(options.get("fusion", SEARCH.fusion), options["weight"])}
     found = runner.retrieve(chunked, data, encoder, options["mode"], vectors, index)
     values, _ = runner.measure(found, data, encoder)
     out = {name: intervals.interval(values[name])._asdict() for name in SHOWN[data.kind]}

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk.evaluation import datasets, systems
 from pychunk.evaluation.measures import intervals
+from pychunk.index import Bm25
 from pychunk.methods.structure import WITHIN
 from pychunk.training.corpus import part_of
 from pychunk.training.section_questions import section_questions
@@ -72,7 +73,7 @@ def of_sections(folder: Path, articles: int, questions: int, ways: list[str]) ->
         chunks = segmenter(data.documents, columns={"blocks": data.blocks})
         with (
             tempfile.TemporaryDirectory() as made,
-            pychunk.Index.create(Path(made) / "index", stemmer="english", k1=0.9, b=0.4) as index,
+            pychunk.Index.create(Path(made) / "index", bm25=Bm25(stemmer="english", k1=0.9, b=0.4)) as index,
         ):
             index.add(chunks)
             lists = index.search([question.text for question in data.questions], k=HITS)

@@ -2,9 +2,9 @@
 
 A question is an article's title and a heading, whose line is not in the text. The answer is the section under it. All
 ways search the same chunks of method `structure` and return the same number of words: hits in order, no chunk twice,
-each hit with as much of its passages as fits. `search(words=)` chooses among subtrees and sections. Recall is the share
-of the section's characters that is returned. "Merged" returns a whole section if at least half of its chunks are among
-the hits (auto-merging).
+each hit with as much of its passages as fits. `Expansion(max_words=)` chooses among subtrees and sections. Recall is
+the share of the section's characters that is returned. "Merged" returns a whole section if at least half of its chunks
+are among the hits (auto-merging).
 
 Weighted precision at 3 and 5 refers to the first chunks that a reader gets, each as relevant as its share in the
 section (pychunk/evaluation/measures/quality_counts.py). A chunk of another section of the article has its parent,
@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 import pychunk
 from pychunk.evaluation.measures import intervals, quality_counts
+from pychunk.index import Bm25, Expansion
 from pychunk.index.search.expansion import within
 from pychunk.index.search.hits import Hit, Passage
 from pychunk.training.corpus import part_of
@@ -36,7 +37,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.inputs import add_data
 
-WAYS: dict[str, int | str] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}
+WAYS: dict[str, Any] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}
 MERGED = "merged"
 WORDS = 1000
 HITS = 20
@@ -97,12 +98,12 @@ def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.nda
     for first in range(0, len(data.questions), BATCH):
         asked = data.questions[first : first + BATCH]
         texts = [question.text for question in asked]
-        lists = {name: index.search(texts, k=HITS, expand=way) for name, way in WAYS.items()}
+        lists = {name: index.search(texts, k=HITS, expansion=way) for name, way in WAYS.items()}
         sections = _sections(index, lists["plain"])
         lists[MERGED] = [merge(hits, whole) for hits, whole in zip(lists["plain"], sections, strict=True)]
         for name, own in lists.items():
             by_tree = isinstance(WAYS.get(name), str)
-            chosen = index.search(texts, k=HITS, expand=WAYS[name], words=WORDS) if by_tree else own
+            chosen = index.search(texts, k=HITS, expansion=Expansion(WAYS[name], max_words=WORDS)) if by_tree else own
             for question, hits, few in zip(asked, own, chosen, strict=True):
                 found[name][RECALL].append(recall(question, handed_over(few, WORDS)))
                 for k, value in zip(FIRST, precisions(question, hits), strict=True):
@@ -158,7 +159,7 @@ def main() -> None:
     made = pychunk.Segmenter("structure", vectors="sentence")
     with (
         tempfile.TemporaryDirectory() as folder,
-        pychunk.Index.create(Path(folder) / "index", stemmer="english", k1=0.9, b=0.4) as index,
+        pychunk.Index.create(Path(folder) / "index", bm25=Bm25(stemmer="english", k1=0.9, b=0.4)) as index,
     ):
         index.add(made(data.documents, columns={"blocks": data.blocks}))
         found = measured(data, index)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
@@ -15,3 +20,36 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def with_replacements(replacements: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator whose function says what to write in place of a keyword that it does not have.
+
+    Args:
+        replacements: What to write, by keywords of other packages and of earlier versions.
+
+    Example:
+        >>> @with_replacements({"top_k": "pass k="})
+        ... def search(query: str, k: int = 5) -> int:
+        ...     return k
+        >>> search("Who purrs?", top_k=1)
+        Traceback (most recent call last):
+        TypeError: search() has no keyword 'top_k': pass k=
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        known = list(inspect.signature(function).parameters)
+
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name in replacements:
+                    raise TypeError(f"{function.__name__}() has no keyword {name!r}: {replacements[name]}")
+                if name not in known:
+                    near = did_you_mean(name, [*known, *replacements])
+                    raise TypeError(f"{function.__name__}() has no keyword {name!r}{near}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate

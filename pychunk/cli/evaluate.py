@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -19,6 +19,7 @@ from ..evaluation import custom as own_methods
 from ..evaluation import datasets, hierarchies, peers, retrieval_setups, runner, systems
 from ..evaluation.judges.answer_generation import AnswerSetup
 from ..evaluation.reports import report
+from ..index.options import Bm25, Ranking
 from ..methods import METHODS
 from .llm import LLMOptions, LLMReport, asks_a_model
 from .shared.console import errors, say
@@ -137,7 +138,7 @@ def evaluate(
     ] = None,
     terms: Annotated[str | None, typer.Option(help="Terms of BM25: auto (default), words or ngrams.")] = None,
     ngram: Annotated[int, typer.Option(min=1, help="Length of an n-gram in characters.")] = 4,
-    weight: Annotated[float, typer.Option(help="Weight of BM25 relative to the cosine.")] = SEARCH.weight,
+    weight: Annotated[float, typer.Option(help="Weight of BM25 relative to the cosine.")] = SEARCH.bm25_weight,
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Read the leaflets' PDF files instead of their text files.")
     ] = False,
@@ -211,8 +212,8 @@ def evaluate(
         of_each = [one for one in encoders for _ in named] + [made] * len(usable)
         terms = terms or "auto"
         stemmer = stemmer or ("none" if terms == "ngrams" else "english")
-        options = {"stemmer": None if stemmer == "none" else stemmer, "terms": terms, "ngram": ngram, "weight": weight}
-        options["dtype"] = dtype
+        bm25 = Bm25(terms=cast(Any, terms), ngram=ngram, stemmer=None if stemmer == "none" else stemmer)
+        options = {"bm25": bm25, "dtype": dtype, "ranking": Ranking(bm25_weight=weight)}
         with told, errors().status("reading") as status:
             judges = judging.rows(told.llm, data, made, ways, options, status.update)
             answering = AnswerSetup(told.llm, judged=judging.of_answers) if answer and told.llm is not None else None

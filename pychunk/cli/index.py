@@ -18,6 +18,7 @@ from ..index import chunk_tables
 from ..index.add_result import AddResult
 from ..index.index import Index
 from ..index.lexical.analyzer import Analyzer
+from ..index.options import Bm25
 from ..index.store.document_digests import Digests
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, open_source
@@ -37,7 +38,7 @@ from .shared.segment_options import ContextOptions, OnError, ReaderOptions, Segm
 #: The sizes and units that this command gives methods by default.
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
 #: The options of a new index that do not concern its terms.
-_OF_VECTORS = ("encoder", "vectors", "kind", "dtype", "terms")
+_OF_VECTORS = ("encoder", "vectors", "kind", "dtype")
 #: The options of chunking that also apply to the vectors of given chunks.
 _BESIDE_CUTTING = ("--placement",)
 
@@ -339,7 +340,7 @@ def _check_terms(given: dict[str, Any]) -> None:
     if "stemmer" in given:
         Analyzer(stemmer=given["stemmer"])
     terms = given.get("terms")
-    idle = [name for name in given if terms == "none" and name not in _OF_VECTORS]
+    idle = [name for name in given if terms == "none" and name not in (*_OF_VECTORS, "terms")]
     idle += [name for name in given if terms == "words" and name == "ngram"]
     if idle:
         option = f"--{idle[0].replace('_', '-')}"
@@ -376,9 +377,11 @@ def _opened(path: Path, given: dict[str, Any]) -> tuple[Index, bool]:
                 + "; leave out the option, or remove the folder to build a new index"
             )
         return made, False
-    options = {**given, "terms": None} if given.get("terms") == "none" else given
+    options = {name: value for name, value in given.items() if name in _OF_VECTORS}
+    of_terms = {name: value for name, value in given.items() if name not in _OF_VECTORS}
+    bm25 = None if given.get("terms") == "none" else Bm25(**of_terms)
     try:
-        return Index.create(path, **options), True
+        return Index.create(path, **options, bm25=bm25), True
     except ValueError:
         if not (path / "manifest.json").is_file():
             raise

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ..defaults import SEARCH
 from ..index.index import Index
+from ..index.options import Expansion, Ranking, Rerank, Rewrite, Stage
 from ..index.search.hit_pages import pages_text
 from ..index.search.hits import DocumentHits, Hit
 from .shared.console import counted, say
@@ -108,7 +109,7 @@ def search(
         ),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(min=1, help=f"Number of hits to rerank; default: {SEARCH.depth}.")
+        int | None, typer.Option(min=1, help=f"Number of hits to rerank; default: {SEARCH.rerank_depth}.")
     ] = None,
     by_document: Annotated[
         bool, typer.Option("--by-document", help="Find documents, as many as -k says, each with its best chunk.")
@@ -147,26 +148,27 @@ def search(
                     raise ValueError(f"{each} is an index; name it before the queries")
         made = Index.open(path, verify="headers")
         empty = len(made) == 0
-        plans = None if plan is None or empty else made.plan(queries, plan, words=words)
+        plans = None if plan is None or empty else made.plan(queries, plan, max_words=words)
         wanted = _levels(levels)
         across = (plan is not None or isinstance(wanted, tuple)) and not (document_weight or by_document)
-        found: Any = made.search(
+        stages: list[Stage] = [] if rewrite is None else [Rewrite(rewrite)]
+        if rerank is not None:
+            stages.append(Rerank(rerank, depth or SEARCH.rerank_depth))
+        find: Any = made.search_documents if by_document else made.search
+        found: Any = find(
             queries,
             k,
             mode,
-            plan=plans,
-            fusion="levels" if across else "score",
-            document_weight=document_weight,
-            rewrite=rewrite,
             where=_where(where),
-            levels=wanted,
-            expand=int(expand) if expand.isdecimal() else expand,
-            words=words,
-            parents=parents,
-            rerank=rerank,
-            depth=depth or SEARCH.depth,
-            by_document=by_document,
-            min_score=min_score,
+            ranking=Ranking(
+                fusion="levels" if across else "score",
+                document_weight=document_weight,
+                levels=wanted,
+                planner=plans,
+                min_score=min_score,
+            ),
+            expansion=Expansion(int(expand) if expand.isdecimal() else cast(Any, expand), words, parents),
+            stages=stages,
         )
         console = Console(highlight=False)
         console.soft_wrap = not console.is_terminal  # do not unwrap_lines lines in a pipe

@@ -33,7 +33,7 @@ def evaluate(
         modes: How chunks are searched: names from :data:`~.runner.MODES`, or strategies.
         encoders: Names, folders, or your own models, which are objects with an ``encode`` that takes a list of texts.
         seed: The seed of the intervals.
-        **options: Options of :meth:`pychunk.Index.create` and :meth:`pychunk.Index.search`.
+        **options: Options of :meth:`pychunk.Index.create`, such as ``bm25``, and the ``ranking`` of the search.
 
     Returns:
         The ``rows`` of ``pychunk eval --json``: ``name``, ``mode``, ``encoder``, ``measures`` (with ``mean``, ``low``

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from ..index.index import Index
+from ..index.options import Ranking
 from ..index.planners import planner
 from ..inputs.document_columns import DocumentColumns
 from ..levels.hierarchy_builder import hierarchy_by
@@ -114,25 +115,31 @@ def planned(index: Index, levelled: LevelSetup, queries: Sequence[str]) -> Level
 
 
 def ranked(
-    index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[str], depth: int, mode: str, **search: Any
+    index: Index,
+    pairs: Sequence[tuple[str, str]],
+    queries: Sequence[str],
+    vectors: F32 | None,
+    depth: int,
+    mode: Any,
+    ranking: Ranking,
 ) -> tuple[I64, F32]:
     """Rank chunks as :meth:`pychunk.Index.rank`, each query at its own levels, with equal levels in one call."""
     rows, scores = np.full((len(queries), depth), -1, np.int64), np.full((len(queries), depth), np.nan, np.float32)
-    vectors = search.pop("query_vectors", None)
     for pair in sorted(set(pairs)):
         own = [number for number, each in enumerate(pairs) if each == pair]
-        some = None if vectors is None else vectors[own]
-        asked = [queries[number] for number in own]
-        rows[own], scores[own] = index.rank(asked, depth, mode, levels=pair, query_vectors=some, **search)
+        asked: Any = [queries[number] for number in own]
+        if vectors is not None:
+            asked = asked, vectors[own]
+        rows[own], scores[own] = index.rank(asked, depth, mode, ranking=replace(ranking, levels=pair))
     return rows, scores
 
 
 def searched(
-    index: Index, pairs: Sequence[tuple[str, str]], queries: Sequence[Any], depth: int, mode: str, **search: Any
+    index: Index, pairs: Sequence[tuple[str, str]], queries: Any, depth: int, mode: Any, ranking: Ranking, stages: Any
 ) -> Sequence[Sequence[Any]]:
     """Search as :meth:`pychunk.Index.search`, each query at its own levels."""
     plans = [planner.Plan(low, high, "") for low, high in pairs]
-    return index.search(queries, depth, mode, plan=plans, **search)
+    return index.search(queries, depth, mode, ranking=replace(ranking, planner=plans), stages=stages)
 
 
 def chosen(chunked: SystemChunks, rows: I64, told: LevelPlans) -> dict[str, Any]:

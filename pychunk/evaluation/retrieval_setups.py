@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from ..augmentation.augment import How
 from ..defaults import SEARCH
+from ..index.options import Rerank, Rewrite, Stage
 from ..index.rerank.rerankers import Function
 from ..index.search.query_rewriting import Choice
 from .datasets import Question
@@ -22,8 +23,9 @@ class Strategy:
         mode: ``"hybrid"``, ``"dense"`` or ``"sparse"``, as in :meth:`pychunk.Index.search`.
         recipe: Whether each chunk's text is encoded as a whole, as in most pipelines, and not by its sentences.
         augment: What :func:`pychunk.augment` writes into the column ``context``, None for no context.
-        document_weight, rewrite, rerank: Options of :meth:`pychunk.Index.search`. ``rewrite="options"`` adds the
-            options of a multiple-choice question to the query.
+        document_weight: That of :class:`pychunk.index.Ranking`.
+        rewrite, rerank: What the stages Rewrite and Rerank of :mod:`pychunk.index` do it by. ``rewrite="options"`` adds
+            the options of a multiple-choice question to the query.
         depth: The number of hits that ``rerank`` orders again, and therefore of all hits.
 
     Example:
@@ -45,16 +47,13 @@ class Strategy:
         said |= {"rewrite": self.rewrite, "rerank": self.rerank}
         return ", ".join([name, *(f"{key}={_plain(value)}" for key, value in said.items() if value is not None)])
 
-    def search(self) -> dict[str, Any]:
-        """Return the keywords of a search that are special to this strategy."""
-        found: dict[str, Any] = {"document_weight": self.document_weight} if self.document_weight else {}
-        if self.rewrite is not None:
-            found["rewrite"] = self.rewrite
-        if callable(self.rewrite):
-            found["on_error"] = "skip"  # one failed request must not cost the figures of all questions
-        if self.rerank is not None:
-            found |= {"rerank": self.rerank, "depth": self.depth}
-        return found
+    @property
+    def stages(self) -> list[Stage]:
+        """The rewriting and the reranking of a search."""
+        # One failed request to a model must not cost the figures of all questions.
+        on_error: Literal["raise", "skip"] = "skip" if callable(self.rewrite) else "raise"
+        found: list[Stage] = [] if self.rewrite is None else [Rewrite(self.rewrite, on_error)]
+        return found if self.rerank is None else [*found, Rerank(self.rerank, self.depth, on_error)]
 
     def queries(self, questions: Sequence[Question]) -> list[Any]:
         """Return the queries: the questions, with their options if the strategy uses these.

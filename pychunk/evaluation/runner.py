@@ -8,10 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ import pyarrow as pa
 from .._engine import native
 from ..augmentation import augment
 from ..augmentation.augment import How
+from ..defaults import SEARCH
 from ..index.index import Index
+from ..index.options import Ranking
 from ..llm.account import Account, Counts
 from . import hierarchies
 from .datasets import Dataset, Question
@@ -104,7 +106,7 @@ def retrieve(
         encoder: The encoder of the evaluation.
         how: A strategy, or the name of one.
         vectors: The vectors of the questions, float32[q, dim].
-        options: Options of the index and the search, such as ``stemmer``, ``terms`` and ``weight``.
+        options: Options of :meth:`pychunk.Index.create`, such as ``bm25``, and the ``ranking`` of the search.
         hits: Whether to keep the hits.
         spent: The usage of a model, if one is asked. The usage for contexts is taken from it.
     """
@@ -113,12 +115,14 @@ def retrieve(
     levelled = chunked.levelled
     short = float(own_words.mean()) / (2 if levelled else 1)  # many nodes of levels are shorter than the mean
     depth = int(np.clip(np.ceil(1.5 * BUDGETS[-1] / max(1.0, short)), CUTOFFS[-1], 200))
-    search: dict[str, Any] = {key: options[key] for key in ("weight", "fusion") if key in options}
-    create = {key: value for key, value in options.items() if key not in search}
-    search |= strategy.search()
+    create = {key: value for key, value in options.items() if key != "ranking"}
+    ranking = options.get("ranking") or Ranking()
+    if ranking.document_weight != SEARCH.document_weight:
+        raise ValueError("document_weight belongs to a mode: pass Strategy(document_weight=...) in place of Ranking's")
+    ranking = replace(ranking, document_weight=strategy.document_weight)
     recipe = strategy.recipe
     if levelled is not None:
-        search["fusion"] = levelled.fusion
+        ranking = replace(ranking, fusion=cast(Any, levelled.fusion))
     before, begun = encoder.tokens, time.perf_counter()
     table = pooled(chunked, encoder) if recipe else chunked.table
     if strategy.augment is not None:
@@ -135,9 +139,9 @@ def retrieve(
             made = time.perf_counter() - begun
             contexts = Counts() if spent is None else spent.take()
             size = index.info["bytes"]
-            queries = strategy.queries(data.questions)
-            if strategy.rewrite is None:
-                search["query_vectors"] = vectors
+            texts = strategy.queries(data.questions)
+            queries: Any = texts if strategy.rewrite is not None or vectors is None else (texts, vectors)
+            mode: Any = strategy.mode
             index.rank("warm", 1, "sparse" if index.info["terms"] else "dense")  # opens the saved index
             planned = None
             if levelled is not None:
@@ -146,15 +150,15 @@ def retrieve(
             lists: Sequence[Sequence[Any]] = ()
             if strategy.rerank is None and strategy.rewrite is None and data.kind != "pages" and not hits:
                 if planned is None:
-                    rows, _ = index.rank(queries, depth, strategy.mode, **search)
+                    rows, _ = index.rank(queries, depth, mode, ranking=ranking)
                 else:
-                    rows, _ = hierarchies.ranked(index, planned.pairs, queries, depth, strategy.mode, **search)
+                    rows, _ = hierarchies.ranked(index, planned.pairs, texts, vectors, depth, mode, ranking)
             else:
                 depth = max(CUTOFFS[-1], strategy.depth) if strategy.rerank else depth
                 if planned is None:
-                    lists = index.search(queries, depth, strategy.mode, **search)
+                    lists = index.search(queries, depth, mode, ranking=ranking, stages=strategy.stages)
                 else:
-                    lists = hierarchies.searched(index, planned.pairs, queries, depth, strategy.mode, **search)
+                    lists = hierarchies.searched(index, planned.pairs, queries, depth, mode, ranking, strategy.stages)
                 rows, pages_found = _searched(lists, depth)
             seconds = time.perf_counter() - begun
     words = np.where(rows >= 0, own_words[rows], 0)
@@ -345,7 +349,7 @@ def run(
             mode.
         encoder: The encoder of all systems, or one for each maker.
         modes: Strategies, or their names from :data:`MODES`. A dataset of boundaries uses none.
-        options: Options of :meth:`Index.create` and :meth:`Index.search`.
+        options: Options of :meth:`pychunk.Index.create`, such as ``bm25``, and the ``ranking`` of the search.
         seed: The seed of the intervals.
         step: A function that receives a description of each step.
         judging: A function that returns the rows under ``judged`` of each system (:func:`~.judge_rows.judged_rows`).

@@ -5,6 +5,17 @@ from typing import TYPE_CHECKING
 from .._util.lazy_imports import on_demand as _on_demand
 
 if TYPE_CHECKING:
+    from .options import Bm25 as Bm25
+    from .options import Expansion as Expansion
+    from .options import Ranking as Ranking
+    from .options import Rerank as Rerank
+    from .options import Rewrite as Rewrite
     from .search.assembly import assemble as assemble
 
-__getattr__ = _on_demand(__name__, objects={"assemble": ".search.assembly"})
+__getattr__ = _on_demand(
+    __name__,
+    objects={
+        "assemble": ".search.assembly",
+        **dict.fromkeys(("Bm25", "Expansion", "Ranking", "Rerank", "Rewrite"), ".options"),
+    },
+)

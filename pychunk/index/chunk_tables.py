@@ -99,6 +99,11 @@ def check_pooling(known: str | None, new: str | None) -> None:
     )
 
 
+def lacks_vectors(table: pa.Table) -> bool:
+    """Return whether a table of chunks, which are no nodes of levels, has no vectors at all."""
+    return not any(name in table.column_names for name in _VECTORS) and not has_levels(table.schema)
+
+
 def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     """Return a table's chunks and vectors.
 

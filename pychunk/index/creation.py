@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from . import argument_checks
 from .dense.vector_index import KINDS, import_faiss
 from .lexical.analyzer import Analyzer
+from .options import Bm25
 
 _CHOICES = {
     "vectors": ("sentence", "chunk", "both"),
     "dtype": ("float16", "float32", "int8"),
     "kind": ("auto", *KINDS),
-    "terms": ("words", "ngrams", "auto", None),
+    "bm25": ("words", "ngrams", "auto", None),
+    "terms": ("words", "ngrams", "auto"),
 }
 
 
-def options(
-    vectors: str, dtype: str, kind: str, bm25: Mapping[str, float], terms: str | None, words: Mapping[str, Any]
-) -> dict[str, Any]:
+def options(vectors: str, dtype: str, kind: str, bm25: Bm25 | str | None) -> dict[str, Any]:
     """Check the options of :meth:`Index.create`, and return them as the manifest stores them.
 
     Args:
         vectors: The vectors to store: ``"sentence"``, ``"chunk"`` or ``"both"``.
         dtype: The type in which vectors are stored: ``"float16"``, ``"float32"`` or ``"int8"``.
         kind: The kind of the vector index, or ``"auto"``.
-        bm25: The parameters ``k1`` and ``b``.
-        terms: The terms to look up: ``"words"``, ``"ngrams"`` or ``"auto"``. None: no terms.
-        words: The options of the analyzer.
+        bm25: The terms and parameters of BM25; a name stands for its terms.
 
     Raises:
-        ValueError: An option is out of range, or is one of an analyzer although ``terms`` is None.
+        ValueError: An option is out of range.
         TypeError: The stop words are a single text.
         ImportError: ``kind`` is ``"hnsw"``, and FAISS is not installed.
     """
     if kind == "hnsw":
         import_faiss()
-    for name, value in {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": terms}.items():
+    own = bm25 if isinstance(bm25, Bm25) else Bm25() if bm25 is None else Bm25(terms=cast(Any, bm25))
+    terms = None if bm25 is None else own.terms
+    named = "terms" if isinstance(bm25, Bm25) else "bm25"
+    for name, value in {"vectors": vectors, "dtype": dtype, "kind": kind, named: terms}.items():
         if value not in _CHOICES[name]:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}; got {value!r}")
-    argument_checks.number("k1", bm25["k1"], 0)
-    argument_checks.number("b", bm25["b"], 0, 1)
-    if isinstance(words["stop_words"], str):
-        raise TypeError(f"stop_words must be a list of words; got the text {words['stop_words']!r:.80}")
-    for name in ("stemmer", "stop_words") if terms is None else ():
-        if words[name]:
-            raise ValueError(f"{name}={words[name]!r} changes nothing with terms=None: remove one of them")
+    argument_checks.number("k1", own.k1, 0)
+    argument_checks.number("b", own.b, 0, 1)
+    if isinstance(own.stop_words, str):
+        raise TypeError(f"stop_words must be a list of words; got the text {own.stop_words!r:.80}")
+    words = {name: value for name, value in vars(own).items() if name not in ("terms", "k1", "b")}
     analyzer = None if terms is None else Analyzer(terms, **words).options()
-    return {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": dict(bm25)}
+    return {"vectors": vectors, "dtype": dtype, "kind": kind, "terms": analyzer, "bm25": {"k1": own.k1, "b": own.b}}
 
 
 def options_of(facts: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,20 @@ import pyarrow as pa
 
 from .._engine import native
 from .._util.lazy_imports import LazyModule, by_name
-from ..defaults import BM25, SEARCH
+from .._util.suggestions import with_replacements
+from ..defaults import SEARCH
 from ..encoders import registry
-from ..encoders.runtime.placement import ModelPlacement
+from ..placement import Placement, PlacementLike
 from . import argument_checks, chunk_tables, creation, merge
 from .add_result import AddResult
 from .dense import token_coverage
 from .levels import level_selection as by_level
+from .options import OF_CREATE, OF_OPEN, OF_PLAN, OF_RANK, OF_SEARCH, Bm25, Expansion, Mode, QueriesLike, Ranking, Stage
 from .scoring.level_rows import has_levels
-from .scoring.ranking import Ranking
+from .scoring.ranking import RankingOptions
 from .scoring.subqueries import Subquery
 from .search.hits import DocumentHits, Hit, Hits
-from .search.queries import Queries
+from .search.queries import Queries, texts_and_vectors
 from .search.search_options import SearchOptions
 from .stages import Stages
 from .store.document_digests import Digests
@@ -38,7 +40,6 @@ from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
     from .planners import planner
-    from .rerank import rerankers as reranking
 else:  # of some searches alone
     planner = LazyModule("pychunk.index.planners.planner")
 
@@ -50,8 +51,8 @@ class Index:
 
     :meth:`create` makes an index and :meth:`open` opens one. This object finds changes of :meth:`add` and
     :meth:`remove` at once, and :meth:`save` stores them. If the process dies at any moment, the last saved state
-    survives. A ``with`` block saves at its end, unless an exception leaves it. Changes that are dropped unsaved give a
-    warning.
+    survives. A ``with`` block saves at its end, unless an exception leaves it; then an index that it created and did
+    not save is removed. Changes that are dropped unsaved give a warning.
 
     Example:
         >>> import pychunk, tempfile
@@ -65,12 +66,23 @@ class Index:
         'Cats purr when content.'
     """
 
-    def __init__(self, store: Store, encoder: Any, placement: ModelPlacement, accuracy: int | None) -> None:
-        self._store, self._encoder, self._placement = store, encoder, placement
+    def __init__(
+        self, store: Store, encoder: Any = None, placement: Placement | None = None, accuracy: int | None = None
+    ) -> None:
+        if not isinstance(store, Store):
+            raise TypeError(
+                f"an index is opened by Index.open(path) or made by Index.create(path); got Index({store!r})"
+            )
+        where = Placement.of(placement)
+        self._is_new, self._placement_given = False, where
+        self._encoder_name: str | Path | None = None
+        self._store, self._encoder, self._threads = store, encoder, where.threads
+        self._placement = where.for_models
         self._process = os.getpid()
-        self._open: IndexWriter | None = IndexWriter(store, accuracy, placement)
+        self._open: IndexWriter | None = IndexWriter(store, accuracy, self._placement)
 
     @classmethod
+    @with_replacements(OF_CREATE)
     def create(
         cls,
         path: str | Path,
@@ -79,17 +91,9 @@ class Index:
         vectors: str = "sentence",
         dtype: str = "int8",
         kind: str = "auto",
-        terms: str | None = "auto",
-        ngram: int = 4,
-        stemmer: str | None = None,
-        stop_words: Sequence[str] = (),
-        fold_diacritics: bool = False,
-        cjk_bigrams: bool = True,
-        k1: float = BM25.k1,
-        b: float = BM25.b,
+        bm25: Bm25 | Literal["auto", "words", "ngrams"] | None = "auto",
         dim: int | None = None,
-        runtime: str = "auto",
-        device: str = "auto",
+        placement: PlacementLike | None = None,
         accuracy: int | None = None,
         exist_ok: bool = False,
     ) -> Index:
@@ -107,19 +111,11 @@ class Index:
             kind: ``"flat"``: exact, nothing is built. ``"pq"``: codes, built in one scan, 24 bytes a vector of 256
                 numbers. ``"hnsw"``: a graph, which takes minutes for a million vectors. ``"auto"``: flat up to 512 MB
                 of vectors (two million of 256 bytes), else ``"pq"``.
-            terms: The terms that BM25 counts: ``"auto"`` (words, and n-grams of those that are not English),
-                ``"words"``, ``"ngrams"``, or None for an index without BM25.
-            ngram: The length of an n-gram in characters.
-            stemmer: The language of the stemmer, such as ``"english"``.
-            stop_words: The words that are not counted.
-            fold_diacritics: Whether words match without their diacritics.
-            cjk_bigrams: Whether scripts without spaces, such as Chinese and Thai, count pairs of characters.
-            k1: How soon further occurrences of a term in a chunk stop to count.
-            b: How much a long chunk loses, from 0 to 1.
+            bm25: The terms that BM25 counts: ``"auto"`` (words, and n-grams of those that are not English),
+                ``"words"``, ``"ngrams"``, or a :class:`pychunk.index.Bm25`; None for an index without BM25.
             dim: The width of vectors from the caller, with ``encoder=None``.
-            runtime: The runtime that encodes queries: see :class:`pychunk.Placement`.
-            device: The device that encodes queries. With ``"cuda"`` a flat index is searched on the GPU, by a GPU build
-                of FAISS or by torch.
+            placement: The device, threads and runtime of queries: a :class:`pychunk.Placement`, or the name of a
+                device. With ``"cuda"`` a flat index is searched on the GPU, by a GPU build of FAISS or by torch.
             accuracy: See :meth:`open`.
             exist_ok: Whether to open an existing index that was created with the same options.
 
@@ -130,15 +126,13 @@ class Index:
         """
         if accuracy is not None:
             argument_checks.whole("accuracy", accuracy, 1)
-        words = {"ngram": ngram, "stemmer": stemmer, "stop_words": stop_words}
-        words |= {"fold_diacritics": fold_diacritics, "cjk_bigrams": cjk_bigrams}
-        options = creation.options(vectors, dtype, kind, {"k1": k1, "b": b}, terms, words)
+        options = creation.options(vectors, dtype, kind, bm25)
         if dim is not None:
             argument_checks.whole("dim", dim, 1)
         if encoder is None and dim is None:
             raise ValueError("with encoder=None the width of the vectors must be given: dim=")
-        placement = ModelPlacement.of(runtime, device)
-        made = registry.vector_encoder(encoder, placement) if encoder is not None else None
+        where = Placement.of(placement)
+        made = registry.vector_encoder(encoder, where.for_models) if encoder is not None else None
         if made is not None and dim not in (None, made.dim):
             raise ValueError(
                 f"dim= is the width of given vectors, with encoder=None; those of {encoder!r} are {made.dim}"
@@ -157,15 +151,21 @@ class Index:
             store.lock()
             if not store.exists():  # else another process was quicker
                 empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
-                head = {"schema": schema_of(dtype, terms), "pychunk": native.version, "generation": 0}
+                head = {
+                    "schema": schema_of(dtype, None if options["terms"] is None else options["terms"]["unit"]),
+                    "pychunk": native.version,
+                    "generation": 0,
+                }
                 store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
-                return cls(store, made, placement, accuracy)
+                new = cls(store, made, where, accuracy)
+                new._is_new, new._encoder_name = True, encoder
+                return new
             store.unlock()
         if not exist_ok:
             raise ValueError(
                 f"{path} holds an index already: Index.open adds to it, as does exist_ok=True; or remove the folder"
             )
-        found = steady(lambda: cls._opened(store, encoder, placement, accuracy, True), store)
+        found = steady(lambda: cls._opened(store, encoder, where, accuracy, True), store)
         other = creation.differences(found.info, {**options, "encoder": facts})
         if other:
             found.close()
@@ -176,13 +176,13 @@ class Index:
         return found
 
     @classmethod
+    @with_replacements(OF_OPEN)
     def open(
         cls,
         path: str | Path,
         *,
         encoder: str | Path | None = None,
-        runtime: str = "auto",
-        device: str = "auto",
+        placement: PlacementLike | None = None,
         accuracy: int | None = None,
         verify: Verify = True,
         create: bool = False,
@@ -192,8 +192,7 @@ class Index:
         Args:
             path: The folder of the index.
             encoder: The encoder of queries. None: the encoder with which the index was created.
-            runtime: See :meth:`create`.
-            device: See :meth:`create`.
+            placement: See :meth:`create`.
             accuracy: The number of candidates that an approximate search scores. More candidates are slower and find
                 more. None: with ``"pq"`` the number that found 0.985 of the nearest vectors when the index was built,
                 at least 512; with ``"hnsw"`` 96.
@@ -215,18 +214,18 @@ class Index:
         store = Store(Path(path))
         if create and not store.exists():
             name = "static" if encoder is None else encoder
-            return cls.create(path, encoder=name, runtime=runtime, device=device, accuracy=accuracy, exist_ok=True)
-        placement = ModelPlacement.of(runtime, device)
-        return steady(lambda: cls._opened(store, encoder, placement, accuracy, verify), store)
+            return cls.create(path, encoder=name, placement=placement, accuracy=accuracy, exist_ok=True)
+        where = Placement.of(placement)
+        return steady(lambda: cls._opened(store, encoder, where, accuracy, verify), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, where: ModelPlacement, accuracy: int | None, verify: Verify) -> Index:
+    def _opened(cls, store: Store, encoder: Any, where: Placement, accuracy: int | None, verify: Verify) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
         if wanted is not None:
             try:
-                made = registry.vector_encoder(wanted, where)
+                made = registry.vector_encoder(wanted, where.for_models)
             except ValueError as error:
                 if encoder is not None:
                     raise
@@ -236,7 +235,9 @@ class Index:
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "
                     f"{str(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or build it again"
                 )
-        return cls(store, made, where, accuracy)
+        found = cls(store, made, where, accuracy)
+        found._encoder_name = wanted
+        return found
 
     # What an index is
 
@@ -391,7 +392,9 @@ class Index:
         null is null.
 
         Args:
-            chunks: The result of ``segment(..., vectors=...)``, or a chunk table that was read from a file.
+            chunks: The result of :func:`pychunk.segment`, or a chunk table that was read from a file. The index encodes
+                chunks without vectors, each by itself; ``segment(..., vectors="sentence")`` keeps those that the method
+                has computed, and encodes sentences that two chunks share as a whole.
             metadata: Columns with one value for each document of the batch, to filter by, in a mapping or a table; or
                 names of columns of the chunk table. The index keeps the table's own columns
                 (``segment(metadata_columns=...)``) whether or not you name them.
@@ -405,9 +408,9 @@ class Index:
             The number of chunks added. It also has the numbers of new and of replaced documents.
 
         Raises:
-            ValueError: Vectors are missing, not finite or of another encoder; levels were pooled in another way than
-                those in the index; two documents have one id; chunks do not belong to ``documents``; or another process
-                writes.
+            ValueError: Vectors are missing and the index has no encoder, or they are not finite or of another encoder;
+                levels were pooled in another way than those in the index; two documents have one id; chunks do not
+                belong to ``documents``; or another process writes.
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
@@ -419,7 +422,12 @@ class Index:
             raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
         if on_duplicate == "merge":
             table = merge.merged(table)
-        rows = chunk_tables.rows_of(table, self._contents.layout, self._store.manifest["encoder"]["fingerprint"])
+        layout = self._contents.layout
+        if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
+            table = chunk_tables.encode_chunks(
+                table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
+            )
+        rows = chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"])
         if self._encoder is not None:
             rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
         pooling = chunk_tables.pooling(table) if self._contents.layout.pooled else None
@@ -428,7 +436,7 @@ class Index:
             return AddResult()
         if table.num_rows and has_levels(self._contents.schema) and not has_levels(table.schema):
             warnings.warn(
-                "these chunks are of no level, and searches of an index of levels by levels= or plan= pass over them: "
+                "these chunks are of no level, and searches by levels or a planner pass over them: "
                 "add what pychunk.segment_levels(...).chunks() gives",
                 stacklevel=2,
             )
@@ -480,7 +488,7 @@ class Index:
         """
         self._close(discard)
 
-    def _close(self, discard: bool = False) -> None:
+    def _close(self, discard: bool = False, *, erase: bool = False) -> None:
         if self._open is None:
             return
         contents, self._open = self._open, None
@@ -489,6 +497,8 @@ class Index:
         if own and self._store.locked and not sys.is_finalizing():
             with contextlib.suppress(OSError):  # the folder is gone
                 self._store.sweep()  # or gigabytes that were not saved would lie there until the next change
+        if erase and own:
+            self._store.erase()
         self._store.unlock()
         if contents.dirty and not discard and own:
             warnings.warn(
@@ -508,8 +518,10 @@ class Index:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Save, unless an exception ends the block, and close."""
+        """Save and close. If an exception ends the block, save nothing, and remove an index that the block made."""
         if kind is not None or self._open is None:
+            if self._is_new and self._open is not None and self._store.generation() == 0:
+                self._close(discard=True, erase=True)
             self._close()
             return
         try:
@@ -524,206 +536,129 @@ class Index:
 
     # Searching
 
-    @overload
+    @with_replacements(OF_SEARCH)
     def search(
         self,
-        queries: str | Sequence[str] | None = None,
+        queries: QueriesLike,
         k: int = SEARCH.k,
-        mode: str = SEARCH.mode,
+        mode: Mode = SEARCH.mode,
         *,
-        fusion: str = SEARCH.fusion,
-        weight: float = SEARCH.weight,
-        blend: float = SEARCH.blend,
-        document_weight: float = SEARCH.document_weight,
         where: Any = None,
         ids: Sequence[Any] | None = None,
-        levels: Any = None,
-        plan: Any = None,
-        rerank: str | Path | reranking.Function | None = None,
-        depth: int = SEARCH.depth,
-        expand: int | str = 0,
-        words: int | None = None,
-        parents: bool = False,
-        by_document: Literal[False] = False,
-        min_score: float | None = None,
-        query_vectors: Any = None,
-        threads: int | None = None,
-        rewrite: Any = None,
-        on_error: str = "raise",
-    ) -> Hits[Hits[Hit]]: ...
-
-    @overload
-    def search(
-        self,
-        queries: str | Sequence[str] | None = None,
-        k: int = SEARCH.k,
-        mode: str = SEARCH.mode,
-        *,
-        fusion: str = SEARCH.fusion,
-        weight: float = SEARCH.weight,
-        blend: float = SEARCH.blend,
-        document_weight: float = SEARCH.document_weight,
-        where: Any = None,
-        ids: Sequence[Any] | None = None,
-        levels: Any = None,
-        plan: Any = None,
-        rerank: str | Path | reranking.Function | None = None,
-        depth: int = SEARCH.depth,
-        expand: int | str = 0,
-        words: int | None = None,
-        parents: bool = False,
-        by_document: Literal[True],
-        min_score: float | None = None,
-        query_vectors: Any = None,
-        threads: int | None = None,
-        rewrite: Any = None,
-        on_error: str = "raise",
-    ) -> Hits[Hits[DocumentHits]]: ...
-
-    @overload
-    def search(
-        self,
-        queries: str | Sequence[str] | None = None,
-        k: int = SEARCH.k,
-        mode: str = SEARCH.mode,
-        *,
-        fusion: str = SEARCH.fusion,
-        weight: float = SEARCH.weight,
-        blend: float = SEARCH.blend,
-        document_weight: float = SEARCH.document_weight,
-        where: Any = None,
-        ids: Sequence[Any] | None = None,
-        levels: Any = None,
-        plan: Any = None,
-        rerank: str | Path | reranking.Function | None = None,
-        depth: int = SEARCH.depth,
-        expand: int | str = 0,
-        words: int | None = None,
-        parents: bool = False,
-        by_document: bool,
-        min_score: float | None = None,
-        query_vectors: Any = None,
-        threads: int | None = None,
-        rewrite: Any = None,
-        on_error: str = "raise",
-    ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]: ...
-
-    def search(
-        self,
-        queries: str | Sequence[str] | None = None,
-        k: int = SEARCH.k,
-        mode: str = SEARCH.mode,
-        *,
-        fusion: str = SEARCH.fusion,
-        weight: float = SEARCH.weight,
-        blend: float = SEARCH.blend,
-        document_weight: float = SEARCH.document_weight,
-        where: Any = None,
-        ids: Sequence[Any] | None = None,
-        levels: Any = None,
-        plan: Any = None,
-        rerank: str | Path | reranking.Function | None = None,
-        depth: int = SEARCH.depth,
-        expand: int | str = 0,
-        words: int | None = None,
-        parents: bool = False,
-        by_document: bool = False,
-        min_score: float | None = None,
-        query_vectors: Any = None,
-        threads: int | None = None,
-        rewrite: Any = None,
-        on_error: str = "raise",
-    ) -> Hits[Hits[Hit]] | Hits[Hits[DocumentHits]]:
+        ranking: Ranking | None = None,
+        expansion: Expansion | int | Literal["subtree", "section"] | None = None,
+        stages: Stage | Sequence[Stage] = (),
+    ) -> Hits[Hits[Hit]]:
         """Return the best chunks for each query. All queries are searched in one call.
 
         Args:
-            queries: One text or several.
-            k: The number of hits for each query; with ``by_document`` of documents.
+            queries: One text or several; or vectors, float[q, dim]; or a pair of both, (texts, vectors).
+            k: The number of hits for each query.
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
-            fusion: The combination of both in mode hybrid. ``"score"``: the cosine plus ``weight`` times BM25 as a
-                share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which BM25 counts
-                ``weight`` times. ``"levels"``, in an index of levels: scores that compare nodes of all sizes, in bits
-                (:mod:`pychunk.index.levels.level_ranking`). With ``words`` they are the nodes that fit the budget,
-                those with the best score per word first.
-            weight: The weight of BM25, compared with 1 for the cosine.
-            blend: The share of the best sentence, compared with the chunk's own vector, in an index of both.
-            document_weight: The weight of the document's score, which is added to the chunk's. It is BM25 of all its
-                chunks as one text; by vectors the mean of its three best sentences or chunk vectors; in mode hybrid
-                both. Filters choose among chunks, but their documents count as a whole.
             where: The filter on columns of chunks. ``{"lang": "de", "year": {"gte": 2015}}`` has for each column a
-                value, a list of values or comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``). Or a
-                text, ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets and ``is
-                null``. Or an expression of ``pyarrow.compute``, such as ``pc.field("year") >= 2015``. In a dict or a
-                text, a column of lists matches if one of its values does, and a comparison with null is false.
-            ids: The ids of the documents to search. A number and its text are the same id, as in :meth:`remove`.
-            levels: The level to search, in an index of the result of :meth:`pychunk.Hierarchy.chunks`; or the finest
-                and the coarsest, ``("paragraph", "section")``. If hits are nested, the search returns the best of them.
-            plan: The planner that chooses these levels for each query: ``"learned"``, ``"rules"``, ``"llm"``,
-                ``"fixed"``, a function ``(query, metadata) -> (low, high)``, or the result of :meth:`plan`
-                (:mod:`pychunk.index.planners.planner`). ``hit.scores["plan"]`` has the choice and its reason.
-            rerank: The reranker that orders the best ``depth`` hits again. ``"features"``: a weighted sum of what the
-                search knows of them (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights. A
-                cross-encoder: ``"reranker"``, which ``pychunk model get reranker`` gets, or a folder that ``pychunk
-                export`` wrote. Or a function ``(queries, hits) -> scores`` for the hits of all queries
-                (:mod:`pychunk.index.rerank.rerankers`).
-            depth: The number of hits that the reranker orders.
-            expand: The text to return around each hit. A number: that many chunks of the same document on either side;
-                in an index of levels chunks of the hit's level that no earlier hit brought. ``"subtree"``: all chunks
-                below the hit in the tree of headings (chunks of method ``structure``). ``"section"``: the whole section
-                of the hit. If subtrees of the ``k`` hits are nested, the search returns the outermost with the best
-                score among them, so there may be fewer than ``k``. All hits inside them count
-                (:mod:`pychunk.index.search.expansion`).
-            words: The word budget of each query. Hits are added in rank order with as much around them as fits. A hit
-                that is longer than the rest of the budget is skipped. With a tree, hits with the best score per word
-                come first.
-            parents: With a tree: also return the chunks above each hit up to the document's first, with the first hit
-                under them only.
-            by_document: Whether to return ``k`` documents with their best chunk each; ``rerank`` then orders the best
-                ``depth`` documents by that chunk.
-            min_score: The least ``score`` of a hit. Cosines and BM25 are at most 1, hybrid scores at most 1 +
-                ``weight``.
-            query_vectors: Vectors of the queries, float[q, dim], instead of the texts or in addition to them.
-            threads: The number of threads. Default: all CPUs that the process may use.
-            rewrite: The query rewriting: a search by several texts, terms or vectors for each query. ``"feedback"``
-                adds those of the first hits. ``"options"``: queries are pairs of a question and its possible answers.
-                ``"hyde"`` adds a passage, and ``"multi"`` other queries, which a language model writes. Or a function
-                (:mod:`pychunk.index.search.query_rewriting`). Their scores, or with ``"rrf"`` their ranks, are fused.
-            on_error: What happens if a rewriting or a reranker fails, a rewriting is empty, or scores are NaN.
-                ``"raise"``: an error that names the stage and the row. ``"skip"``: the hits without that stage, with
-                the reason in ``hit.scores["rewrite"]`` or ``hit.scores["rerank"]``.
+                value, a list of values or comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``).
+                Or a text, ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets and ``is
+                null``; or an expression of ``pyarrow.compute``. In a dict or a text a column of lists matches if one
+                of its values does, and a comparison with null is false.
+            ids: The ids of documents to search, all others are ignored. A number and its text are the same id.
+            ranking: The combination of scores, levels and planner: :class:`pychunk.index.Ranking`.
+            expansion: The text around each hit and the word budget: :class:`pychunk.index.Expansion`; or its first
+                attribute alone: the number of chunks on either side, ``"subtree"`` or ``"section"``.
+            stages: Query rewriting and reranking: :class:`pychunk.index.Rewrite` and :class:`pychunk.index.Rerank`, one
+                of each at most.
 
         Returns:
-            One list for each query, of :class:`Hit` or of :class:`DocumentHits`, best first. Among equal scores the
-            first in
-            the index comes first. A notebook shows the list as a table.
+            One list of :class:`Hit` for each query, best first; among equal scores the first in the index. A notebook
+            shows it as a table.
 
         Raises:
-            ValueError: An option is out of range, a column does not exist, a filter cannot be parsed, or nothing can
-                encode the queries.
+            ValueError: An option is out of range, a column does not exist, a filter cannot be parsed, or no encoder
+                can encode the queries.
+
+        Example:
+            >>> import pychunk, tempfile
+            >>> chunks = pychunk.segment(["Cats purr.", "Stars shine."], "sentence", vectors="sentence", ids=["a", "b"])
+            >>> with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(folder + "/i") as index:
+            ...     added = index.add(chunks)
+            ...     [[hit.id for hit in hits] for hits in index.search(["Who purrs?"], 1)]
+            [['a']]
         """
-        options = SearchOptions(
-            k, mode, fusion, weight, blend, document_weight, where, ids, levels, plan, rerank, depth, expand, words,
-            parents, by_document, min_score, threads, rewrite, on_error
-        )  # fmt: skip
-        if plan is not None:
-            return planner.searched(self, self._hits, queries, query_vectors, options)
-        return self._hits(queries, query_vectors, options)
+        found: Hits[Hits[Hit]] = self._searched(
+            queries,
+            SearchOptions.of(
+                k,
+                mode,
+                where=where,
+                ids=ids,
+                ranking=ranking,
+                expansion=expansion,
+                stages=stages,
+                threads=self._threads,
+            ),
+        )
+        return found
+
+    @with_replacements(OF_SEARCH)
+    def search_documents(
+        self,
+        queries: QueriesLike,
+        k: int = SEARCH.k,
+        mode: Mode = SEARCH.mode,
+        *,
+        where: Any = None,
+        ids: Sequence[Any] | None = None,
+        ranking: Ranking | None = None,
+        expansion: Expansion | int | Literal["subtree", "section"] | None = None,
+        stages: Stage | Sequence[Stage] = (),
+    ) -> Hits[Hits[DocumentHits]]:
+        """Return the best documents for each query, each with its best chunk.
+
+        The arguments are those of :meth:`search`, but ``k`` counts documents, and a reranker orders documents by their
+        best chunk.
+
+        Returns:
+            One list of :class:`DocumentHits` for each query, best first.
+
+        Raises:
+            ValueError: See :meth:`search`.
+        """
+        found: Hits[Hits[DocumentHits]] = self._searched(
+            queries,
+            SearchOptions.of(
+                k,
+                mode,
+                where=where,
+                ids=ids,
+                ranking=ranking,
+                expansion=expansion,
+                stages=stages,
+                threads=self._threads,
+                by_document=True,
+            ),
+        )
+        return found
+
+    def _searched(self, queries: QueriesLike, options: SearchOptions) -> Any:
+        texts, vectors = texts_and_vectors(queries)
+        if options.plan is not None:
+            return planner.searched(self, self._hits, texts, vectors, options)
+        return self._hits(texts, vectors, options)
 
     def _hits(self, queries: Any, query_vectors: Any, options: SearchOptions) -> Hits[Any]:
         encoder = self._store.manifest["encoder"]["fingerprint"]
         reader = self._queries(options.threads)
         return Stages(self._contents, reader, self._placement, encoder, options).hits(queries, query_vectors)
 
+    @with_replacements(OF_PLAN)
     def plan(
-        self, queries: str | Sequence[str], plan: Any = "rules", *, words: int | None = None, threads: int | None = None
+        self, queries: str | Sequence[str], by: Any = "rules", *, max_words: int | None = None
     ) -> list[planner.Plan]:
         """Return the levels that a planner chooses for each query, with the reasons.
 
         Args:
             queries: One text or several.
-            plan: The planner: see :meth:`search`.
-            words: The word budget of each query.
-            threads: The number of threads.
+            by: The planner: see :class:`pychunk.index.Ranking`.
+            max_words: The word budget of each query.
 
         Raises:
             ValueError: The planner is unknown, or the index has no levels.
@@ -737,30 +672,28 @@ class Index:
             ...     print(index.plan("Who purrs?")[0])
             sentence: asks for a fact
         """
-        return planner.plans(self, plan, queries, words=words, threads=threads)
+        return planner.plans(self, by, queries, max_words=max_words)
 
     def plan_metadata(
         self,
         queries: Sequence[str],
         *,
-        words: int | None = None,
+        max_words: int | None = None,
         look: bool = True,
         hits: int = 5,
-        threads: int | None = None,
     ) -> list[planner.Metadata]:
         """Return the facts about each query that planners use.
 
         Args:
             queries: The texts of the queries.
-            words: The word budget of each query.
+            max_words: The word budget of each query.
             look: Whether to search the finest and the coarsest level in a first pass.
             hits: The number of hits of the search by ``fusion="levels"`` that follows; the pass finds their best
                 sentences by vector.
-            threads: The number of threads.
         """
         terms = self._contents.layout.analyzer is not None
-        ranking = Ranking("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
-        reader = self._queries(threads)
+        ranking = RankingOptions("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
+        reader = self._queries(self._threads)
         vectors = reader.vectors(list(queries), None, ranking.mode) if look and queries else None
         searcher = self._contents.searcher()
         probes = (
@@ -769,45 +702,51 @@ class Index:
         encoder = str(self._store.manifest["encoder"]["fingerprint"])
         told = ranking if look else None
         return planner.metadata_of(
-            searcher, probes, words=words, encoder=encoder, ranking=told, hits=hits, threads=threads
+            searcher, probes, words=max_words, encoder=encoder, ranking=told, hits=hits, threads=self._threads
         )
 
+    @with_replacements(OF_RANK)
     def rank(
         self,
-        queries: str | Sequence[str] | None = None,
+        queries: QueriesLike,
         k: int = SEARCH.k,
-        mode: str = SEARCH.mode,
+        mode: Mode = SEARCH.mode,
         *,
-        fusion: str = SEARCH.fusion,
-        weight: float = SEARCH.weight,
-        blend: float = SEARCH.blend,
-        document_weight: float = SEARCH.document_weight,
-        levels: Any = None,
-        query_vectors: Any = None,
-        threads: int | None = None,
+        ranking: Ranking | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return the hits of :meth:`search` as rows of :attr:`table`, without their texts.
 
-        Joins and measurements need no more. The arguments are those of :meth:`search`.
+        Joins and measurements need no more.
+
+        Args:
+            queries: See :meth:`search`.
+            k: The number of hits for each query.
+            mode: See :meth:`search`.
+            ranking: See :meth:`search`; without planner and min_score.
 
         Returns:
             (rows int64[q, k], scores float32[q, k]); -1 and NaN if there are fewer hits.
         """
-        ranking = Ranking(mode, fusion, weight, blend, document_weight)
+        own = SearchOptions.of(
+            k, mode, where=None, ids=None, ranking=ranking, expansion=None, stages=(), threads=self._threads
+        )
+        if own.plan is not None or own.min_score is not None:
+            raise ValueError("rank cannot be combined with planner and min_score of its Ranking: use search")
+        chosen, threads, levels = own.ranking, own.threads, own.levels
         argument_checks.whole("k", k, 1)
         reader = self._queries(threads)
-        texts, vectors = reader.read(queries, query_vectors, ranking)
+        texts, vectors = reader.read(*texts_and_vectors(queries), chosen)
         rows, scores = np.full((len(texts), k), -1, np.int64), np.full((len(texts), k), np.nan, np.float32)
         searcher = self._contents.searcher()
         if searcher.stored is not None and texts:
             names = [] if levels is None else by_level.between(levels, searcher.levels)
             allowed = searcher.allowed(None, None, names)
-            probes = reader.probes(texts, vectors, ranking, searcher)
-            if fusion == "levels":
-                ranked = searcher.rank_across(probes, k, ranking, allowed, threads, names=names, kept=True)
+            probes = reader.probes(texts, vectors, chosen, searcher)
+            if own.fusion == "levels":
+                ranked = searcher.rank_across(probes, k, chosen, allowed, threads, names=names, kept=True)
             else:
                 choose = searcher.apart if len(names) > 1 else None
-                ranked = searcher.rank(probes, k, ranking, allowed, threads, choose=choose, names=names)
+                ranked = searcher.rank(probes, k, chosen, allowed, threads, choose=choose, names=names)
             for i, (found, _, _) in enumerate(ranked):
                 rows[i, : len(found.chunks)], scores[i, : len(found.chunks)] = found.chunks, found.scores
         return rows, scores

@@ -63,7 +63,7 @@ class Stages:
         argument_checks.whole("k", own.k, 1)
         texts, vectors = self.reader.read(queries, query_vectors, ranking)
         if own.rerank and queries is None:
-            raise ValueError("rerank reads the queries' texts; query_vectors came without")
+            raise ValueError("Rerank reads the texts of queries; got vectors alone: pass the pair (texts, vectors)")
         searcher = self.contents.searcher()
         names = [] if own.levels is None or searcher.stored is None else by_level.between(own.levels, searcher.levels)
         allowed = searcher.allowed(own.where, own.ids, names)
@@ -75,9 +75,11 @@ class Stages:
             probes = rewriting.with_feedback(rewrite, searcher, probes, ranking, allowed, own.threads)
         elif rewrite is not None:
             if queries is None:
-                raise ValueError("rewrite reads the queries' texts; query_vectors came without")
+                raise ValueError("Rewrite reads the texts of queries; got vectors alone: pass (texts, vectors)")
             dim = self.contents.layout.dim
-            wanted, reasons = rewriting.rewritten(rewrite, texts, given, mode=own.mode, dim=dim, skip=own.skips)
+            wanted, reasons = rewriting.rewritten(
+                rewrite, texts, given, mode=own.mode, dim=dim, skip=own.rewrite_error == "skip"
+            )
             probes = self.reader.filled(wanted, probes, ranking, searcher)
         lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names), texts)
         for row, reason in reasons.items():
@@ -115,7 +117,7 @@ class Stages:
             stage = linear_reranker.LinearReranker(searcher, vectors, self.encoder, weights, mode=own.mode)
         else:
             stage = reranking.load(own.rerank, self.placement)
-        found, _ = reranking.reranked(stage, texts, lists, own.k, threads=own.threads, on_error=own.on_error)
+        found, _ = reranking.reranked(stage, texts, lists, own.k, threads=own.threads, on_error=own.rerank_error)
         return found
 
     def _in_context(self, searcher: Searcher, lists: list[list[Hit]], names: Sequence[str]) -> list[list[Hit]]:

@@ -21,6 +21,7 @@ from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.duplicate_ids import DuplicateIds
 from ..io.files import find_if_reached
 from ..io.formats.html_files import How, Links
+from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
@@ -52,6 +53,7 @@ def ingest(
     metadata_columns: Sequence[str] = (),
     encoding: str | None = None,
     quotes: bool = True,
+    markup: Markup | None = None,
     redirects: bool = False,
     namespaces: tuple[int, ...] | None = (0,),
     noise: How = "model",
@@ -91,6 +93,7 @@ def ingest(
         metadata_columns: The columns of the source that every chunk repeats.
         encoding: The character encoding of the files. The default is UTF-8, or for HTML the encoding of the page.
         quotes: Whether quotation marks of CSV and TSV files enclose fields.
+        markup: The markup of texts in tables, ``"markdown"``, ``"html"`` or ``"auto"``. Default: plain text.
         redirects: Whether the redirects of MediaWiki dumps are kept.
         namespaces: The namespaces of MediaWiki dumps whose pages are kept. None: all.
         noise: The way in which noise of HTML pages is found: ``"model"``, ``"rules"`` or ``"off"``.
@@ -143,6 +146,7 @@ def ingest(
         needed=columns_of(said | {"metadata_columns": []}),
         encoding=encoding,
         quotes=quotes,
+        markup=markup,
         redirects=redirects,
         namespaces=namespaces,
         noise=noise,
@@ -155,7 +159,7 @@ def ingest(
     )
     _check_used(
         opened,
-        {"columns={'text': ...}": column, "ids=": ids},
+        {"columns={'text': ...}": column, "ids=": ids, "markup=": markup},
         {"quotes=": not quotes},
         {"redirects=": redirects, "namespaces=": namespaces != (0,)},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str,
         TypeError: ``metadata_columns`` is one name, not a list of names.
         ValueError: The documents have no columns, or none of that name, or chunks have a column of that name.
     """
+    if not isinstance(metadata_columns, Iterable):
+        raise TypeError(f"metadata_columns must be a list of columns; got {metadata_columns!r}")
     check_names(metadata_columns)
     if not metadata_columns:
         return {}

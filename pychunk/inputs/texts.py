@@ -129,7 +129,7 @@ class TextBatch:
         if isinstance(documents, TextBatch):
             return documents
         table = _as_table(documents)
-        values = _as_chunked(documents, column) if table is None else _column(table, column)
+        values = _as_chunked(documents, column) if table is None else _column(table, column)[1]
         if isinstance(table, PandasColumns):
             values = _of_series(values)
         elif not (table is None or isinstance(table, pa.Table) or isinstance(values, list)):
@@ -226,8 +226,13 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None) -> Any:
-    """Return the column that holds the text."""
+def text_column(table: pa.Table, column: str | None) -> str:
+    """Return the name of the column that holds the text, which is ``column`` unless it is None."""
+    return _column(table, column)[0]
+
+
+def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None) -> tuple[str, Any]:
+    """Return (name, values) of the column that holds the text."""
     if not isinstance(table, pa.Table):
         names = strings = table.text_columns()
         bare = [name for name in table.column_names if len(table.column(name)) == 0]
@@ -245,7 +250,7 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
     values = only_column(table, column, "column")
     if isinstance(table, pa.Table) and column not in names and not pa.types.is_null(values.type):
         raise TypeError(f"column {column!r} must hold strings, got {values.type}; the string columns are: {listing}")
-    return values
+    return column, values
 
 
 def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:

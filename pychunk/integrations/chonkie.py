@@ -13,8 +13,10 @@ except ImportError:
     raise ImportError("integrations.chonkie needs chonkie: pip install chonkie") from None
 
 from ..chunks.batch import Chunk as OwnChunk
+from ..io.markup import Markup
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
+from .document_metadata import parsed
 
 #: A limit that no chunk reaches. Tokens are counted if there is a limit.
 NO_LIMIT = 2**31 - 1
@@ -29,14 +31,24 @@ class PychunkChunker(BaseChunker):
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`. A pipeline passes on only those in a dictionary:
             ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
+            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
 
     Example:
         >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]
         [('One.', 0, 4), ('Two.', 5, 9)]
     """
 
-    def __init__(self, method: MethodName | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        method: MethodName | None = None,
+        *,
+        markup: Markup | None = None,
+        options: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
         more = {**(options or {}), **more}
+        self._markup = more.pop("markup", markup)
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
         encoder = {name: more[name] for name in ("encoder", "placement") if name in more}
@@ -60,7 +72,7 @@ class PychunkChunker(BaseChunker):
 
     def chunk_batch(self, texts: Sequence[str], show_progress: bool = False) -> list[list[Chunk]]:
         """Return the chunks of each text."""
-        found = self.segmenter(list(texts), progress=show_progress).by_document()
+        found = self.segmenter(parsed(list(texts), self._markup), progress=show_progress).by_document()
         return [[_converted(chunk) for chunk in chunks] for chunks in found]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..inputs.document_columns import columns_by_role, wanted_columns
+from ..io.markup import Markup, parse
 from ..placement import Placement
 from ..segmenter import Segmenter
 from ..vectors import Vectors
@@ -36,6 +37,11 @@ def restored(options: Mapping[str, Any]) -> dict[str, Any]:
         name: kinds[name](**value) if name in kinds and isinstance(value, Mapping) else value
         for name, value in options.items()
     }
+
+
+def parsed(texts: list[str], markup: Markup | None) -> Any:
+    """Return texts as a Segmenter takes them, with the structure of their markup if there is one."""
+    return texts if markup is None else parse(texts, markup)
 
 
 def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mapping[Any, Any]]) -> Any:

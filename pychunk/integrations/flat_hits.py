@@ -10,11 +10,9 @@ from ..index.search.hits import Hit
 
 def best(index: Index, options: dict[str, Any], **asked: Any) -> list[Hit]:
     """Return the hits for the one query in ``asked``. ``options`` are those of :meth:`pychunk.Index.search`."""
-    if options.get("by_document"):
-        raise ValueError("by_document groups hits, which this adapter cannot return: call index.search itself")
     return cast("list[Hit]", index.search(**asked, **options)[0])
 
 
 def text_of(hit: Hit) -> str:
-    """Return the text of a hit, with ``expand`` including the chunks around it."""
+    """Return the text of a hit, with an expansion including the chunks around it."""
     return "\n\n".join(each.text for each in hit.around) if hit.around else hit.text

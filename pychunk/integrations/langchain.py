@@ -12,9 +12,10 @@ try:
 except ImportError:
     raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
 
+from ..io.markup import Markup
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
-from .document_metadata import keys_of, said_of
+from .document_metadata import keys_of, parsed, said_of
 
 
 class PychunkTextSplitter(TextSplitter):
@@ -25,6 +26,8 @@ class PychunkTextSplitter(TextSplitter):
             the documents' metadata, such as ``columns={"titles": "title"}``.
         add_start_index: Whether to add the first character of each chunk to its metadata, as ``start_index``. It is
             exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
+            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
 
     Example:
         >>> splitter = PychunkTextSplitter("sentence", add_start_index=True)
@@ -32,14 +35,21 @@ class PychunkTextSplitter(TextSplitter):
         [('One.', {'file': 'a', 'start_index': 0}), ('Two.', {'file': 'a', 'start_index': 5})]
     """
 
-    def __init__(self, method: MethodName | None = None, *, add_start_index: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        method: MethodName | None = None,
+        *,
+        add_start_index: bool = False,
+        markup: Markup | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # The Segmenter handles sizes.
-        self._keys = keys_of(options)
+        self._keys, self._markup = keys_of(options), markup
         self.segmenter = Segmenter(method, **options)
 
     def split_text(self, text: str) -> list[str]:
         """Return the texts of a document's chunks."""
-        return [chunk.text for chunk in self.segmenter(text)]
+        return [chunk.text for chunk in self.segmenter(parsed([text], self._markup))]
 
     def create_documents(
         self, texts: Sequence[str], metadatas: Sequence[dict[Any, Any]] | None = None
@@ -50,7 +60,8 @@ class PychunkTextSplitter(TextSplitter):
         if len(metadatas) != len(texts):
             raise ValueError(f"metadatas must hold one for each of {len(texts)} texts; got {len(metadatas)}")
         documents = []
-        for chunk in self.segmenter(texts, columns=said_of(self.segmenter, self._keys, metadatas)):
+        said = said_of(self.segmenter, self._keys, metadatas)
+        for chunk in self.segmenter(parsed(texts, self._markup), columns=said):
             metadata = copy.deepcopy(metadatas[chunk.document])
             if self._add_start_index:
                 metadata["start_index"] = chunk.start

@@ -20,6 +20,7 @@ from ..chunks.batch import Chunk
 from ..defaults import SEARCH
 from ..index.chunk_tables import encode_chunks
 from ..index.index import Index
+from ..index.options import Ranking
 from ..index.search.hits import Hit
 from .flat_hits import best, text_of
 from .langchain_embeddings import PychunkEmbeddings
@@ -38,7 +39,7 @@ class PychunkVectorStore(VectorStore):
         index: The index, or the folder of a saved one.
         include: The fields of :class:`pychunk.Hit` that a document's metadata receives in addition to the index's own
             columns, such as ``("start", "end", "page", "path")``.
-        **search: Options of :meth:`pychunk.Index.search` for every search, such as ``mode``, ``rerank`` and ``expand``.
+        **search: Options of :meth:`pychunk.Index.search` for every search, such as ``mode`` and ``ranking``.
 
     Example:
         >>> import tempfile
@@ -148,7 +149,7 @@ class PychunkVectorStore(VectorStore):
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
         """Return the best chunks for a vector."""
         options = {**options, "mode": "dense"}
-        return [self._document(hit) for hit in self._hits(k, options, query_vectors=[embedding])]
+        return [self._document(hit) for hit in self._hits(k, options, queries=[embedding])]
 
     def _select_relevance_score_fn(self) -> Any:
         """Return a function that divides a score by the most that it can be, so that it is from 0 to 1.
@@ -156,7 +157,7 @@ class PychunkVectorStore(VectorStore):
         A hybrid score is a cosine and a weighted share.
         """
         options = self.search_options
-        mode, weight = options.get("mode", SEARCH.mode), float(options.get("weight", SEARCH.weight))
+        mode, weight = options.get("mode", SEARCH.mode), (options.get("ranking") or Ranking()).bm25_weight
         most = {"dense": 1.0, "sparse": 1.0}.get(mode, 1.0 + weight)
         return lambda score: min(1.0, max(0.0, score / most))
 

@@ -13,9 +13,10 @@ try:
 except ImportError:
     raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
 
+from ..io.markup import Markup
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
-from .document_metadata import keys_of, restored, said_of
+from .document_metadata import keys_of, parsed, restored, said_of
 
 
 class PychunkNodeParser(NodeParser):
@@ -27,6 +28,8 @@ class PychunkNodeParser(NodeParser):
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`, also as a dictionary, ``options=``.
             ``columns`` names by role the keys of the documents' metadata, such as ``columns={"titles": "title"}``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
+            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
         include_metadata, include_prev_next_rel, callback_manager, id_func: The arguments of every node parser.
 
     Example:
@@ -37,14 +40,22 @@ class PychunkNodeParser(NodeParser):
     """
 
     method: MethodName | None = Field(default=None, description="The method that cuts.")
+    markup: Markup | None = Field(default=None, description="The markup of texts.")
     options: dict[str, Any] = Field(default_factory=dict, description="The options of pychunk.Segmenter.")
     _segmenter: Segmenter = PrivateAttr()
     _keys: dict[str, str] = PrivateAttr()
 
-    def __init__(self, method: MethodName | None = None, *, options: dict[str, Any] | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        method: MethodName | None = None,
+        *,
+        markup: Markup | None = None,
+        options: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
         more.pop("class_name", None)  # A stored parser has it.
-        super().__init__(method=method, options=restored({**(options or {}), **more}), **own)
+        super().__init__(method=method, markup=markup, options=restored({**(options or {}), **more}), **own)
         own_options = dict(self.options)
         self._keys = keys_of(own_options)
         self._segmenter = Segmenter(self.method, **own_options)
@@ -57,14 +68,14 @@ class PychunkNodeParser(NodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         said = said_of(self._segmenter, self._keys, [node.metadata for node in nodes])
-        found = self._segmenter(texts, progress=show_progress, columns=said).by_document()
-        parsed: list[BaseNode] = []
+        found = self._segmenter(parsed(texts, self.markup), progress=show_progress, columns=said).by_document()
+        made_nodes: list[BaseNode] = []
         for node, chunks in zip(nodes, found, strict=True):
             made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=self.id_func)
             for part, chunk in zip(made, chunks, strict=True):
                 part.start_char_idx, part.end_char_idx, part.embedding = chunk.start, chunk.end, chunk.vector
-            parsed += made
-        return parsed
+            made_nodes += made
+        return made_nodes
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: Any) -> list[BaseNode]:
         # The base class searches for each text after the start of the node before. It would find a short text inside

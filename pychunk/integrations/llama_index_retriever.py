@@ -28,7 +28,7 @@ class PychunkRetriever(BaseRetriever):
         index: The index, or the folder of a saved one.
         k: The number of nodes for each query.
         callback_manager: The argument of every retriever.
-        **search: Options of :meth:`pychunk.Index.search`, such as ``mode``, ``where``, ``expand`` and ``rerank``.
+        **search: Options of :meth:`pychunk.Index.search`, such as ``mode``, ``where``, ``expansion`` and ``stages``.
 
     Example:
         >>> import pychunk, tempfile
@@ -53,7 +53,7 @@ class PychunkRetriever(BaseRetriever):
 
 
 def _node(hit: Hit) -> TextNode:
-    """Return the node of a hit. With ``expand``, the chunks around the hit are part of its text and span."""
+    """Return the node of a hit. With an expansion, the chunks around the hit are part of its text and span."""
     around = hit.around
     start, end = (around[0].start, around[-1].end) if around else (hit.start, hit.end)
     name = str(hit.id) if isinstance(hit.id, uuid.UUID) else hit.id  # The metadata of nodes is JSON.

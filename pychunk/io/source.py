@@ -43,6 +43,7 @@ from .kinds import (
 )
 from .listing import head_of, listed, opened, opened_at
 from .listing import unread as unread_files
+from .markup import Markup, check_markup, with_blocks
 from .wiki import mediawiki
 from .wiki.mediawiki import PageFilter, RawPage
 
@@ -85,6 +86,7 @@ class Source:
         links: The part of a link that is text.
         inputs: The paths, if there are several, which are read one after the other; else empty.
         quotes: Whether quotation marks in CSV enclose fields.
+        markup: The markup of texts in tables; None for plain text.
         kept: The types of the columns to keep that some files may lack, where they are null. Default: the types that
             :meth:`kept_types` finds.
         hide_parameters: The secret parameters of URLs, in the form in which they are compared; no file's name has them.
@@ -110,6 +112,7 @@ class Source:
     links: Links = "text"
     inputs: tuple[str, ...] = ()
     quotes: bool = True
+    markup: Markup | None = None
     kept: tuple[tuple[str, pa.DataType], ...] = ()
     hide_parameters: tuple[str, ...] = ()
 
@@ -319,6 +322,8 @@ class Source:
         last = group.items[-1]
         if KINDS[group.kind].is_table:
             table = (column_batches.in_pieces if in_pieces else column_batches.joined)(group.items)
+            if self.markup is not None:
+                table = with_blocks(table, self.markup, self.dead_letters, self.noise, self.noise_threshold, self.links)
             return Batch(table, group.number, last.file, last.bytes_read)
         documents = cast("list[Document]", group.items)
         if group.kind == "mediawiki":
@@ -496,6 +501,7 @@ def open_source(
     noise_threshold: float | None = None,
     links: Links = "text",
     quotes: bool = True,
+    markup: Markup | None = None,
     hide_parameters: Sequence[str] = (),
 ) -> Source:
     """Return a source of batches of documents: a file, a folder, a URL, "-" (standard input), or several of these.
@@ -539,6 +545,8 @@ def open_source(
             page itself, have no target.
         quotes: csv, tsv: False reads quotation marks as characters like others, so that each line is a row. Default: a
             field that begins with a quotation mark ends with one, and may hold separators and line breaks.
+        markup: jsonl, csv, tsv, parquet, arrow: the markup of texts, "markdown", "html" or "auto", which is parsed as
+            that of files is. Default: texts are plain text.
         hide_parameters: The names of further secret parameters of URLs, in any case and with any punctuation between
             their characters. No name, error or dead letter shows them.
 
@@ -563,6 +571,8 @@ def open_source(
         raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
     check_noise(noise, noise_threshold)
     check_links(links)
+    if markup is not None:
+        check_markup(markup)
     needed = tuple(dict.fromkeys(needed))
     metadata_columns = tuple(
         dict.fromkeys([*([metadata_columns] if isinstance(metadata_columns, str) else metadata_columns), *needed])
@@ -598,6 +608,7 @@ def open_source(
         links,
         tuple(paths) if len(paths) > 1 else (),
         quotes,
+        markup,
         hide_parameters=tuple(sorted(hides)),
     )
 

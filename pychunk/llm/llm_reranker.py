@@ -1,4 +1,4 @@
-"""The rerankers that ask an LLM, as functions for ``Index.search(rerank=...)``."""
+"""The rerankers that ask an LLM, as functions for ``pychunk.index.Rerank``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query rewriting by an LLM, which ``Index.search(rewrite=...)`` takes as ``"hyde"`` and ``"multi"``."""
+"""The query rewriting by an LLM, which ``pychunk.index.Rewrite`` takes as ``"hyde"`` and ``"multi"``."""
 
 from __future__ import annotations
 

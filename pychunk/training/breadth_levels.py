@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..api import segment_levels
 from ..index.index import Index
+from ..index.options import Bm25, Mode, Ranking
 from ..placement import Placement
 from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 
@@ -25,16 +26,16 @@ _BATCH = 256
 
 def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS, threads: int | None = None) -> Index:
     """Make an index of the documents at levels, with the settings of the other measurements on English text."""
-    ids = [str(row) for row in range(len(data.documents))]
+    ids, placement = [str(row) for row in range(len(data.documents))], Placement(threads=threads)
     found: Any = segment_levels(
         data.documents,
         list(levels),
         vectors="chunk",
         columns={"blocks": data.blocks},
         ids=ids,
-        placement=Placement(threads=threads),
+        placement=placement,
     )
-    made = Index.create(folder, vectors="chunk", stemmer="english")
+    made = Index.create(folder, vectors="chunk", bm25=Bm25(stemmer="english"), placement=placement)
     made.add(found.chunks())
     return made
 
@@ -46,8 +47,7 @@ def f1_of_ranges(
     *,
     levels: Sequence[str] = LEVELS,
     measure: Measure | None = None,
-    mode: str = "hybrid",
-    threads: int | None = None,
+    mode: Mode = "hybrid",
 ) -> F64:
     """Return F1 of each question at each of :func:`ranges` within each budget, float64[questions, ranges, budgets].
 
@@ -61,7 +61,6 @@ def f1_of_ranges(
         levels: The levels of the index.
         measure: The measure of the documents; it is made if missing.
         mode: The mode as in :meth:`pychunk.Index.search`.
-        threads: The number of threads.
     """
     measure = measure or Measure(data.documents)
     pairs = ranges(levels)
@@ -69,7 +68,7 @@ def f1_of_ranges(
     places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
     for first in range(0, len(queries), _BATCH):
         asked = list(queries[first : first + _BATCH])
-        by_level = {level: index.rank(asked, HITS, mode, levels=level, threads=threads) for level in levels}
+        by_level = {level: index.rank(asked, HITS, mode, ranking=Ranking(levels=level)) for level in levels}
         for number, question in enumerate(data.questions[first : first + _BATCH]):
             for place, (low, high) in enumerate(pairs):
                 own = levels[levels.index(low) : levels.index(high) + 1]

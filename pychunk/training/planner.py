@@ -11,7 +11,7 @@ lose next to nothing compared with the levels that are best for all of them.
 
     pychunk train planner --data DIR --out my-planner
 
-Use the result with ``index.search(query, plan=ModelPlanner("my-planner"))``
+Use the result with ``index.search(query, ranking=Ranking(planner=ModelPlanner("my-planner")))``
 (:mod:`pychunk.index.planners.model_planner`).
 """
 
@@ -105,8 +105,8 @@ def lessons(data: breadth.Questions, threads: int | None = None) -> Lessons:
         index = breadth_levels.index_of(data, Path(folder) / "index", threads=threads)
         for version in VERSIONS:
             queries = [getattr(question, version) for question in data.questions]
-            f1.append(breadth_levels.f1_of_ranges(index, data, queries, measure=measure, threads=threads))
-            told = index.plan_metadata(queries, threads=threads)
+            f1.append(breadth_levels.f1_of_ranges(index, data, queries, measure=measure))
+            told = index.plan_metadata(queries)
             seen += [features(query, each) for query, each in zip(queries, told, strict=True)]
             logger.info("searched %d questions, version %s", len(queries), version)
         index.close(discard=True)

@@ -1,4 +1,4 @@
-"""Train the weights of ``rerank="features"`` from articles alone, without labelled answers.
+"""Train the weights of ``Rerank("features")`` from articles alone, without labelled answers.
 
 A query is a sentence of an article with words left out, as a question leaves out its answer. The right chunk is the one
 that contains the sentence. If the sentence was removed from its paragraph before the articles were indexed, the right
@@ -24,6 +24,7 @@ from .. import api
 from ..encoders import static_encoder
 from ..evaluation.measures import intervals
 from ..index.index import Index
+from ..index.options import Bm25
 from ..index.rerank.linear_reranker import FACTS, INPUTS, Inputs
 from ..segmenter import Segmenter
 from .corpus import read_articles
@@ -147,11 +148,14 @@ def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
     vectors = static_encoder.load().encode(texts)
     inputs = np.zeros((len(queries), DEPTH, len(INPUTS)), np.float32)
     there, asked = np.zeros((2, len(queries), DEPTH), np.bool_)
-    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Index.create(Path(folder) / "i", bm25=Bm25(stemmer="english")) as index,
+    ):
         index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
         index.save()
         computed = Inputs(index._contents.searcher())
-        found: Any = index.search(texts, DEPTH, query_vectors=vectors)
+        found: Any = index.search((texts, vectors), DEPTH)
         for i, (query, own) in enumerate(zip(queries, found, strict=True)):
             inputs[i, : len(own)] = computed.of(query.text, vectors[i], own)
             there[i, : len(own)] = True

@@ -26,6 +26,7 @@ from ..encoders.files import model_dir
 from ..encoders.files.bert_weights import read_weights
 from ..evaluation.measures import intervals
 from ..index.index import Index
+from ..index.options import Bm25
 from ..index.rerank.rerankers import scores
 from ..segmenter import Segmenter
 from . import rank, student_card, student_fit, student_lessons
@@ -87,7 +88,10 @@ def measured(articles: Sequence[str], models: dict[str, PairScorer], seed: int, 
     """
     documents, queries = rank.drawn(articles, rank.Plan(queries=EACH, seed=seed))
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
-    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Index.create(Path(folder) / "i", bm25=Bm25(stemmer="english")) as index,
+    ):
         index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
         index.save()
         hits: Any = index.search([query.text for query in queries], student_lessons.DEPTH)

@@ -21,6 +21,7 @@ from .. import api
 from ..encoders.cross_encoder import PairScorer
 from ..evaluation.datasets import lines_with_headings
 from ..index.index import Index
+from ..index.options import Bm25
 from ..segmenter import Segmenter
 from .corpus import Part, part_of, read_rows
 from .rank import PARAGRAPH, SENTENCE, thinned
@@ -141,7 +142,10 @@ def lessons(articles: Sequence[Article], each: int, length: int, seed: int, mode
     """Index the articles, search for the queries, and tokenize the hits, cut at ``length`` tokens a pair."""
     documents, queries = drawn(articles, each, seed)
     segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
-    with tempfile.TemporaryDirectory() as folder, Index.create(Path(folder) / "i", stemmer="english") as index:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Index.create(Path(folder) / "i", bm25=Bm25(stemmer="english")) as index,
+    ):
         index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
         index.save()
         found: Any = index.search(queries, DEPTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +57,7 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
             first += count
             counts.append(len(chunks))
         assert made is not None
-        found: Any = made.search(list(queries), k, mode) if sum(counts) else [[] for _ in queries]
+        found: Any = made.search(list(queries), k, cast(Any, mode)) if sum(counts) else [[] for _ in queries]
         made.close(discard=True)
     hits = [[PageHit(int(hit.id), hit.chunk, hit.score, hit.sentence) for hit in own_hits] for own_hits in found]
     name = encoder if encoder is not None else "static"

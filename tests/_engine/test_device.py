@@ -239,7 +239,7 @@ def test_an_index_on_the_device_finds_what_the_cpus_finds(gpu: Device, tmp_path:
     queries = ["stars", "Why do cats purr?", "lanes of a bridge"]
 
     def found(device: str, **options: Any) -> list[list[tuple[Any, ...]]]:
-        with pychunk.Index.open(tmp_path / "a.idx", device=device) as index:
+        with pychunk.Index.open(tmp_path / "a.idx", placement=device) as index:
             lists = index.search(queries, k=4, **options)
         return [[(hit.id, hit.start, hit.end, hit.score) for hit in hits] for hits in lists]
 

@@ -10,6 +10,7 @@ from command_line import invoke
 
 import pychunk
 from pychunk.cli.train import TRAINERS
+from pychunk.index import Bm25, Rerank
 from pychunk.index.index import Index
 
 
@@ -52,7 +53,7 @@ def test_weights_of_a_reranker_from_a_few_articles(articles: list[str], tmp_path
     out = invoke(["train", "rank", *map(str, arguments)])
     assert out.exit_code == 0, out.output
     assert {file.name for file in (tmp_path / "own").iterdir()} == {"rank.json", "rank.npz"}
-    with Index.create(tmp_path / "i", stemmer="english") as index:
+    with Index.create(tmp_path / "i", bm25=Bm25(stemmer="english")) as index:
         index.add(pychunk.segment(["Cats purr.", "Dogs bark."], vectors="sentence"))
         index.save()
-        assert index.search("Why do cats purr?", k=1, rerank=str(tmp_path / "own"))[0][0].text == "Cats purr."
+        assert index.search("Why do cats purr?", k=1, stages=Rerank(str(tmp_path / "own")))[0][0].text == "Cats purr."

@@ -58,7 +58,7 @@ def test_a_search_by_the_vector_of_a_query_is_the_search_by_its_text(tmp_path: P
         index.add(chunks)
         asked = ["Do cats purr?", "How old is the sun?"]
         by_text = index.search(asked, mode="dense")
-        by_vector = index.search(query_vectors=pychunk.embed(asked, task="query"), mode="dense")
+        by_vector = index.search(pychunk.embed(asked, task="query"), mode="dense")
     assert [[hit.row for hit in hits] for hits in by_text] == [[hit.row for hit in hits] for hits in by_vector]
 
 

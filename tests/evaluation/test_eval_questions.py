@@ -20,6 +20,7 @@ import pychunk
 from pychunk.evaluation import custom, datasets, evaluate, runner
 from pychunk.evaluation.reports import report
 from pychunk.evaluation.systems import Encoder, by_method
+from pychunk.index import Bm25
 
 
 def run(*words: str) -> Any:
@@ -272,7 +273,7 @@ def test_evaluate_gives_the_rows_of_the_command(tmp_path: Path) -> None:
         "default": None,
         "sentence": "sentence",
     }
-    rows = evaluate(DOCUMENTS, QUESTIONS, methods, modes=["sparse", "dense"], stemmer="english")
+    rows = evaluate(DOCUMENTS, QUESTIONS, methods, modes=["sparse", "dense"], bm25=Bm25(stemmer="english"))
     assert [row["name"] for row in rows] == [f"{name}, {mode}" for name in methods for mode in ("sparse", "dense")]
     asked = write_questions(tmp_path / "q.jsonl", QUESTIONS)
     texts = write_documents(tmp_path / "texts.parquet")
@@ -281,7 +282,8 @@ def test_evaluate_gives_the_rows_of_the_command(tmp_path: Path) -> None:
     assert out.exit_code == 0, out.output
     (row,) = json.loads(result.read_text())["rows"]
     assert rows[-1]["measures"] == row["measures"]
-    assert evaluate(texts, asked, ["sentence"], modes=["dense"], stemmer="english")[0]["measures"] == row["measures"]
+    (again,) = evaluate(texts, asked, ["sentence"], modes=["dense"], bm25=Bm25(stemmer="english"))
+    assert again["measures"] == row["measures"]
 
 
 def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
@@ -320,7 +322,7 @@ def test_hits_are_those_that_are_counted_by_hand(language: str, data: Path) -> N
     found = datasets.load(file)
     encoder = Encoder("static")
     chunked = by_method("paragraph", {}, found, encoder)
-    best = runner.retrieve(chunked, found, encoder, "sparse", None, {"stemmer": "english"})
+    best = runner.retrieve(chunked, found, encoder, "sparse", None, {"bm25": Bm25(stemmer="english")})
     values, _ = runner.measure(best, found, encoder)
     table = chunked.table.select(["document", "start", "end", "text"]).to_pylist()
     by_hand = []

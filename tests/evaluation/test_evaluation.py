@@ -18,6 +18,7 @@ from pychunk.evaluation import datasets, retrieval_setups, runner, systems
 from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.measures import metrics
 from pychunk.evaluation.systems import Encoder
+from pychunk.index import Bm25, Ranking
 
 TEXTS = [
     "Cats purr when they are content. Kittens are blind at birth. A group of cats is called a clowder.\n"
@@ -57,12 +58,12 @@ def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, enco
     data = answered()
     chunked = systems.by_method("sentence", {}, data, encoder)
     vectors = encoder.encode([question.text for question in data.questions])
-    found = runner.retrieve(chunked, data, encoder, mode, vectors, {"stemmer": "english"})
+    found = runner.retrieve(chunked, data, encoder, mode, vectors, {"bm25": Bm25(stemmer="english")})
     values, within = runner.measure(found, data, encoder)
 
     layout = "chunk" if mode.startswith("recipe") else "sentence"
     chunks = pychunk.segment(TEXTS, "sentence", vectors=layout, ids=data.ids)
-    with pychunk.Index.create(tmp_path / "index", vectors=layout, stemmer="english") as index:
+    with pychunk.Index.create(tmp_path / "index", vectors=layout, bm25=Bm25(stemmer="english")) as index:
         index.add(chunks)
         how = {"recipe": "dense", "recipe+bm25": "hybrid"}.get(mode, mode)
         lists = index.search([question.text for question in data.questions], k=20, mode=how)
@@ -88,7 +89,7 @@ def test_results_hold_every_row_with_intervals_costs_and_differences(encoder: En
         lambda: systems.by_method("sentence", {}, data, encoder),
         lambda: systems.by_method("paragraph", {}, data, encoder),
     ]
-    results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"stemmer": "english"})
+    results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"bm25": Bm25(stemmer="english")})
     assert [row["name"] for row in results["rows"]] == [
         "sentence, hybrid",
         "sentence, recipe",
@@ -162,10 +163,10 @@ def test_strategies_combine_and_find_what_a_search_finds(tmp_path: Path, encoder
     chunked = systems.by_method("sentence", {}, data, encoder)
     asked = [question.text for question in data.questions]
     own = retrieval_setups.Strategy("sparse", document_weight=0.5)
-    found = runner.retrieve(chunked, data, encoder, own, None, {"stemmer": "english"})
-    with pychunk.Index.create(tmp_path / "index", stemmer="english") as index:
+    found = runner.retrieve(chunked, data, encoder, own, None, {"bm25": Bm25(stemmer="english")})
+    with pychunk.Index.create(tmp_path / "index", bm25=Bm25(stemmer="english")) as index:
         index.add(pychunk.segment(TEXTS, "sentence", vectors="sentence", ids=data.ids))
-        rows, _ = index.rank(asked, 5, "sparse", document_weight=0.5)
+        rows, _ = index.rank(asked, 5, "sparse", ranking=Ranking(document_weight=0.5))
         plain, _ = index.rank(asked, 5, "sparse")
     assert (found.rows[:, :5] == rows).all()
     assert (plain != rows).any()
@@ -256,7 +257,7 @@ def test_squad_with_the_recommended_options_finds_what_the_documentation_says(da
     squad = datasets.squad(data / "squad" / "dev-v2.0.json", 300)
     vectors = encoder.encode([question.text for question in squad.questions])
     chunked = systems.by_method("recursive", {"size": 110, "unit": "words"}, squad, encoder)
-    found = runner.retrieve(chunked, squad, encoder, "hybrid", vectors, {"stemmer": "english"})
+    found = runner.retrieve(chunked, squad, encoder, "hybrid", vectors, {"bm25": Bm25(stemmer="english")})
     values, _ = runner.measure(found, squad, encoder)
     assert values["strict hits@1"].mean() > 0.7
     assert values["strict hits@5"].mean() > 0.88

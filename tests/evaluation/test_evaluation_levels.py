@@ -16,6 +16,7 @@ import pychunk
 from pychunk.evaluation import hierarchies, runner
 from pychunk.evaluation.reports import costs
 from pychunk.evaluation.systems import Encoder
+from pychunk.index import Bm25, Ranking, Rewrite
 from pychunk.llm import LLM
 
 LEVELS = ["sentence", "paragraph", "document"]
@@ -38,15 +39,15 @@ def test_rows_are_what_a_search_at_those_levels_finds(
     chunked = hierarchies.by_levels({"levels": NAMED, "plan": plan}, data, encoder)
     vectors = encoder.encode([question.text for question in data.questions])
     how = runner.Strategy("hybrid", rewrite="feedback") if "," in mode else mode
-    found = runner.retrieve(chunked, data, encoder, how, vectors, {"stemmer": "english"})
-    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk", stemmer="english") as index:
+    found = runner.retrieve(chunked, data, encoder, how, vectors, {"bm25": Bm25(stemmer="english")})
+    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk", bm25=Bm25(stemmer="english")) as index:
         index.add(pychunk.segment_levels(TEXTS, LEVELS, vectors="chunk", ids=data.ids).chunks())
         texts = np.array(index.table["text"].to_pylist())
-        told = {"rules": {"plan": "rules"}, None: {"levels": ("sentence", "document")}}.get(
-            plan, {"levels": (str(plan).split("+")[0], str(plan).split("+")[-1])}
+        told = {"rules": Ranking(planner="rules"), None: Ranking(levels=("sentence", "document"))}.get(
+            plan, Ranking(levels=(str(plan).split("+")[0], str(plan).split("+")[-1]))
         )
-        rewrite = {"rewrite": "feedback"} if "," in mode else {}
-        lists = index.search([q for q, *_ in ASKED], 5, mode.split(",")[0], **told, **rewrite)
+        stages = [Rewrite("feedback")] if "," in mode else []
+        lists = index.search([q for q, *_ in ASKED], 5, mode.split(",")[0], ranking=told, stages=stages)
     own = np.array(chunked.table["text"].to_pylist())
     for row, hits in zip(found.rows, lists, strict=True):
         best = row[row >= 0][:5]
@@ -64,7 +65,7 @@ def test_rows_with_costs_and_levels(encoder: Encoder) -> None:
     makers = [
         lambda: hierarchies.by_levels({"levels": NAMED, "pooling": "compressor", "plan": "learned"}, data, encoder, "h")
     ]
-    results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"stemmer": "english"})
+    results = runner.run(data, makers, encoder, ["hybrid", "recipe"], {"bm25": Bm25(stemmer="english")})
     for row in results["rows"]:
         assert row["cost"]["ms a plan"] > 0
         assert row["cost"]["index seconds"] > 0

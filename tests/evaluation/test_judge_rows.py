@@ -20,6 +20,7 @@ from pychunk.evaluation.datasets import Dataset, Question
 from pychunk.evaluation.judge_rows import NAMES, judged_rows
 from pychunk.evaluation.judges.dataset_counts import counted
 from pychunk.evaluation.reports import report
+from pychunk.index import Bm25
 from pychunk.llm import LLM
 from pychunk.llm.verdicts import shown
 
@@ -110,7 +111,7 @@ def test_retrieval_is_judged_for_each_way_to_find_chunks() -> None:
         return json.dumps({"verdicts": said})
 
     with Server(answer=answer) as server, LLM(server.url, "test", cache=False) as llm:
-        rows = judged_rows(llm, ["retrieval"], made, own, ENCODER, ["sparse", "dense"], {"stemmer": None}, most=10)
+        rows = judged_rows(llm, ["retrieval"], made, own, ENCODER, ["sparse", "dense"], {"bm25": Bm25()}, most=10)
         assert server.counts["kind judge_questions"] == 20  # without a cache; with one they are asked once
         assert server.counts["kind judge_relevance"] == 20
     assert [row["name"] for row in rows] == ["sentence, sparse"] * 3 + ["sentence, dense"] * 3

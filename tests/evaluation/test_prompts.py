@@ -91,8 +91,8 @@ def test_a_search_asks_with_the_prompt_of_questions(models: tuple[Path, Path], t
     with pychunk.Index.create(tmp_path / "x.idx", encoder=models[0], dtype="float32") as index:
         index.add(chunks)
         _, scores = index.rank("What burns?", 4, "dense")
-        _, same = index.rank(k=4, mode="dense", query_vectors=plain.encode(["query: What burns?"]))
-        _, other = index.rank(k=4, mode="dense", query_vectors=plain.encode(["What burns?"]))
+        _, same = index.rank(plain.encode(["query: What burns?"]), k=4, mode="dense")
+        _, other = index.rank(plain.encode(["What burns?"]), k=4, mode="dense")
     assert np.array_equal(scores, same, equal_nan=True)
     assert not np.array_equal(scores, other, equal_nan=True)
 

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from pychunk.index import Expansion, Ranking
+
 from .forks import forked
 
 #: Few texts of several sentences are used, so that an index has one to three blocks a file, and opens in 5 ms.
@@ -35,10 +37,10 @@ QUERIES = ["Cats number 10 purr", "hunt owls", "night 3"]
 KINDS: dict[str, dict[str, Any]] = {
     "float32": {"kind": "flat", "dtype": "float32"},
     "float16": {"kind": "flat", "dtype": "float16", "vectors": "both"},
-    "int8": {"kind": "flat", "terms": "ngrams"},
+    "int8": {"kind": "flat", "bm25": "ngrams"},
     "codes": {"kind": "pq"},
     "graph": {"kind": "hnsw", "vectors": "chunk"},
-    "graph32": {"kind": "hnsw", "vectors": "chunk", "dtype": "float32", "terms": None},
+    "graph32": {"kind": "hnsw", "vectors": "chunk", "dtype": "float32", "bm25": None},
     "levels": {"kind": "flat", "vectors": "chunk"},
     "shards": {"kind": "flat"},
     "structure": {"kind": "flat"},
@@ -138,12 +140,12 @@ def answers(folder: Path, verify: Any) -> list[Any]:
         info, found = opened.info, list[Any]()
         modes = ["dense", "sparse", "hybrid"] if info["terms"] else ["dense"]
         searches = [opened.search(QUERIES, 4, mode) for mode in modes]
-        searches.append(opened.search(QUERIES[:1], 2, modes[-1], expand=1, document_weight=0.3))
+        searches.append(opened.search(QUERIES[:1], 2, modes[-1], ranking=Ranking(document_weight=0.3), expansion=1))
         if opened.table.num_rows and "levels" in opened.table.column_names:
-            searches.append(opened.search(QUERIES, 3, fusion="levels", plan="rules"))
+            searches.append(opened.search(QUERIES, 3, ranking=Ranking(fusion="levels", planner="rules")))
         if "subtree" in opened.table.column_names:
-            searches.append(opened.search(QUERIES, 3, expand="subtree"))
-            searches.append(opened.search(QUERIES, 3, expand="section", parents=True, words=60))
+            searches.append(opened.search(QUERIES, 3, expansion="subtree"))
+            searches.append(opened.search(QUERIES, 3, expansion=Expansion("section", parents=True, max_words=60)))
         if "id" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, modes[-1], ids=["d10", "d20", "d30"]))
             found += [opened.ids(), opened.get("d11").to_pylist()]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pychunk.index import Ranking
+
 from .injector import DISK
 from .work import Work
 
@@ -203,6 +205,6 @@ def _state_of(index: Any) -> State:
         hits = index.search("document", k=10_000, mode=mode)[0]
         assert Counter(hit.id for hit in hits) == Counter({name: len(rows) for name, rows in state.items()}), mode
     if "levels" in table.column_names:  # all levels of each document or none
-        hits = index.search("document", k=10_000, fusion="levels", levels="document")[0]
+        hits = index.search("document", k=10_000, ranking=Ranking(fusion="levels", levels="document"))[0]
         assert Counter(hit.id for hit in hits) == Counter(list(state))
     return state

@@ -14,6 +14,7 @@ from pychunk._engine import arrow
 from pychunk._engine.reference.search.scan import products
 from pychunk.encoders import registry
 from pychunk.encoders.static_encoder import load
+from pychunk.index import Ranking
 from pychunk.index.dense import int8_vectors, token_coverage
 from pychunk.index.files import int32_columns
 from pychunk.index.index import Index
@@ -60,7 +61,7 @@ def seen(hits: list[Any]) -> list[tuple[Any, ...]]:
 def answers(index: Index, queries: list[str], k: int = 7) -> list[Any]:
     """Return hits of all modes."""
     return [
-        [seen(hits) for hits in index.search(queries, k=k, mode=mode, fusion=fusion)]
+        [seen(hits) for hits in index.search(queries, k=k, mode=mode, ranking=Ranking(fusion=fusion))]
         for mode, fusion in (("dense", "score"), ("sparse", "score"), ("hybrid", "score"), ("hybrid", "rrf"))
     ]
 

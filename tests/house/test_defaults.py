@@ -12,8 +12,9 @@ import pytest
 from pychunk import defaults
 from pychunk.augmentation.augment import WAYS
 from pychunk.evaluation.retrieval_setups import Strategy
+from pychunk.index import Bm25, Ranking, Rerank
 from pychunk.index.index import Index
-from pychunk.index.scoring.ranking import Ranking
+from pychunk.index.scoring.ranking import RankingOptions
 from pychunk.llm import LLM
 from pychunk.methods.fixed import Fixed
 from pychunk.methods.recursive import Recursive
@@ -27,11 +28,15 @@ def default_of(function: Callable[..., Any], name: str) -> Any:
 
 def test_signatures_have_the_defaults() -> None:
     search = defaults.SEARCH
-    for name in ("mode", "fusion", "weight", "blend", "document_weight"):
-        assert default_of(Index.search, name) == default_of(Index.rank, name) == getattr(search, name)
+    for function in (Index.search, Index.search_documents, Index.rank):
+        assert (default_of(function, "k"), default_of(function, "mode")) == (search.k, search.mode)
+    for name in ("fusion", "bm25_weight", "chunk_vector_weight", "document_weight"):
         assert getattr(Ranking(), name) == getattr(search, name)
-    assert (default_of(Index.search, "k"), default_of(Index.search, "depth")) == (search.k, search.depth)
-    assert (default_of(Index.create, "k1"), default_of(Index.create, "b")) == (defaults.BM25.k1, defaults.BM25.b)
+    own = RankingOptions()
+    assert (own.mode, own.fusion, own.document_weight) == (search.mode, search.fusion, search.document_weight)
+    assert (own.weight, 1 - own.blend) == (search.bm25_weight, search.chunk_vector_weight)
+    assert Rerank("features").depth == search.rerank_depth
+    assert (Bm25().k1, Bm25().b) == (defaults.BM25.k1, defaults.BM25.b)
     assert Strategy("hybrid").depth == search.evaluation_depth
     assert default_of(Fixed, "size") == default_of(Recursive, "size") == defaults.CHUNKS.piece
     client, contexts = defaults.CLIENT, defaults.CONTEXTS
@@ -43,8 +48,8 @@ def test_signatures_have_the_defaults() -> None:
 @pytest.mark.slow
 def test_no_other_module_writes_a_default_of_a_search() -> None:
     search = defaults.SEARCH
-    known = {"k1": defaults.BM25.k1, "weight": search.weight, "blend": search.blend}
-    known["document_weight"] = search.document_weight
+    known = {"k1": defaults.BM25.k1, "weight": search.bm25_weight, "blend": 1 - search.chunk_vector_weight}
+    known |= {name: getattr(search, name) for name in ("bm25_weight", "chunk_vector_weight", "document_weight")}
     found = []
     for file in sorted((ROOT / "pychunk").rglob("*.py")):
         if file.name == "defaults.py":

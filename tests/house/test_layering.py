@@ -70,6 +70,8 @@ ORDER = [
     "index.dense",
     "index.store",
     "index.argument_checks",
+    "index.search.hits",
+    "index.options",
     "index.scoring",
     "index.levels",
     "index.search",

@@ -47,13 +47,11 @@ def test_hits_are_typed_by_what_was_asked_for_and_misspelt_names_are_found(tmp_p
     text = """import pychunk
 
 
-def use(index: pychunk.Index, either: bool) -> None:
+def use(index: pychunk.Index) -> None:
     for hit in index.search(["a"])[0]:
         print(hit.start, hit.text)
-    for found in index.search(["a"], by_document=True)[0]:
-        print(found.hits[0].text)
-    for both in index.search(["a"], by_document=either)[0]:
-        print(both.id, both.score)
+    for found in index.search_documents(["a"])[0]:
+        print(found.id, found.score, found.hits[0].text)
 """
     status, said = checked(text, tmp_path)
     assert status == 0, said
@@ -74,24 +72,13 @@ def test_names_that_load_late_are_seen(tmp_path: Path) -> None:
     assert 'Module has no attribute "segmnt"' in said
 
 
-def test_overloads_of_a_search_have_the_arguments_of_the_search() -> None:
+def test_searches_of_chunks_and_of_documents_have_the_same_arguments() -> None:
     tree = ast.parse((ROOT / "pychunk" / "index" / "index.py").read_text(encoding="utf-8"))
-    every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "search"]
-    assert len(every) == 4
-    own = every[-1].args
-    for each in every[:-1]:
-        assert [arg.arg for arg in each.args.args] == [arg.arg for arg in own.args]
-        for arg, default, real, usual in zip(
-            each.args.kwonlyargs, each.args.kw_defaults, own.kwonlyargs, own.kw_defaults, strict=True
-        ):
-            assert arg.arg == real.arg
-            if arg.arg != "by_document":
-                assert default is not None
-                assert usual is not None
-                assert ast.unparse(default) == ast.unparse(usual), arg.arg
-                assert arg.annotation is not None
-                assert real.annotation is not None
-                assert ast.unparse(arg.annotation) == ast.unparse(real.annotation), arg.arg
+    names = ("search", "search_documents")
+    every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name in names]
+    assert sorted(each.name for each in every) == sorted(names)
+    assert all(arg.annotation is not None for arg in (*every[0].args.args[1:], *every[0].args.kwonlyargs))
+    assert ast.unparse(every[0].args) == ast.unparse(every[1].args)  # names, types and defaults
 
 
 #: Calls with one mistake each: a misspelt method, option, literal or name, or a wrong type.
@@ -117,10 +104,15 @@ pychunk.segment("One.").text
 pychunk.segment_levels("One.", pooling="tokens")
 pychunk.segmnt("One.")
 for chunk in pychunk.segment("One."): chunk.begin
+pychunk.Index.create("i", bm25="letters")
+pychunk.Index.open("i").search("One?", mode="dens")
+pychunk.Index.open("i").search("One?", expansion="sections")
+pychunk.Index.open("i").search("One?", rerank="features")
+pychunk.index.Ranking(fusion="ranks")
 """
 
 
-def test_each_of_twenty_mistakes_is_found(tmp_path: Path) -> None:
+def test_each_mistake_is_found(tmp_path: Path) -> None:
     status, said = checked("import pychunk\n" + MISTAKES, tmp_path)
     assert status == 1
     found = {int(line.split(":")[1]) for line in said.splitlines() if ": error:" in line}

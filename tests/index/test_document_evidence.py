@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pychunk.index import Ranking
+
 pytest.importorskip("faiss")
 
 from index_reference import F32, Reference, chunks_of, encoded, seen, shown, worth
@@ -114,7 +116,7 @@ def assert_equal(
 ) -> None:
     keep = filters.pop("keep", lambda row: True)
     for mode in ("sparse", "dense", "hybrid"):
-        found = index.search(queries, k=k, mode=mode, document_weight=weight, **filters)
+        found = index.search(queries, k=k, mode=mode, ranking=Ranking(document_weight=weight), **filters)
         for query, vector, hits in zip(queries, encoded(queries), found):
             assert seen(hits) == reference.found(query, vector, k, mode, weight, keep), (mode, query, weight)
 
@@ -175,7 +177,7 @@ def test_ngrams_count_in_documents(tmp_path: Path) -> None:
     reference.add(chunks)
     for row in reference.rows:
         row["terms"] = Counter(analyzer.terms(row["text"]))
-    with Index.create(tmp_path / "x", terms="ngrams") as index:
+    with Index.create(tmp_path / "x", bm25="ngrams") as index:
         index.add(chunks)
         terms = analyzer.terms("Katzen schlafen")
         searcher = index._contents.searcher()
@@ -199,13 +201,13 @@ def test_documents_are_ranked_by_it_and_ranks_are_fused(tmp_path: Path) -> None:
     ]
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(documents, ids=["short", "whole"]))
-        plain = index.search("cats purr", mode="sparse", by_document=True)[0]
-        with_it = index.search("cats purr", mode="sparse", by_document=True, document_weight=1.0)[0]
+        plain = index.search_documents("cats purr", mode="sparse")[0]
+        with_it = index.search_documents("cats purr", mode="sparse", ranking=Ranking(document_weight=1.0))[0]
         assert [each.id for each in plain] == ["short", "whole"]
         assert [each.id for each in with_it] == ["whole", "short"]
         hit = with_it[0].hits[0]
         assert hit.score == pytest.approx(hit.scores["sparse"] + hit.scores["document_sparse"])
-        hits = index.search("cats purr", k=8, fusion="rrf", document_weight=1.0)[0]
+        hits = index.search("cats purr", k=8, ranking=Ranking(fusion="rrf", document_weight=1.0))[0]
         assert {"dense", "document_dense", "sparse", "document_sparse"} == set(hits[0].scores)
         # all chunks of a document have one rank by it
         words = sorted({hit.scores["document_sparse"] for hit in hits}, reverse=True)
@@ -219,25 +221,26 @@ def test_documents_are_ranked_by_it_and_ranks_are_fused(tmp_path: Path) -> None:
             assert hit.score == pytest.approx(expected, abs=1e-6)
 
 
-def test_rank_and_threads_agree_with_search(tmp_path: Path) -> None:
+def test_rank_and_threads_agree_with_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ["Do cats sleep all day?", "the rust star", "oven"] * 24
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(texts(5, 50)))
         for mode in ("sparse", "dense", "hybrid"):
-            rows, scores = index.rank(queries, 4, mode, document_weight=1.0)
+            rows, scores = index.rank(queries, 4, mode, ranking=Ranking(document_weight=1.0))
             for threads in (1, 3):
-                for i, hits in enumerate(index.search(queries, 4, mode, document_weight=1.0, threads=threads)):
+                monkeypatch.setattr(index, "_threads", threads)
+                for i, hits in enumerate(index.search(queries, 4, mode, ranking=Ranking(document_weight=1.0))):
                     assert [(hit.row, hit.score) for hit in hits] == list(zip(rows[i].tolist(), scores[i].tolist()))
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", terms=None) as index:
+    with Index.create(tmp_path / "x", bm25=None) as index:
         index.add(chunks_of(["Cats purr. Dogs bark."]))
-        with pytest.raises(ValueError, match=r"no terms.*build it again without terms=None"):
-            index.search("cats", mode="sparse", document_weight=1.0)
-        assert index.search("cats", mode="dense", document_weight=1.0)[0]
+        with pytest.raises(ValueError, match=r"no terms.*build it again without bm25=None"):
+            index.search("cats", mode="sparse", ranking=Ranking(document_weight=1.0))
+        assert index.search("cats", mode="dense", ranking=Ranking(document_weight=1.0))[0]
         with pytest.raises(ValueError, match="document_weight must be"):
-            index.search("cats", mode="dense", document_weight=-1.0)
+            index.search("cats", mode="dense", ranking=Ranking(document_weight=-1.0))
 
 
 def test_an_approximate_index_scores_what_it_finds_exactly(tmp_path: Path) -> None:
@@ -246,8 +249,11 @@ def test_an_approximate_index_scores_what_it_finds_exactly(tmp_path: Path) -> No
         for made in (index, flat):
             made.add(chunks)
         for mode in ("dense", "hybrid"):
-            every = {hit.row: hit.score for hit in flat.search("the rust star", 1000, mode, document_weight=1.0)[0]}
-            for hit in index.search("the rust star", 9, mode, document_weight=1.0)[0]:
+            every = {
+                hit.row: hit.score
+                for hit in flat.search("the rust star", 1000, mode, ranking=Ranking(document_weight=1.0))[0]
+            }
+            for hit in index.search("the rust star", 9, mode, ranking=Ranking(document_weight=1.0))[0]:
                 assert hit.score == every[hit.row]
 
 
@@ -258,11 +264,13 @@ def test_the_leaflets_are_told_apart_by_whole_documents(data: Path, tmp_path: Pa
     chunks = pychunk.segment(
         leaflets.documents, "page", vectors="sentence", ids=ids, columns={"page_starts": leaflets.page_starts}
     )
-    with Index.create(tmp_path / "x", terms="auto") as index:
+    with Index.create(tmp_path / "x", bm25="auto") as index:
         index.add(chunks)
         measured = {}
         for weight in (0.0, 1.0):
-            rows, _ = index.rank([each.text for each in leaflets.questions], 1, "sparse", document_weight=weight)
+            rows, _ = index.rank(
+                [each.text for each in leaflets.questions], 1, "sparse", ranking=Ranking(document_weight=weight)
+            )
             found = index.table.select(["id", "page"]).take(pa.array(rows[:, 0])).to_pylist()
             pairs = list(zip(found, leaflets.questions))
             document = np.mean([int(row["id"]) == each.document for row, each in pairs])

@@ -319,3 +319,36 @@ def test_a_table_that_went_through_parquet_can_be_added(
             assert index.add(table) == article_chunks.num_rows
             found.append(answers(index, questions))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("vectors", ["sentence", "chunk", "both"])
+def test_chunks_without_vectors_are_encoded(tmp_path: Path, vectors: Any) -> None:
+    chunks = pychunk.segment(PETS, "sentence", ids=[str(row) for row in range(len(PETS))])
+    made = (Index.create(tmp_path / name, vectors=vectors) for name in ("plain", "own"))
+    with next(made) as plain, next(made) as own:
+        plain.add(chunks)
+        own.add(encode_chunks(chunks, vectors=vectors))
+        for mode in ("dense", "hybrid"):
+            found, expected = (index.search(PETS, 3, mode) for index in (plain, own))
+            assert [[(hit.id, hit.score) for hit in hits] for hits in found] == [
+                [(hit.id, hit.score) for hit in hits] for hits in expected
+            ]
+    with Index.create(tmp_path / "given", encoder=None, dim=4) as given:
+        with pytest.raises(ValueError, match="the chunks have no sentence vectors"):
+            given.add(chunks)
+        given.close(discard=True)
+
+
+def test_an_error_in_the_block_that_creates_an_index_removes_it(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="takes chunks"), Index.create(tmp_path / "x") as index:
+        index.add(3)
+    assert not (tmp_path / "x").exists()
+    (tmp_path / "y").mkdir()
+    with pytest.raises(TypeError), Index.create(tmp_path / "y") as index:
+        [index.add(chunks_of(PETS)), index.save(), index.add(3)]
+    with Index.open(tmp_path / "y") as index:
+        assert len(index) == 5
+    for _ in range(2):  # An index that existed before the block stays.
+        with pytest.raises(ZeroDivisionError), Index.create(tmp_path / "y", exist_ok=True) as index:
+            raise ZeroDivisionError
+    assert (tmp_path / "y" / "manifest.json").exists()

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from pychunk.index import Bm25, Ranking, Rerank
+
 pytest.importorskip("faiss")
 
 from index_reference import PETS, chunks_of
@@ -67,7 +69,7 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
     ("options", "message"),
     [
         ({"mode": "fuzzy"}, "mode must be 'dense', 'sparse' or 'hybrid'"),
-        ({"fusion": "sum"}, "fusion must be 'score', 'rrf' or 'levels'"),
+        ({"ranking": Ranking(fusion="sum")}, "fusion must be 'score', 'rrf' or 'levels'"),
         ({"k": 0}, "k must be a whole number of at least 1; got 0"),
         ({"k": True}, "k must be a whole number"),
         ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document, id"),
@@ -86,29 +88,43 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         ({"where": "chunk = first"}, "where: the column 'chunk' is int64, and got 'first'"),
         ({"where": "(" * 99 + "chunk = 1"}, "more than 50 nested brackets and negations"),
         ({"where": "chunk = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 130,000"),
-        ({"min_score": float("nan")}, "min_score must be a finite number; got nan"),
-        ({"query_vectors": [1.0, 2.0]}, r"query_vectors must be float\[1, 256\]"),
-        ({"query_vectors": np.ones((1, 1, 256))}, r"query_vectors must be float\[1, 256\]; got \(1, 1, 256\)"),
-        ({"query_vectors": ["a"]}, r"query_vectors must be numbers, float\[q, dim\]: could not convert"),
-        ({"query_vectors": [[1.0], [1.0, 2.0]]}, r"query_vectors must be numbers, float\[q, dim\]: "),
+        ({"ranking": Ranking(min_score=float("nan"))}, "min_score must be a finite number; got nan"),
+        ({"queries": ("cats", [1.0, 2.0])}, r"vectors of queries must be float\[1, 256\]"),
         (
-            {"query_vectors": np.ones((1, 256), complex)},
-            "query_vectors must be .*: complex128 is no type of real",
+            {"queries": ("cats", np.ones((1, 1, 256)))},
+            r"vectors of queries must be float\[1, 256\]; got \(1, 1, 256\)",
         ),
-        ({"query_vectors": np.full((1, 256), np.nan)}, "query_vectors must be finite; row 0 has NaN"),
-        ({"query_vectors": np.full((1, 256), np.inf)}, "query_vectors must be finite; row 0 has NaN or infinity"),
+        (
+            {"queries": ("cats", [[1.0, "a"]])},
+            r"vectors of queries must be numbers, float\[q, dim\]: could not convert",
+        ),
+        ({"queries": ("cats", [[1.0], [1.0, 2.0]])}, r"vectors of queries must be numbers, float\[q, dim\]: "),
+        (
+            {"queries": ("cats", np.ones((1, 256), complex))},
+            "vectors of queries must be .*: complex128 is no type of real",
+        ),
+        ({"queries": ("cats", np.full((1, 256), np.nan))}, "vectors of queries must be finite; row 0 has NaN"),
+        (
+            {"queries": ("cats", np.full((1, 256), np.inf))},
+            "vectors of queries must be finite; row 0 has NaN or infinity",
+        ),
         ({"k": 2**64}, "k must be a whole number"),
-        ({"weight": float("nan")}, "weight must be a finite number of at least 0; got nan"),
-        ({"weight": -1}, "weight must be a finite number of at least 0; got -1"),
-        ({"blend": 2}, "blend must be a finite number from 0 to 1; got 2"),
-        ({"depth": -5}, "depth must be a whole number of at least 1; got -5"),
-        ({"expand": -1}, "expand must be a whole number of at least 0; got -1"),
-        ({"threads": 0}, "threads must be a whole number of at least 1; got 0"),
+        (
+            {"ranking": Ranking(bm25_weight=float("nan"))},
+            "bm25_weight must be a finite number of at least 0; got nan",
+        ),
+        ({"ranking": Ranking(bm25_weight=-1)}, "bm25_weight must be a finite number of at least 0; got -1"),
+        (
+            {"ranking": Ranking(chunk_vector_weight=2)},
+            "chunk_vector_weight must be a finite number from 0 to 1; got 2",
+        ),
+        ({"stages": Rerank("features", depth=-5)}, "depth must be a whole number of at least 1; got -5"),
+        ({"expansion": -1}, "expansion must be a whole number of at least 0; got -1"),
     ],
 )
 def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], message: str, saved_index: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        Index.open(saved_index).search("cats", **options)
+        Index.open(saved_index).search(**{"queries": "cats", **options})
 
 
 @pytest.mark.parametrize(
@@ -117,14 +133,15 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
         ({"kind": "tree"}, "kind must be one of 'auto', 'flat', 'pq', 'hnsw'; got 'tree'"),
         ({"vectors": "word"}, "vectors must be one of 'sentence', 'chunk', 'both'"),
         ({"dtype": "int4"}, "dtype must be one of 'float16', 'float32', 'int8'"),
-        ({"terms": "letters"}, "terms must be one of"),
-        ({"stemmer": "klingon"}, "stemmer must be one of .*english"),
+        ({"bm25": "letters"}, "bm25 must be one of"),
+        ({"bm25": Bm25(terms="letters")}, "terms must be one of"),
+        ({"bm25": Bm25(stemmer="klingon")}, "stemmer must be one of .*english"),
         ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),
         ({"encoder": None, "dim": 0}, "dim must be a whole number of at least 1; got 0"),
         ({"dim": 7}, "dim= is the width of given vectors, with encoder=None; those of 'static' are 256"),
-        ({"k1": float("nan")}, "k1 must be a finite number of at least 0; got nan"),
-        ({"k1": "a"}, "k1 must be a finite number of at least 0; got 'a'"),
-        ({"b": 1.5}, "b must be a finite number from 0 to 1; got 1.5"),
+        ({"bm25": Bm25(k1=float("nan"))}, "k1 must be a finite number of at least 0; got nan"),
+        ({"bm25": Bm25(k1="a")}, "k1 must be a finite number of at least 0; got 'a'"),
+        ({"bm25": Bm25(b=1.5)}, "b must be a finite number from 0 to 1; got 1.5"),
         ({"accuracy": 0}, "accuracy must be a whole number of at least 1; got 0"),
     ],
 )
@@ -191,9 +208,11 @@ def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_pat
 
 def test_stop_words_and_accuracy_are_checked_where_they_come_in(tmp_path: Path, saved_index: Path) -> None:
     with pytest.raises(TypeError, match="stop_words must be a list of words; got the text 'the'"):
-        Index.create(tmp_path / "x", stop_words="the")
+        Index.create(tmp_path / "x", bm25=Bm25(stop_words="the"))
     with pytest.raises(ValueError, match="accuracy must be a whole number of at least 1; got 0"):
         Index.open(saved_index, accuracy=0)
+    with pytest.raises(ValueError, match=r"threads must be .*; got 0"):
+        Index.open(saved_index, placement=pychunk.Placement(threads=0))
 
 
 def test_tables_and_metadata_that_cannot_be_added_are_told_by_what_they_lack(tmp_path: Path) -> None:

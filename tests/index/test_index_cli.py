@@ -171,8 +171,9 @@ def test_what_means_nothing_is_named_before_anything_is_done(options: str, said:
     output = refused("index", tmp_path / "absent.txt", "-o", tmp_path / "new.idx", *options.split())
     assert said in output
     assert not (tmp_path / "new.idx").exists()
-    with pytest.raises(ValueError, match="stemmer='english' changes nothing with terms=None: remove one of them"):
-        pychunk.Index.create(tmp_path / "new.idx", terms=None, stemmer="english")
+    with pytest.raises(TypeError, match=r"no keyword 'stemmer': pass bm25=pychunk.index.Bm25\(stemmer=...\)"):
+        pychunk.Index.create(tmp_path / "new.idx", bm25=None, stemmer="english")
+    assert not (tmp_path / "new.idx").exists()
 
 
 def test_options_for_other_kinds_of_files_are_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("faiss")
 
 import pychunk
 from pychunk._util.durable_files import BufferedFile
-from pychunk.index import writer
+from pychunk.index import Bm25, writer
 from pychunk.index.index import Index
 from pychunk.index.lexical import postings
 from pychunk.index.store.part import PartWriter
@@ -31,7 +31,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"terms": "ngrams", "ngram": 3}, {"dtype": "float32", "stop_words": ["of"]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"bm25": Bm25("ngrams", ngram=3)}, {"dtype": "float32", "bm25": Bm25(stop_words=["of"])}]
+)
 def test_the_files_are_the_same_for_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:

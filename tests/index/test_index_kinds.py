@@ -15,6 +15,7 @@ pytest.importorskip("faiss")
 from index_reference import chunks_of, seen
 
 import pychunk
+from pychunk.index import Ranking
 from pychunk.index.dense import vector_index as vectors_module
 from pychunk.index.dense.vector_index import VectorIndex
 from pychunk.index.index import Index
@@ -30,7 +31,7 @@ def many(articles: list[str]) -> Iterator[tuple[Path, pa.Table, list[str]]]:
     ).table
     queries = [text[a:b].strip() for text in articles[200:300] for a, b in pychunk.split_sentences(text)[0][2:3]]
     folder = Path(tempfile.mkdtemp())
-    with Index.create(folder / "flat", terms=None, kind="flat") as index:
+    with Index.create(folder / "flat", bm25=None, kind="flat") as index:
         index.add(table)
         index.save()
     yield folder / "flat", table, queries
@@ -50,12 +51,12 @@ def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_pa
     flat_folder, table, queries = many
     assert table.num_rows > 3000
     shutil.copytree(flat_folder, tmp_path / "flat")
-    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="hnsw", bm25=None) as index:
         for begin in range(0, table.num_rows, 1500):  # each save adds its new ones
             index.add(table.slice(begin, 1500).drop_columns(["id"]))
             index.save()
         assert recall(index, flat, queries) > 0.9
-    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "y", kind="hnsw", terms=None) as index:
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "y", kind="hnsw", bm25=None) as index:
         index.add(table)
         index.save()
         gone = [f"a{i}" for i in range(0, 100, 2)]
@@ -90,8 +91,8 @@ def test_hnsw_goes_on_until_k_chunks_are_found(tmp_path: Path) -> None:
 def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Path) -> None:
     _, table, queries = many
     kept, removed = table.slice(0, 800), table.slice(800, 900)
-    flat = Index.create(tmp_path / "flat", kind="flat", dtype="int8", terms=None)
-    with Index.create(tmp_path / "x", kind="hnsw", dtype="int8", terms=None) as index:
+    flat = Index.create(tmp_path / "flat", kind="flat", dtype="int8", bm25=None)
+    with Index.create(tmp_path / "x", kind="hnsw", dtype="int8", bm25=None) as index:
         for begin in range(0, 800, 100):
             for each in (flat, index):
                 each.add(kept.slice(begin, 100))
@@ -112,7 +113,7 @@ def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Pa
 @pytest.mark.slow
 def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, tmp_path: Path) -> None:
     _, table, queries = many
-    with Index.create(tmp_path / "x", kind="hnsw", terms=None) as index:
+    with Index.create(tmp_path / "x", kind="hnsw", bm25=None) as index:
         for begin in range(0, 1600, 200):
             index.add(table.slice(begin, 200))
             index.search("x", mode="dense")  # ends the part
@@ -137,7 +138,7 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
 def test_codes_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path) -> None:
     flat_folder, table, queries = many
     shutil.copytree(flat_folder, tmp_path / "flat")
-    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="pq", terms=None) as index:
+    with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="pq", bm25=None) as index:
         assert index.search("x", mode="dense") == [[]]
         index.add(table.slice(0, 3))
         index.save()
@@ -180,7 +181,7 @@ def test_codes_score_as_stored_and_find_k_where_few_are_allowed() -> None:
 
 @pytest.mark.parametrize("name", ["ivf", "ivfpq"])
 def test_indexes_of_before_take_codes(name: str, many: Any, tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", kind="pq", terms=None) as index:
+    with Index.create(tmp_path / "x", kind="pq", bm25=None) as index:
         index.add(many[1].slice(0, 1100))
         index.save()
         index._contents.store.manifest["kind"] = name
@@ -202,7 +203,7 @@ def test_auto_takes_the_kind_by_the_number_of_vectors(
     monkeypatch.setattr(vectors_module, "SCANNED", 100 * 512)
     monkeypatch.setattr(vectors_module.quantized_index, "LEAST", 100)
     _, table, _ = many
-    with Index.create(tmp_path / "x", terms=None) as index:
+    with Index.create(tmp_path / "x", bm25=None) as index:
         index.add(table.slice(0, 60))
         index.save()
         assert not list((tmp_path / "x").glob("*.codes"))
@@ -220,8 +221,9 @@ def test_codes_that_leave_out_no_candidate_answer_as_the_scan_does(
     table = article_chunks.slice(0, 600)
     every = {"k": table.num_rows + 5}
     few = {"where": {"number": 3}, "ids": ["a3", "a13"]}
-    options: list[dict[str, Any]] = [{}, few, every, {**every, **few}, {"min_score": 0.4, **every}]
-    options += [{"where": "number > 90"}, {"document_weight": 0.5}, {"document_weight": 0.5, **few}, {"fusion": "rrf"}]
+    documents = {"ranking": Ranking(document_weight=0.5)}
+    options: list[dict[str, Any]] = [{}, few, every, {**every, **few}, {"ranking": Ranking(min_score=0.4), **every}]
+    options += [{"where": "number > 90"}, documents, {**documents, **few}, {"ranking": Ranking(fusion="rrf")}]
     for vectors in ("sentence", "chunk", "both"):
         indexes = []
         for kind in ("flat", "pq"):
@@ -257,7 +259,8 @@ def test_codes_of_an_index_of_levels_answer_as_the_scan_does(
         index.save()
         indexes.append(index)
     assert list((tmp_path / "pq").glob("*.codes"))
-    for own in ({}, {"levels": "document"}, {"levels": ["section", "document"]}, {"fusion": "levels"}, {"k": 10_000}):
+    rankings = [Ranking(levels="document"), Ranking(levels=["section", "document"]), Ranking(fusion="levels")]
+    for own in ({}, *({"ranking": each} for each in rankings), {"k": 10_000}):
         for mode in ("dense", "hybrid"):
             options: dict[str, Any] = {"mode": mode, **own}
             flat, coded = (index.search(questions[:3], **options) for index in indexes)
@@ -276,7 +279,7 @@ def test_codes_find_nearly_all_through_any_order_of_changes(
     rng = np.random.default_rng(11)
     middles = rng.standard_normal((20, 32))
     held: dict[str, np.ndarray] = {}
-    index = Index.create(tmp_path / "x", kind="pq", dtype=dtype, encoder=None, dim=32, terms=None)
+    index = Index.create(tmp_path / "x", kind="pq", dtype=dtype, encoder=None, dim=32, bm25=None)
     shares: list[float] = []
     for step in range(60):
         what = rng.choice(["add", "add", "replace", "remove", "prune", "save", "open"])
@@ -306,7 +309,7 @@ def test_codes_find_nearly_all_through_any_order_of_changes(
         queries = matrix[rng.integers(len(held), size=8)] + rng.standard_normal((8, 32)).astype(np.float32) / 12
         nearest = np.argsort(-(queries @ matrix.T), axis=1)[:, :10]
         texts = [""] * len(queries)
-        hits = index.search(texts, query_vectors=queries, k=10, mode="dense")
+        hits = index.search((texts, queries), k=10, mode="dense")
         for own, best in zip(hits, nearest):
             assert len({hit.id for hit in own}) == min(10, len(held))
             shares.append(len({hit.id for hit in own} & {names[row] for row in best}) / len(best))

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pychunk.index import Bm25, Ranking
+
 pytest.importorskip("faiss")
 
 from index_reference import PETS, Reference, answers, assert_equal_to, chunks_of, encoded
@@ -115,7 +117,7 @@ def test_bm25_is_that_of_bm25s(article_chunks: pa.Table, questions: list[str], t
     terms = [Analyzer().terms(text) for text in texts]
     peer = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     peer.index(terms, show_progress=False)
-    with Index.create(tmp_path / "x", k1=1.2, b=0.75, terms="words") as index:
+    with Index.create(tmp_path / "x", bm25=Bm25(terms="words", k1=1.2, b=0.75)) as index:
         index.add(article_chunks)
         for query in questions:
             own = Analyzer().terms(query)
@@ -167,7 +169,7 @@ def test_answers_do_not_depend_on_parts_or_batches(
             together = index.search(questions * 5, mode=mode)
             assert together == [index.search(query, mode=mode)[0] for query in questions] * 5
         vectors = encoded(questions)
-        by_vector = index.search(query_vectors=3 * vectors, mode="dense", k=7)
+        by_vector = index.search(3 * vectors, mode="dense", k=7)
         for hits, same in zip(by_vector, expected[0]):  # scaled to unit length once more
             assert [hit.score for hit in hits] == pytest.approx([each[-1] for each in same], abs=1e-6)
     full = index_module.PART_CHUNKS
@@ -195,16 +197,16 @@ def test_queries_come_as_arrow_numpy_or_none_at_all(saved_index: Path) -> None:
     index = Index.open(saved_index)
     expected = index.search(["cats", "dogs"])
     assert index.search(pa.array(["cats", "dogs"])) == index.search(np.array(["cats", "dogs"])) == expected
-    assert index.search(query_vectors=np.empty((0, 256)), mode="dense") == []
+    assert index.search(np.empty((0, 256)), mode="dense") == []
     vector = pychunk.embed("cats", task="query")
-    near, *others = (index.search(query_vectors=scale * vector, mode="dense") for scale in (1.0, 1e30, 1e-30))
+    near, *others = (index.search(scale * vector, mode="dense") for scale in (1.0, 1e30, 1e-30))
     for far in others:  # the squares of their numbers exceed 32 bits
         assert [hit.row for hit in far[0]] == [hit.row for hit in near[0]]
         assert [hit.score for hit in far[0]] == pytest.approx([hit.score for hit in near[0]], abs=1e-6)
-    assert len(index.search("cats", k=2**40, rerank=None)[0]) == 4
+    assert len(index.search("cats", k=2**40, stages=[])[0]) == 4
 
 
-def test_given_vectors_need_query_vectors(tmp_path: Path) -> None:
+def test_given_vectors_need_vectors_of_queries(tmp_path: Path) -> None:
     chunks = pychunk.segment(
         "Cats purr. Dogs bark.",
         "sentence",
@@ -215,21 +217,21 @@ def test_given_vectors_need_query_vectors(tmp_path: Path) -> None:
         index.add(chunks)
         index.save()
     index = Index.open(tmp_path / "x")
-    hits = index.search(query_vectors=[[0, 5, 0], [1, 0, 0]], mode="dense", k=1)
+    hits = index.search([[0, 5, 0], [1, 0, 0]], mode="dense", k=1)
     assert [(own[0].text, own[0].score) for own in hits] == [("Dogs bark.", 1.0), ("Cats purr.", 1.0)]
-    assert index.search("bark", query_vectors=[0, 1, 0], k=1)[0][0].scores["sparse"] > 0
+    assert index.search(("bark", [0, 1, 0]), k=1)[0][0].scores["sparse"] > 0
     assert index.search("bark", mode="sparse")[0][0].text == "Dogs bark."
-    with pytest.raises(ValueError, match=r"without an encoder \(encoder=None\): pass query_vectors="):
+    with pytest.raises(ValueError, match=r"without an encoder \(encoder=None\): pass vectors as queries, or the pair"):
         index.search("Do dogs bark?")
-    with pytest.raises(ValueError, match="query_vectors without texts work with mode='dense' alone"):
-        index.search(query_vectors=[0, 1, 0])
+    with pytest.raises(ValueError, match="vectors without texts work only with mode='dense'"):
+        index.search([0, 1, 0])
 
 
 def test_an_index_without_terms_searches_by_vectors_alone(tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", terms=None) as index:
+    with Index.create(tmp_path / "x", bm25=None) as index:
         index.add(chunks_of(PETS))
         assert index.search("cats", mode="dense", k=1)[0][0].text == "Cats purr when content."
-        with pytest.raises(ValueError, match=r"terms=None.*use mode='dense'"):
+        with pytest.raises(ValueError, match=r"bm25=None.*use mode='dense'"):
             index.search("cats")
 
 
@@ -267,8 +269,8 @@ def test_a_hit_says_where_it_is_and_which_sentence_was_meant(tmp_path: Path) -> 
         assert [hit.id for hit in index.search("Dogs?", where="year >= 2 and lang = 'en'")[0]] == ["dogs"]
         assert [hit.id for hit in index.search("Dogs?", where={"year": {"gt": 1, "lt": 9}})[0]] == ["dogs"]
         scores = [hit.score for hit in index.search("Dogs?", k=9)[0]]
-        assert [hit.score for hit in index.search("Dogs?", k=9, min_score=scores[1])[0]] == scores[:2]
-        assert index.search("Dogs?", min_score=99) == [[]]
+        assert [hit.score for hit in index.search("Dogs?", k=9, ranking=Ranking(min_score=scores[1]))[0]] == scores[:2]
+        assert index.search("Dogs?", ranking=Ranking(min_score=99)) == [[]]
         assert index.count() == len(index) == 3
         assert (index.count({"lang": "en"}), index.count("lang = en", ids=["cats", "rust"]), index.count(ids=[])) == (
             2,
@@ -292,15 +294,15 @@ def test_expand_gives_the_chunks_around_a_hit_of_its_document_alone(tmp_path: Pa
     for ids in (None, ["a", "b"]):
         with Index.create(tmp_path / f"x{ids is None}") as index:
             index.add(chunks_of(texts, ids=ids))
-            hit = index.search("Three birds.", k=1, expand=1)[0][0]
+            hit = index.search("Three birds.", k=1, expansion=1)[0][0]
             assert [part.text for part in hit.around] == ["Two dogs.", "Three birds.", "Four fish."]
             assert all(texts[0][part.start : part.end] == part.text for part in hit.around)
-            hit = index.search("Four fish.", k=1, expand=9)[0][0]
+            hit = index.search("Four fish.", k=1, expansion=9)[0][0]
             assert [part.chunk for part in hit.around] == [0, 1, 2, 3]
-            hit = index.search("Five cows.", k=1, expand=1)[0][0]
+            hit = index.search("Five cows.", k=1, expansion=1)[0][0]
             assert [part.text for part in hit.around] == ["Five cows.", "Six hens."]
             index.remove(chunk_ids=[index.search("Two dogs.", k=1)[0][0].chunk_id])
-            hit = index.search("Three birds.", k=1, expand=1)[0][0]
+            hit = index.search("Three birds.", k=1, expansion=1)[0][0]
             assert [part.text for part in hit.around] == ["Three birds.", "Four fish."]
 
 
@@ -324,7 +326,7 @@ def test_hits_by_document_are_the_best_of_each_document(ids: Any, tmp_path: Path
             first = {hit.document: hit for hit in reversed(plain)}
             best = sorted(first.values(), key=lambda hit: -hit.score)
             for k in (1, 2, 9):
-                found = index.search("Do cats purr or win?", k=k, by_document=True)[0]
+                found = index.search_documents("Do cats purr or win?", k=k)[0]
                 assert [each.hits for each in found] == [(hit,) for hit in best[:k]]
                 assert [(each.id, each.score) for each in found] == [(hit.id, hit.score) for hit in best[:k]]
 
@@ -339,7 +341,7 @@ def test_as_many_documents_as_asked_for_however_many_chunks_one_has(mode: str, i
         queries = ["Cats purr at noon", "Dogs bark", "Do fish hear dogs?"]
         plain = index.search(queries, k=1000, mode=mode)
         for k in (1, 2, 3, 4, 9):
-            found = index.search(queries, k=k, mode=mode, by_document=True)
+            found = index.search_documents(queries, k=k, mode=mode)
             for all_, own in zip(plain, found, strict=True):
                 best: dict[int, Any] = {}
                 for hit in all_:

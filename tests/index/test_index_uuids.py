@@ -49,7 +49,7 @@ def test_uuids_come_back(given: Any, tmp_path: Path) -> None:
         with Index.open(tmp_path / "x") as index:
             assert index.ids() == NAMES
             assert [hits[0].id for hits in index.search(TEXTS, k=1)] == NAMES
-            assert [hits[0].id for hits in index.search(TEXTS, k=1, by_document=True)] == NAMES
+            assert [hits[0].id for hits in index.search_documents(TEXTS, k=1)] == NAMES
             for each, text in zip(NAMES, TEXTS, strict=True):
                 for name in (each, str(each)):
                     assert [hit.id for hit in index.search("cats", ids=[name])[0]] == [each]

@@ -113,7 +113,7 @@ def test_an_index_of_paragraphs_answers_as_one_of_articles(tmp_path: Path) -> No
         ):
             for a, b in zip(one, two):
                 assert [(hit[0], *hit[2:]) for hit in a] == [(hit[0], *hit[2:]) for hit in b]
-        hit = index.search("night", k=1, expand=1)[0][0]
+        hit = index.search("night", k=1, expansion=1)[0][0]
         assert (hit.chunk, hit.start, hit.end, hit.sentence, hit.line) == (2, 24, 43, (24, 43), 3)
         assert hit.metadata["n"] == 3
         assert [each.text for each in hit.around] == ["They sleep.", "Cats hunt at night."]

@@ -78,7 +78,7 @@ def test_the_page_of_a_hit_is_that_of_its_best_sentence(
     )
     query = "Do stars burn bread? горять"
     analyzer = Analyzer(unit=terms)
-    with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "x.idx", terms=terms) as index:
+    with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "x.idx", bm25=terms) as index:
         index.add(chunks)
         asked = set(analyzer.terms(query))
         for mode in ("dense", "hybrid"):
@@ -120,7 +120,7 @@ def test_an_index_of_before_chunks_knew_their_pages_says_the_chunks(tmp_path: Pa
         index.add(plain)
         hit = index.search("Stars burn.", k=1)[0][0]
         assert (hit.page, hit.page_end) == (None, None)
-    with pychunk.Index.create(tmp_path / "chunk.idx", vectors="chunk", terms=None) as index:
+    with pychunk.Index.create(tmp_path / "chunk.idx", vectors="chunk", bm25=None) as index:
         index.add(
             pychunk.segment(text, "fixed", size=9, unit="words", columns={"page_starts": [[0, 11]]}, vectors="chunk")
         )

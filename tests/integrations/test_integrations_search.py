@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pychunk
+from pychunk.index import Expansion, Ranking, Rerank, Rewrite
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
@@ -40,6 +41,17 @@ def documents(tmp_path: Path) -> Any:
         chunks = pychunk.segment(texts, "structure", size=8, unit="words", ids=["c", "s"], vectors="sentence")
         index.add(chunks, metadata={"year": [2001, 2002]})
     return pychunk.Index.open(tmp_path / "documents")
+
+
+#: Options of a search, which adapters pass on.
+SEARCHES: list[dict[str, Any]] = [
+    {"ranking": Ranking(fusion="rrf")},
+    {"ranking": Ranking(document_weight=1.0, min_score=0.5)},
+    {"ranking": None, "mode": "dense"},
+    {"expansion": Expansion("section", max_words=12)},
+    {"expansion": 1, "stages": Rerank("features")},
+    {"stages": [Rewrite("feedback"), Rerank(lambda queries, hits: [[hit.start for hit in own] for own in hits])]},
+]
 
 
 def test_langchain_embeddings_in_a_store_of_its_own(store: Any) -> None:
@@ -87,9 +99,23 @@ def test_a_langchain_store_of_segmented_documents_tells_where_chunks_are(store: 
     assert best.metadata["year"] == 2001
     assert best.metadata["path"] == ["Cats"]
     assert best.metadata["start"] == 0
-    wider = found.similarity_search("Do cats purr?", k=1, expand="subtree")[0]
+    wider = found.similarity_search("Do cats purr?", k=1, expansion="subtree")[0]
     assert wider.page_content.startswith(best.page_content)
     assert "sleep all day" in wider.page_content
+
+
+@pytest.mark.parametrize("options", SEARCHES)
+def test_a_langchain_store_searches_as_the_index_does(store: Any, documents: Any, options: dict[str, Any]) -> None:
+    expected = [(hit.id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
+    each_search, for_all = store.PychunkVectorStore(documents), store.PychunkVectorStore(documents, **options)
+    for pairs in (
+        each_search.similarity_search_with_score(ASKED, 3, **options),
+        for_all.similarity_search_with_score(ASKED, 3),
+    ):
+        assert [(document.id, score) for document, score in pairs] == expected
+    shares = [share for _, share in for_all.similarity_search_with_relevance_scores(ASKED, 3)]
+    assert len(shares) == len(expected) > 0
+    assert all(0 <= share <= 1 for share in shares)
 
 
 def test_a_langchain_store_filters_and_gives_documents_by_id(store: Any, documents: Any) -> None:
@@ -148,7 +174,15 @@ def test_llama_index_retrieves_from_an_index(llama: Any, documents: Any) -> None
     assert best.node.metadata == {"ref_id": "c", "year": 2001, "path": ["Cats"]}
     assert best.node.end_char_idx - best.node.start_char_idx == len(best.text)
     (sun,) = asyncio.run(
-        llama[1].PychunkRetriever(documents.path, k=1, expand="subtree").aretrieve("Is the sun a star?")
+        llama[1].PychunkRetriever(documents.path, k=1, expansion="subtree").aretrieve("Is the sun a star?")
     )
     assert sun.text.startswith("# Stars")
     assert "hydrogen" in sun.text
+
+
+@pytest.mark.parametrize("options", SEARCHES)
+def test_llama_index_searches_as_the_index_does(llama: Any, documents: Any, options: dict[str, Any]) -> None:
+    expected = [(hit.chunk_id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
+    found = llama[1].PychunkRetriever(documents, 3, **options).retrieve(ASKED)
+    assert [(each.node.node_id, each.score) for each in found] == expected
+    assert expected

@@ -19,6 +19,7 @@ from test_llm_queries import ANYTHING, Scripted
 import pychunk
 import pychunk.llm.client
 from pychunk.answers import Answer, answer, from_hits
+from pychunk.index import Rewrite
 from pychunk.llm import LLM, LimitReachedError, LLMError
 from pychunk.llm.cited_answers import LETTERS, CitedQuestion, option_of
 
@@ -99,7 +100,8 @@ def test_one_of_the_options(index: Any) -> None:
         for how in (
             {"questions": QUESTIONS, "options": OPTIONS},
             {"questions": list(zip(QUESTIONS, OPTIONS))},
-            {"questions": list(zip(QUESTIONS, OPTIONS)), "rewrite": "options"},
+            {"questions": list(zip(QUESTIONS, OPTIONS)), "stages": Rewrite("options")},
+            {"questions": list(zip(QUESTIONS, OPTIONS)), "stages": [Rewrite("options")]},
         ):
             found = answer(index, llm=llm, **how)
             assert [(each.text, each.option) for each in found] == [("hydrogen", 1), ("by day", 0)]

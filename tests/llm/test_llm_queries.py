@@ -16,6 +16,7 @@ from command_line import invoke
 from index_reference import chunks_of, seen
 
 import pychunk.llm.client
+from pychunk.index import Rewrite
 from pychunk.index.index import Index
 from pychunk.llm import LLM, LLMError, Response
 from pychunk.llm.query_generation import PASSAGE, QUERY, Hyde, MultiQuery
@@ -51,9 +52,9 @@ def test_a_query_is_searched_with_what_a_model_writes(
         expected = index.search(
             QUERIES,
             3,
-            rewrite=lambda query: [query, *zip([SAID[query], "night"], other)],
+            stages=Rewrite(lambda query: [query, *zip([SAID[query], "night"], other)]),
         )
-        found = index.search(QUERIES, 3, rewrite=Hyde(llm) if name == "hyde" else MultiQuery(llm))
+        found = index.search(QUERIES, 3, stages=Rewrite(Hyde(llm) if name == "hyde" else MultiQuery(llm)))
         assert [seen(hits) for hits in found] == [seen(hits) for hits in expected]
         assert [hits[0].id for hits in found] == ["a", "b"]
         assert server.counts[f"kind {name}"] == server.counts["calls"] == 2, "one call a query"
@@ -61,14 +62,14 @@ def test_a_query_is_searched_with_what_a_model_writes(
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)
         monkeypatch.setenv("PYCHUNK_LLM_MODEL", "test")
         monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path))
-        again = [index.search(QUERIES, 3, rewrite=name) for _ in range(2)]
+        again = [index.search(QUERIES, 3, stages=Rewrite(name)) for _ in range(2)]
         assert [seen(hits) for hits in again[0]] == [seen(hits) for hits in again[1]] == [seen(each) for each in found]
         assert server.counts["calls"] == 4, "the second search has answers from the cache"
 
 
 def test_queries_are_asked_about_side_by_side(index: Index) -> None:
     with Server(answer=together(3)) as server, LLM(server.url, "test", cache=False, concurrency=6) as llm:
-        index.search([f"question {at}" for at in range(12)], 2, rewrite=Hyde(llm))
+        index.search([f"question {at}" for at in range(12)], 2, stages=Rewrite(Hyde(llm)))
         assert server.counts["calls"] == 12
         assert 3 <= server.most_at_once <= 6
 
@@ -78,7 +79,7 @@ def test_queries_are_asked_about_side_by_side(index: Index) -> None:
 def test_a_garbled_answer_costs_its_query_alone(index: Index, made: Any, script: str) -> None:
     plain = index.search(QUERIES, 3)
     with Server(f"{script},always", answer=answer, share=1) as server, LLM(server.url, "test", cache=False) as llm:
-        found = index.search(QUERIES, 3, rewrite=made(llm), on_error="skip")
+        found = index.search(QUERIES, 3, stages=Rewrite(made(llm), on_error="skip"))
         reasons = [{hit.scores.get("rewrite", "") for hit in hits} for hits in found]
         lost = [any(each) for each in reasons]
         usable = {"prose", "fenced"} if made is MultiQuery else set(ANSWER) - {"refusal", "empty"} | {"liar"}
@@ -86,7 +87,7 @@ def test_a_garbled_answer_costs_its_query_alone(index: Index, made: Any, script:
         if script not in usable:
             assert [seen(hits) for hits in found] == [seen(hits) for hits in plain]
             with pytest.raises(RuntimeError, match=r"stage rewrite failed for query 0 \('What makes"):
-                index.search(QUERIES, 3, rewrite=made(llm))
+                index.search(QUERIES, 3, stages=Rewrite(made(llm)))
         asked_again = made is MultiQuery and script not in usable
         assert server.counts["calls"] == 2 * (1 + asked_again) * (1 + (script not in usable))
 
@@ -121,21 +122,21 @@ def test_no_endpoint_is_said_before_anything_is_searched(index: Index, monkeypat
     for name in ("PYCHUNK_LLM_URL", "PYCHUNK_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="PYCHUNK_LLM_URL"):
-        index.search("x", rewrite="hyde")
+        index.search("x", stages=Rewrite("hyde"))
     for wrong in ({"weight": 0}, {"weight": True}, {"n": 0}, {"n": 2.0}):
         with pytest.raises(ValueError, match="must be"):
             MultiQuery(LLM("http://127.0.0.1:9/v1", "test", cache=False), **wrong)
     with Server("locked", key="right") as server, LLM(server.url, "test", "wrong", cache=False) as llm:
         with pytest.raises(RuntimeError, match="PYCHUNK_LLM_KEY"):
-            index.search("x", rewrite=Hyde(llm))
-        hits = index.search("bread", rewrite=Hyde(llm), on_error="skip")[0]
+            index.search("x", stages=Rewrite(Hyde(llm)))
+        hits = index.search("bread", stages=Rewrite(Hyde(llm), on_error="skip"))[0]
         assert "PYCHUNK_LLM_KEY" in str(hits[0].scores["rewrite"])
 
 
 def test_a_dry_run_searches_by_the_query_alone(index: Index) -> None:
     with LLM("http://127.0.0.1:9/v1", "test", cache=False, dry_run=True) as llm:
         for made in (Hyde(llm), MultiQuery(llm)):
-            found = index.search(QUERIES, 3, rewrite=made)
+            found = index.search(QUERIES, 3, stages=Rewrite(made))
             assert [seen(hits) for hits in found] == [seen(hits) for hits in index.search(QUERIES, 3)]
         assert llm.account.total.calls == 4
 
@@ -179,7 +180,8 @@ def test_whatever_a_model_answers_a_query_has_texts_or_a_reason(
                 assert text == text.strip()
                 assert text.isprintable() or "\u200c" in text or "\u200d" in text
         if queries:
-            assert len(index.search(queries, 2, rewrite=made(Scripted(answers)), on_error="skip")) == len(queries)
+            hits = index.search(queries, 2, stages=Rewrite(made(Scripted(answers)), on_error="skip"))
+            assert len(hits) == len(queries)
 
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

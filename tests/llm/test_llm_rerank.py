@@ -12,6 +12,7 @@ from llm_server import Server
 
 pytest.importorskip("httpx2")
 
+from pychunk.index import Rerank
 from pychunk.llm import LLM, Response
 from pychunk.llm.llm_reranker import Listwise, Logprob, sureness
 
@@ -102,15 +103,15 @@ def test_an_index_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     index.add(chunks)
     with Server(answer=oracle) as server, LLM(server.url, "test", cache=False) as llm:
         for rerank in (Logprob(llm), Listwise(llm)):
-            (hits,) = index.search(["Which one is number 17?"], k=3, depth=30, rerank=rerank)
+            (hits,) = index.search(["Which one is number 17?"], k=3, stages=Rerank(rerank, 30))
             assert hits[0].id == "17"
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)
         monkeypatch.setenv("PYCHUNK_LLM_MODEL", "test")
         monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path))
         for name in ("logprob", "listwise"):
-            (hits,) = index.search(["Which one is number 18?"], k=3, depth=30, rerank=name)
+            (hits,) = index.search(["Which one is number 18?"], k=3, stages=Rerank(name, 30))
             assert hits[0].id == "18"
         monkeypatch.delenv("PYCHUNK_LLM_URL")
         with pytest.raises(ValueError, match="PYCHUNK_LLM_URL"):
-            index.search(["Which one?"], rerank="listwise")
+            index.search(["Which one?"], stages=Rerank("listwise"))
     index.close(discard=True)

@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -95,11 +96,6 @@ def test_another_encoder_cuts_by_pic(tiny_encoder: Path) -> None:
     beside = pychunk.segment(ENGLISH, vectors=pychunk.Vectors("chunk", tiny_encoder))
     assert spans(beside) == spans(pychunk.segment(ENGLISH, encoder="static"))
     assert beside.metadata["vector_encoder"].startswith("random-bert")
-
-
-def test_vectors_that_are_given_want_a_method_that_cuts_by_them() -> None:
-    with pytest.raises(ValueError, match=r"method='pic'"):
-        pychunk.segment("One. Two.", columns={"sentence_vectors": [[1.0, 0.0], [0.0, 1.0]]})
 
 
 def test_leaflets_are_cut_as_long_as_english(data: Path) -> None:
@@ -219,3 +215,15 @@ def test_a_size_is_never_cut_short_without_a_word() -> None:
     assert 200 < max(pychunk.segment(text, size=512).table["tokens"].to_pylist()) <= 512
     assert max(pychunk.segment(text, max_tokens=100).table["tokens"].to_pylist()) <= 100
     assert max(pychunk.segment(text, size=512, max_tokens=100).table["tokens"].to_pylist()) <= 100
+
+
+def test_sentence_vectors_of_the_caller_are_cut_by_pic() -> None:
+    texts = ["Cats purr. Dogs bark. Stars shine. Suns burn. " * 40]
+    vectors = [np.repeat(np.eye(4), 40, axis=0)]
+    for options in ({}, {"max_tokens": 100}):
+        found = pychunk.segment(texts, columns={"sentence_vectors": vectors}, **options)
+        assert found.metadata["method"] == "pic"
+        assert spans(found) == spans(pychunk.segment(texts, "pic", columns={"sentence_vectors": vectors}, **options))
+    for named in ({"method": "topic"}, {"size": 100}):
+        with pytest.raises(ValueError, match=r"method 'topic' reads vectors of .* such as method='pic'"):
+            pychunk.segment(texts, columns={"sentence_vectors": vectors}, **named)

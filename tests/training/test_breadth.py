@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pychunk.evaluation.datasets import Dataset
 from pychunk.evaluation.datasets import Question as Asked
+from pychunk.index import Ranking
 from pychunk.training import breadth, breadth_levels
 from pychunk.training.breadth import (
     Measure,
@@ -178,7 +179,7 @@ def test_every_range_of_levels_is_what_a_search_finds(tmp_path: Path) -> None:
         found = breadth_levels.f1_of_ranges(index, data, queries)
         places = [np.asarray(index.table[name]) for name in ("document", "start", "end")]
         for number, pair in enumerate(breadth.ranges()):
-            rows, _ = index.rank(queries, breadth_levels.HITS, levels=pair)
+            rows, _ = index.rank(queries, breadth_levels.HITS, ranking=Ranking(levels=pair))
             for question, own, scores in zip(data.questions, rows, found[:, number], strict=True):
                 spans = [each[own[own >= 0]] for each in places]
                 wanted = [measure.f1(question, *spans, words) for words in breadth.BUDGETS]

@@ -62,7 +62,7 @@ def test_what_is_handed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         assert found["section"][bench.RECALL][0] == pytest.approx(0.91, abs=0.02)
         monkeypatch.setattr(bench, "WORDS", 10_000)
         assert all(values[bench.RECALL][0] > 0.95 for values in bench.measured(made, index).values())
-        spans = bench.handed_over(index.search("born in London", k=20, expand=1)[0], 45)
+        spans = bench.handed_over(index.search("born in London", k=20, expansion=1)[0], 45)
         assert sum(len(made.documents[0][a:b].split()) for _, a, b in spans) <= 45
         assert len(spans) == len(set(spans))
 

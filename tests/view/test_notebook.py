@@ -62,7 +62,7 @@ def test_hostile_documents_are_shown_as_text(tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "index") as index:
         index.add(chunks)
         hits = index.search(["alert", "cats"], k=3)
-        by_document = index.search("cats", by_document=True)
+        by_document = index.search_documents("cats")
         assert "encoder" in shown(index).text
     assert isinstance(hits, list)
     assert isinstance(hits[0], list)

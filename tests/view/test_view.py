@@ -129,7 +129,7 @@ def test_hits_of_an_index(tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "index") as index:
         index.add(chunks)
         found = index.search("What do stars burn?", k=1)
-        grouped = index.search("What do stars burn?", k=1, by_document=True)
+        grouped = index.search_documents("What do stars burn?", k=1)
     for hits in (found[0], found, grouped):
         data, *_ = parts(chunks.view(queries={"What do stars burn?": hits}).html)
         assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk

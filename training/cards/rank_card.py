@@ -1,4 +1,4 @@
-"""The card of the weights of ``rerank="features"``, written from the facts of their training run."""
+"""The card of the weights of ``Rerank("features")``, written from the facts of their training run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def card(facts: dict[str, Any]) -> str:
     articles = facts["articles"]
     return f"""# {facts["name"]}
 
-The weights with which `rerank="features"` orders hits: it sums what the stages of a search know about each hit.
+The weights with which `Rerank("features")` orders hits: it sums what the stages of a search know about each hit.
 {facts["bytes"]:,} bytes.
 
 - **Made by** `{facts["command"]}` (seed {facts["seed"]}).

@@ -22,7 +22,8 @@ from .console import say
 _HOLDERS = {
     **dict.fromkeys(("device", "threads", "runtime", "precision"), "--placement"),
     **dict.fromkeys(
-        ("encoding", "quotes", "redirects", "namespaces", "workers", "noise", "noise_threshold", "links"), "--reader"
+        ("encoding", "quotes", "markup", "redirects", "namespaces", "workers", "noise", "noise_threshold", "links"),
+        "--reader",
     ),
     **dict.fromkeys(ROLES, "--column"),
 }
@@ -30,13 +31,19 @@ _HOLDERS = {
 _KEYWORD = re.compile(r"\bpass (\w+)=('([\w-]+)'|(?:True|False)\b)?")
 #: A keyword argument that a message names and that is an option of the command line, with a value or without.
 _OPTION = re.compile(
-    rf"(?<![\w-])(augment|device|encoder|expand|levels|max_tokens|method|min_tokens|mode|parents|plan|pooling|precision|"
-    rf"rerank|rewrite|runtime|terms|vectors|{'|'.join(ROLES)})="
+    rf"(?<![\w-])(augment|bm25|device|encoder|expansion|levels|max_tokens|method|min_tokens|mode|parents|planner|pooling|"
+    rf"precision|rerank|rewrite|runtime|vectors|{'|'.join(ROLES)})="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )
+#: The options of a search and an index whose names on the command line are shorter.
+_SHORT = {"bm25": "terms", "bm25_weight": "weight", "expansion": "expand", "max_words": "words", "planner": "plan"}
+_SHORT_MUST = re.compile(rf"^({'|'.join(_SHORT)})(?= must )")
 #: The arguments that hold several options of the command line: the keyword of one, and its value or "...".
 _PLACED = re.compile(r"placement=pychunk\.Placement\((\w+)=([^()]*)\)")
 _VECTORS = re.compile(r"vectors=pychunk\.Vectors\('(\w+)', \.\.\.\)")
+#: The objects in the arguments of a search that messages name, with what becomes their options.
+_STAGE = re.compile(r"\b(Rerank|Rewrite)\('([^']+)'\)")
+_PARENTS = re.compile(r"\bExpansion\('(\w+)', parents=True\)")
 #: A role of the argument ``columns``, with the keyword that other functions have for it.
 _ROLE = re.compile(r"columns=\{'(\w+)': \.\.\.\}(?: \(column= of [^)]*\))?")
 #: The keywords in messages about an LLM endpoint, with their options. The key comes only from the environment.
@@ -60,11 +67,19 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'no method has it: pass --placement threads=...'
     >>> in_flags("an LLM needs url=, or PYCHUNK_LLM_URL in the environment", {})
     'an LLM needs --llm-url, or PYCHUNK_LLM_URL in the environment'
-    >>> in_flags("rerank='features' needs terms: search with mode='hybrid'", {})
+    >>> in_flags("build it again without bm25=None", {})
+    'build it again without --terms none'
+    >>> in_flags("expansion must be 0 or more, or expansion='section'", {})
+    '--expand must be 0 or more, or --expand section'
+    >>> in_flags("Rerank('features') needs terms: search with mode='hybrid'", {})
     '--rerank features needs terms: search with --mode hybrid'
+    >>> in_flags("parents= are those of a tree: pass Expansion('subtree', parents=True)", {})
+    '--parents are those of a tree: pass --expand subtree --parents'
     """
     message = _PLACED.sub(lambda found: f"{found[1]}={found[2].removeprefix('...')}", message)
     message = _VECTORS.sub(r"--vectors \1 --vector-encoder", message)
+    message = _STAGE.sub(lambda found: f"--{found[1].lower()} {found[2]}", message)
+    message = _PARENTS.sub(r"--expand \1 --parents", message)
     if "PYCHUNK_LLM_" in message:
         for keyword, said in _OF_A_MODEL.items():
             message = re.sub(rf"\b{keyword}", said, message)
@@ -82,13 +97,16 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         value = found[2] or found[3]
         if found[1] in _HOLDERS:
             return _held(found[1], value)
-        return f"--{found[1].replace('_', '-')}" + (f" {value}" if value else "")
+        name = _SHORT.get(found[1], found[1])
+        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
 
     def role(found: re.Match[str]) -> str:
         if found[1] == "text":
             return "--column"
         return _held(found[1], None) if found[1] in ROLES else f"{found[0]} in Python"
 
+    message = message.replace("bm25=None", "bm25='none'")
+    message = _SHORT_MUST.sub(lambda found: f"--{_SHORT[found[1]]}", message)
     return _KEYWORD.sub(flag, _ROLE.sub(role, _OPTION.sub(option, message)))
 
 

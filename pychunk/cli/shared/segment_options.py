@@ -45,6 +45,7 @@ def _namespaces(value: str) -> tuple[int, ...] | None:
 _READER: dict[str, Callable[[str], Any]] = {
     "encoding": str,
     "quotes": _yes,
+    "markup": str,
     "redirects": _yes,
     "namespaces": _namespaces,
     "workers": int,
@@ -235,9 +236,10 @@ class ReaderOptions:
         list[str] | None,
         typer.Option(
             metavar="OPTION=VALUE",
-            help="Option of a reader; may be repeated. Text, CSV and JSON Lines take encoding=cp1252, CSV and TSV "
-            "quotes=no, mediawiki redirects=yes, namespaces=0+14 (or all) and workers=2. HTML takes noise=rules or off "
-            "(default: model), noise_threshold=0.3 (default: chosen for each page) and links=inline.",
+            help="Option of a reader; may be repeated. Text, CSV and JSON Lines take encoding=cp1252, tables "
+            "markup=markdown (or html, auto), CSV and TSV quotes=no, mediawiki redirects=yes, namespaces=0+14 (or all) "
+            "and workers=2. HTML takes noise=rules or off (default: model), noise_threshold=0.3 (default: chosen for "
+            "each page) and links=inline.",
         ),
     ] = None
     hide_parameter: Annotated[
@@ -343,9 +345,9 @@ class ReaderOptions:
         kinds = {each: None for source, _ in found for each in source.kinds}
         tables = [name for name, kind in KINDS.items() if kind.is_table]
         said: dict[str, Any] = {"--column": self.text, "--ids": self.ids}
-        said |= {f"--reader {name}": self.reading.get(name) for name in ("quotes", "redirects", "namespaces")}
+        said |= {f"--reader {name}": self.reading.get(name) for name in ("quotes", "markup", "redirects", "namespaces")}
         for option, value in said.items():
-            of = tables if option in ("--column", "--ids") else ["mediawiki"]
+            of = tables if option in ("--column", "--ids", "--reader markup") else ["mediawiki"]
             of = ["csv", "tsv"] if option == "--reader quotes" else of
             if value is not None and kinds.keys().isdisjoint(of):
                 raise ValueError(

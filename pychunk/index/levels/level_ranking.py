@@ -27,7 +27,7 @@ from ..scoring.subqueries import Members, Subquery
 from .score_calibration import STAGES, Calibration
 
 if TYPE_CHECKING:
-    from ..scoring.ranking import Found, Ranking
+    from ..scoring.ranking import Found, RankingOptions
     from ..scoring.snapshot import Snapshot
     from .node_spans import LevelGroups, Nodes
 
@@ -73,8 +73,8 @@ def blended(
     size: npt.ArrayLike,
     length: npt.ArrayLike,
     *,
-    blend: float = SEARCH.blend,
-    weight: float = SEARCH.weight,
+    blend: float = 1 - SEARCH.chunk_vector_weight,
+    weight: float = SEARCH.bm25_weight,
 ) -> F64:
     """Return the scores of nodes. See the module for the formula.
 
@@ -160,7 +160,7 @@ def ranked(
     calibration: Calibration,
     queries: Sequence[Sequence[Subquery]],
     count: int,
-    ranking: Ranking,
+    ranking: RankingOptions,
     groups: LevelGroups,
     words: int | None = None,
     threads: int | None = None,
@@ -209,7 +209,7 @@ class _LevelQueries:
         snapshot: Snapshot,
         nodes: Nodes,
         queries: Sequence[Sequence[Subquery]],
-        ranking: Ranking,
+        ranking: RankingOptions,
         groups: LevelGroups,
         depth: int,
         threads: int | None,

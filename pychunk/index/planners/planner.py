@@ -19,7 +19,7 @@ import numpy as np
 from ..._util.lazy_imports import by_name
 from .. import argument_checks
 from ..levels import level_ranking
-from ..scoring.ranking import Ranking
+from ..scoring.ranking import RankingOptions
 from ..search import query_rewriting as rewriting
 from ..search.hits import DocumentHits, Hits
 from ..search.search_options import SearchOptions
@@ -150,11 +150,11 @@ def load(plan: Any) -> Planner:
     """
     if isinstance(plan, str):
         if plan not in PLANNERS:
-            raise ValueError(f"plan must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r}")
+            raise ValueError(f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r}")
         made: Planner = by_name(*PLANNERS[plan])()
         return made
     if not callable(plan):
-        raise TypeError(f"plan must be a name or a function (query, metadata) -> (low, high); got {plan!r:.80}")
+        raise TypeError(f"planner must be a name or a function (query, metadata) -> (low, high); got {plan!r:.80}")
     found: Planner = plan
     return found
 
@@ -213,7 +213,7 @@ def metadata_of(
     *,
     words: int | None = None,
     encoder: str = "",
-    ranking: Ranking | None = None,
+    ranking: RankingOptions | None = None,
     hits: int = 5,
     threads: int | None = None,
 ) -> list[Metadata]:
@@ -235,7 +235,7 @@ def metadata_of(
     known = searcher.levels
     if not known:
         raise ValueError(
-            "plan= needs an index of levels: make one with pychunk index --levels, or add the result of "
+            "a planner needs an index of levels: make one with pychunk index --levels, or add the result of "
             "pychunk.Hierarchy.chunks()"
         )
     names = tuple(known)
@@ -253,7 +253,7 @@ def metadata_of(
 
 
 def _passes(
-    searcher: Searcher, probes: Sequence[Sequence[Subquery]], ranking: Ranking, level: str, threads: int | None
+    searcher: Searcher, probes: Sequence[Sequence[Subquery]], ranking: RankingOptions, level: str, threads: int | None
 ) -> tuple[list[FirstPass], list[I64]]:
     """Return (the best hits of each query, their rows)."""
     found = []
@@ -316,19 +316,18 @@ def searched(
         ValueError: Levels are passed, too, or only query vectors, or the number of plans differs from that of queries.
     """
     if options.levels is not None:
-        raise ValueError("levels= and plan= both choose the levels to search: pass one of them")
+        raise ValueError("levels= and planner= both choose the levels to search: pass one of them")
     if queries is None:
-        raise ValueError("a planner reads the queries' texts; query_vectors came without")
+        raise ValueError("a planner reads the texts of queries; got vectors alone: pass the pair (texts, vectors)")
     queries = [queries] if isinstance(queries, str) else list(queries)
     texts = rewriting.choices(queries)[0] if options.rewrite == "options" else queries
     chosen = options.plan
     if not isinstance(chosen, (list, tuple)):
         if not index.schema.names:
             return search(queries, query_vectors, replace(options, plan=None))
-        told = {"words": options.words, "threads": options.threads}
-        chosen = plans(index, chosen, texts, hits=_hits(options), **told)
+        chosen = plans(index, chosen, texts, max_words=options.words, hits=_hits(options))
     if len(chosen) != len(queries):
-        raise ValueError(f"plan must have one plan for each of {len(queries)} queries; got {len(chosen)}")
+        raise ValueError(f"planner must have one plan for each of {len(queries)} queries; got {len(chosen)}")
     groups: dict[tuple[str, str], list[int]] = {}
     for row, each in enumerate(chosen):
         groups.setdefault((each.low, each.high), []).append(row)

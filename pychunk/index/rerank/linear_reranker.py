@@ -93,20 +93,23 @@ class LinearReranker:
         *,
         mode: str = "hybrid",
     ) -> None:
-        others = "leave out rerank=, or use a cross-encoder, such as rerank='reranker' (pychunk model get reranker)"
+        others = (
+            "leave out Rerank('features'), or use a cross-encoder, such as Rerank('reranker') (pychunk model get "
+            "reranker)"
+        )
         if searcher.sentences is None or searcher.bm25 is None:
             lacking = "vectors of sentences" if searcher.sentences is None else "terms"
             kind = "index of levels" if searcher.levels else "index"
-            raise ValueError(f"rerank='features' needs {lacking}, and this {kind} has none: {others}")
+            raise ValueError(f"Rerank('features') needs {lacking}, and this {kind} has none: {others}")
         if vectors is None or mode != "hybrid":
             raise ValueError(
-                "rerank='features' needs vectors of sentences and terms: search with mode='hybrid', or " + others
+                "Rerank('features') needs vectors of sentences and terms: search with mode='hybrid', or " + others
             )
         self.model = model or load()
         wanted = self.model.facts["encoder"]
         if encoder != wanted:
             raise ValueError(
-                f"rerank='features' is for vectors of {wanted}, but those of this index are of {encoder}: " + others
+                f"Rerank('features') is for vectors of {wanted}, but those of this index are of {encoder}: " + others
             )
         self.searcher, self.vectors = searcher, vectors
 
@@ -243,7 +246,7 @@ def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> flo
 
 
 def named(rerank: Any) -> RankModel | None:
-    """Return the weights that ``rerank=`` names: ``"features"``, or a folder of ``pychunk train rank``, else None.
+    """Return the weights that a stage names: ``"features"``, or a folder of ``pychunk train rank``, else None.
 
     Raises:
         ValueError: The files of the folder are damaged.

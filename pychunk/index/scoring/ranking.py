@@ -11,13 +11,13 @@ from .fusion import I64, RankedChunks
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingOptions:
     """The options of a ranking: its stages and their weights."""
 
     mode: str = SEARCH.mode
     fusion: str = SEARCH.fusion
-    weight: float = SEARCH.weight
-    blend: float = SEARCH.blend
+    weight: float = SEARCH.bm25_weight
+    blend: float = 1 - SEARCH.chunk_vector_weight
     document_weight: float = SEARCH.document_weight
 
     @property
@@ -31,15 +31,15 @@ class Ranking:
             raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
         if self.fusion not in ("score", "rrf", "levels"):
             raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
-        argument_checks.number("weight", self.weight, 0)
-        argument_checks.number("blend", self.blend, 0, 1)
+        argument_checks.number("bm25_weight", self.weight, 0)
+        argument_checks.number("chunk_vector_weight", 1 - self.blend, 0, 1)
         argument_checks.number("document_weight", self.document_weight, 0)
         if self.fusion == "levels" and self.document_weight:
-            raise ValueError("fusion='levels' goes without document_weight=: documents are a level of their own")
+            raise ValueError("fusion='levels' cannot be combined with document_weight: documents are a level")
         if self.mode != "dense" and layout.analyzer is None:
             raise ValueError(
-                "this index has no terms for BM25 (it was created with terms=None): use mode='dense', or build it "
-                "again without terms=None"
+                "this index has no terms for BM25 (it was created with bm25=None): use mode='dense', or build it "
+                "again without bm25=None"
             )
 
 

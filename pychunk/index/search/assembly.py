@@ -88,9 +88,9 @@ def assemble(
     r"""Return the text of one query's hits, each character of a document once, under marks that name its source.
 
     Overlapping passages of one document are merged. Chunks that follow each other are put under one mark. Hits are
-    added with the passages around them (``expand=``) as long as the whole text, including marks, has at most ``words``
-    words. If a hit does not fit, it is tried without the passages around it. If it still does not fit, it is skipped,
-    and the next hits are tried.
+    added with the passages around them (``expansion=``) as long as the whole text, including marks, has at most
+    ``words`` words. If a hit does not fit, it is tried without the passages around it. If it still does not fit, it is
+    skipped, and the next hits are tried.
 
     Args:
         hits: The hits, best first, as ``search`` returns them for one query.

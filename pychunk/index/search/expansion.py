@@ -130,10 +130,10 @@ def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents
     if parents:
         raise ValueError(
             "parents= returns chunks of a tree of headings; in an index of levels a node holds its text whole: "
-            "search a coarser level, or pass expand='section' alone"
+            "search a coarser level, or pass expansion='section' alone"
         )
     if way == "section" and "section" not in searcher.levels:
-        raise ValueError(f"expand='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
+        raise ValueError(f"expansion='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
     return [searcher.nodes.region(hit.row, "section" if way == "section" else None) for hit in hits]
 
 

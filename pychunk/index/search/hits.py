@@ -34,10 +34,10 @@ class Hit:
         document, id, chunk, chunk_id, start, end, text: The columns of the chunk table.
         score: The score by which the hits are ranked.
         scores: The score of each stage. ``dense`` is the cosine of the chunk, or of its best sentence if the index
-            holds sentences. ``sentence`` is the cosine of its best sentence, with ``fusion="levels"``. ``sparse`` is
+            holds sentences. ``sentence`` is the cosine of its best sentence, with fusion ``"levels"``. ``sparse`` is
             BM25 as a share of the most that the query allows. ``rerank`` is the reranker's score. With document
             evidence there are also the scores of the document, such as ``document_dense``. If the search skips errors,
-            ``rewrite`` or ``rerank`` is the reason in words why the stage was skipped. With ``plan`` there are also the
+            ``rewrite`` or ``rerank`` is the reason in words why the stage was skipped. With a planner, ``plan`` has the
             chosen levels, and the reason.
         line, line_end: The lines of the first and last character in the document, from 1.
         page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
@@ -49,7 +49,8 @@ class Hit:
         sentence: The span of the best sentence in characters of the document, if dense search used sentences.
         context: The text that was indexed with the chunk's own text, if any. It is no part of ``text``.
         metadata: The other columns of the chunk table.
-        around: With ``expand``, the chunks around the hit or those of its subtree, including the hit, in reading order.
+        around: With an expansion, the chunks around the hit or those of its subtree, including the hit, in reading
+            order.
     """
 
     row: int

@@ -11,7 +11,7 @@ from ..._util.lazy_imports import LazyModule
 from .. import argument_checks
 from ..dense import token_coverage
 from ..scoring.fusion import F32
-from ..scoring.ranking import Ranking
+from ..scoring.ranking import RankingOptions
 from ..scoring.subqueries import Subquery
 from ..store.part import Layout
 from .searcher import Searcher
@@ -20,6 +20,29 @@ if TYPE_CHECKING:
     from . import query_rewriting as rewriting
 else:
     rewriting = LazyModule("pychunk.index.search.query_rewriting")
+
+
+def texts_and_vectors(queries: Any) -> tuple[Any, Any]:
+    """Return (texts or None, vectors or None) of the argument ``queries`` of a search.
+
+    Example:
+        >>> texts_and_vectors("Who purrs?")
+        ('Who purrs?', None)
+        >>> texts_and_vectors((["Who purrs?"], [[0.6, 0.8]]))
+        (['Who purrs?'], [[0.6, 0.8]])
+    """
+    if _is_matrix(queries):
+        return None, queries
+    if isinstance(queries, tuple) and len(queries) == 2 and _is_matrix(queries[1]):
+        return queries
+    return queries, None
+
+
+def _is_matrix(value: Any) -> bool:
+    """Return whether a value holds numbers, one vector or rows of them: an array, or lists that begin with a number."""
+    if isinstance(value, (list, tuple)):
+        return len(value) > 0 and (isinstance(value[0], (int, float, np.number)) or _is_matrix(value[0]))
+    return hasattr(value, "__array__") and np.asarray(value).dtype.kind in "fiubc"
 
 
 @dataclass(frozen=True)
@@ -36,7 +59,7 @@ class Queries:
     encoder: Any
     threads: int | None = None
 
-    def read(self, queries: Any, given: Any, ranking: Ranking) -> tuple[list[str], F32 | None]:
+    def read(self, queries: Any, given: Any, ranking: RankingOptions) -> tuple[list[str], F32 | None]:
         """Return (texts, unit vectors float32[q, dim]) of queries. Vectors that were passed alone have empty texts.
 
         Args:
@@ -57,11 +80,11 @@ class Queries:
             return [], None
         vectors = self.vectors(texts, given, ranking.mode)
         if not texts and vectors is not None and ranking.mode != "dense":
-            raise ValueError("query_vectors without texts work with mode='dense' alone: pass it, or the texts, too")
+            raise ValueError("vectors without texts work only with mode='dense': pass it, or the pair (texts, vectors)")
         return texts or [""] * (0 if vectors is None else len(vectors)), vectors
 
     def probes(
-        self, texts: list[str], vectors: F32 | None, ranking: Ranking, searcher: Searcher
+        self, texts: list[str], vectors: F32 | None, ranking: RankingOptions, searcher: Searcher
     ) -> list[list[Subquery]]:
         """Return the subqueries of queries that are not rewritten."""
         by_words = self.layout.analyzer is not None and ranking.mode != "dense"
@@ -73,7 +96,7 @@ class Queries:
         ]
 
     def filled(
-        self, probes: list[list[Subquery]], plain: list[list[Subquery]], ranking: Ranking, searcher: Searcher
+        self, probes: list[list[Subquery]], plain: list[list[Subquery]], ranking: RankingOptions, searcher: Searcher
     ) -> list[list[Subquery]]:
         """Return the subqueries of a rewrite with their terms and vectors.
 
@@ -97,7 +120,7 @@ class Queries:
             encode if ranking.mode != "sparse" else None,
         )
 
-    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: Ranking) -> Any:
+    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: RankingOptions) -> Any:
         """Return vectors scaled by their weight relative to BM25, which is how much of a query the encoder knows."""
         if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
             return vectors
@@ -112,13 +135,16 @@ class Queries:
         if given is not None:
             vectors, dim = _floats(given), self.layout.dim
             if vectors.ndim != 2 or vectors.shape[1] != dim or (texts and len(vectors) != len(texts)):
-                raise ValueError(f"query_vectors must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
-            argument_checks.finite("query_vectors", vectors)
+                raise ValueError(f"vectors of queries must be float[{len(texts) or 'q'}, {dim}]; got {vectors.shape}")
+            argument_checks.finite("vectors of queries", vectors)
             return _unit(vectors)
         if mode == "sparse":
             return None
         if self.encoder is None:
-            raise ValueError("the index was created without an encoder (encoder=None): pass query_vectors=")
+            raise ValueError(
+                "the index was created without an encoder (encoder=None): pass vectors as queries, or the pair "
+                "(texts, vectors)"
+            )
         found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
         return found
 
@@ -132,7 +158,7 @@ def _floats(given: Any) -> F32:
         if found.dtype.kind not in "fiub":
             raise ValueError(f"{found.dtype} is no type of real numbers")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"query_vectors must be numbers, float[q, dim]: {error}") from error
+        raise ValueError(f"vectors of queries must be numbers, float[q, dim]: {error}") from error
     with np.errstate(over="ignore"):  # Another check names the row of an infinity.
         return found.astype(np.float32)
 

@@ -1,6 +1,6 @@
 """Query rewriting: one question becomes several texts, terms or vectors, which are searched together.
 
-``search(rewrite=...)`` takes ``"feedback"``, ``"options"``, ``"hyde"`` and ``"multi"``, an instance of
+:class:`pychunk.index.Rewrite` takes ``"feedback"``, ``"options"``, ``"hyde"`` and ``"multi"``, an instance of
 :class:`Feedback`, or a function. ``"hyde"`` and ``"multi"`` ask a model (see :mod:`pychunk.llm.query_generation`).
 
 A function maps a query's text to what is searched instead: one text, or a list of texts, pairs of text and weight, and
@@ -23,17 +23,17 @@ from .. import argument_checks
 from ..scoring.subqueries import Subquery
 
 if TYPE_CHECKING:
-    from ..scoring.ranking import Ranking
+    from ..scoring.ranking import RankingOptions
     from ..scoring.scorers import Mask
     from .searcher import Searcher
 
-#: The names that ``rewrite=`` accepts.
+#: The names that ``Rewrite`` accepts.
 NAMES = ("feedback", "options", "hyde", "multi")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A multiple-choice question with its answers, as a query for ``rewrite="options"``.
+    """A multiple-choice question with its answers, as a query for ``Rewrite("options")``.
 
     Example:
         >>> [probe.text for probe in Choice("What do cats do?", ("purr", "bark")).probes()]
@@ -86,7 +86,7 @@ Rewrite = str | Feedback | Callable[[Any], Any]
 
 
 def load(rewrite: Any) -> Rewrite:
-    """Return the rewrite that ``rewrite=`` names. ``"hyde"`` and ``"multi"`` ask the model that the environment names.
+    """Return the rewrite that a stage names. ``"hyde"`` and ``"multi"`` ask the model that the environment names.
 
     Raises:
         ValueError: The name is unknown, or there is no model to ask.
@@ -234,7 +234,7 @@ def with_feedback(
     feedback: Feedback,
     searcher: Searcher,
     probes: Sequence[Sequence[Subquery]],
-    ranking: Ranking,
+    ranking: RankingOptions,
     allowed: Mask | None,
     threads: int | None,
 ) -> list[list[Subquery]]:

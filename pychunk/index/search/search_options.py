@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ...defaults import SEARCH
 from .. import argument_checks
-from ..scoring.ranking import Ranking
+from ..options import Expansion, Ranking, Rerank, Rewrite, Stage
+from ..scoring.ranking import RankingOptions
 from . import expansion
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options of ``Index.search``, under the same names and defaults."""
+    """The options of ``Index.search``, its objects taken apart."""
 
     k: int = SEARCH.k
     mode: str = SEARCH.mode
     fusion: str = SEARCH.fusion
-    weight: float = SEARCH.weight
-    blend: float = SEARCH.blend
+    weight: float = SEARCH.bm25_weight
+    blend: float = 1 - SEARCH.chunk_vector_weight
     document_weight: float = SEARCH.document_weight
     where: Any = None
     ids: Any = None
     levels: Any = None
     plan: Any = None
     rerank: Any = None
-    depth: int = SEARCH.depth
+    depth: int = SEARCH.rerank_depth
     expand: int | str = 0
     words: int | None = None
     parents: bool = False
@@ -35,22 +37,68 @@ class SearchOptions:
     min_score: float | None = None
     threads: int | None = None
     rewrite: Any = None
-    on_error: str = "raise"
+    rewrite_error: str = "raise"
+    rerank_error: str = "raise"
+
+    @classmethod
+    def of(
+        cls,
+        k: int,
+        mode: str,
+        *,
+        where: Any,
+        ids: Any,
+        ranking: Ranking | None,
+        expansion: Expansion | int | str | None,
+        stages: Stage | Sequence[Stage],
+        threads: int | None,
+        by_document: bool = False,
+    ) -> SearchOptions:
+        """Return the options of the arguments of a search.
+
+        Raises:
+            TypeError: An argument is not of its class. ValueError: A stage occurs twice.
+        """
+        own = Ranking() if ranking is None else ranking
+        if not isinstance(own, Ranking):
+            raise TypeError(f"ranking must be a pychunk.index.Ranking; got {ranking!r:.80}")
+        around = Expansion() if expansion is None else expansion
+        around = around if isinstance(around, Expansion) else Expansion(cast(Any, around))
+        argument_checks.number("chunk_vector_weight", own.chunk_vector_weight, 0, 1)
+        rewrite, rerank = _stages(stages)
+        return cls(
+            k=k,
+            mode=mode,
+            fusion=own.fusion,
+            weight=own.bm25_weight,
+            blend=1 - own.chunk_vector_weight,
+            document_weight=own.document_weight,
+            where=where,
+            ids=ids,
+            levels=own.levels,
+            plan=own.planner,
+            rerank=None if rerank is None else rerank.by,
+            depth=SEARCH.rerank_depth if rerank is None else rerank.depth,
+            expand=around.by,
+            words=around.max_words,
+            parents=around.parents,
+            by_document=by_document,
+            min_score=own.min_score,
+            threads=threads,
+            rewrite=None if rewrite is None else rewrite.by,
+            rewrite_error="raise" if rewrite is None else rewrite.on_error,
+            rerank_error="raise" if rerank is None else rerank.on_error,
+        )
 
     @property
-    def ranking(self) -> Ranking:
+    def ranking(self) -> RankingOptions:
         """The options of the ranking."""
-        return Ranking(self.mode, self.fusion, self.weight, self.blend, self.document_weight)
+        return RankingOptions(self.mode, self.fusion, self.weight, self.blend, self.document_weight)
 
     @property
     def by_tree(self) -> bool:
         """Return whether hits bring parts of the tree of headings."""
         return isinstance(self.expand, str)
-
-    @property
-    def skips(self) -> bool:
-        """Return whether a stage that fails is left out, with the reason."""
-        return self.on_error == "skip"
 
     @property
     def count(self) -> int:
@@ -64,18 +112,36 @@ class SearchOptions:
             ValueError: an option out of range, or two that do not go together.
         """
         if self.fusion == "levels" and self.by_document:
-            raise ValueError("fusion='levels' goes without by_document=: search with levels='document'")
+            raise ValueError("fusion='levels' cannot be combined with search_documents: search with levels='document'")
         argument_checks.whole("depth", self.depth, 1)
-        if self.on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error must be 'raise' or 'skip'; got {self.on_error!r}")
+        for name in (self.rewrite_error, self.rerank_error):
+            if name not in ("raise", "skip"):
+                raise ValueError(f"on_error must be 'raise' or 'skip'; got {name!r}")
         if not isinstance(self.expand, str):
-            argument_checks.whole("expand", self.expand, 0)
+            argument_checks.whole("expansion", self.expand, 0)
         elif self.expand not in expansion.WAYS:
             ways = " or ".join(map(repr, expansion.WAYS))
-            raise ValueError(f"expand must be a whole number of at least 0, {ways}; got {self.expand!r}")
+            raise ValueError(f"expansion must be a whole number of at least 0, {ways}; got {self.expand!r}")
         if self.words is not None:
-            argument_checks.whole("words", self.words, 1)
+            argument_checks.whole("max_words", self.words, 1)
         if self.min_score is not None:
             argument_checks.number("min_score", self.min_score, -math.inf)
         if self.parents and not self.by_tree:
-            raise ValueError("parents= are those of a tree: pass expand='subtree' or expand='section', too")
+            raise ValueError(
+                "parents= are those of a tree: pass Expansion('subtree', parents=True) or Expansion('section', "
+                "parents=True)"
+            )
+
+
+def _stages(stages: Stage | Sequence[Stage]) -> tuple[Rewrite | None, Rerank | None]:
+    """Return the rewriting and the reranking of a search."""
+    found: dict[type, Any] = {}
+    for stage in stages if isinstance(stages, (list, tuple)) else [stages]:
+        if not isinstance(stage, (Rewrite, Rerank)):
+            raise TypeError(f"stages must be pychunk.index.Rewrite or pychunk.index.Rerank; got {stage!r:.80}")
+        if stage.by is None:
+            raise TypeError(f"{type(stage).__name__} needs a name or a function; got None: leave the stage out")
+        if type(stage) in found:
+            raise ValueError(f"stages must have one {type(stage).__name__} at most; got two")
+        found[type(stage)] = stage
+    return found.get(Rewrite), found.get(Rerank)

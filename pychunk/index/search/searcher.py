@@ -14,7 +14,7 @@ from ..levels.score_calibration import Calibration, calibrated
 from ..scoring import fusion
 from ..scoring.document_scores import NearDocuments
 from ..scoring.fusion import I64, RankedChunks
-from ..scoring.ranking import Found, Ranking
+from ..scoring.ranking import Found, RankingOptions
 from ..scoring.scorers import Batch, Bm25Scorer, Mask, ScanScorer, scanned_with
 from ..scoring.snapshot import TOGETHER, Snapshot
 from ..scoring.subqueries import Members, Subquery, SubqueryScorer
@@ -77,7 +77,7 @@ class Searcher(Snapshot):
         self,
         queries: Sequence[Sequence[Subquery]],
         count: int,
-        ranking: Ranking,
+        ranking: RankingOptions,
         allowed: Mask | None,
         threads: int | None = None,
         *,
@@ -128,7 +128,7 @@ class Searcher(Snapshot):
         self,
         queries: Sequence[Sequence[Subquery]],
         count: int,
-        ranking: Ranking,
+        ranking: RankingOptions,
         allowed: Mask | None,
         threads: int | None,
         ranges: Sequence[int],
@@ -145,7 +145,7 @@ class Searcher(Snapshot):
         self,
         queries: Sequence[Sequence[Subquery]],
         count: int,
-        ranking: Ranking,
+        ranking: RankingOptions,
         allowed: Mask | None,
         threads: int | None = None,
         *,
@@ -200,7 +200,7 @@ class Searcher(Snapshot):
         self,
         queries: Sequence[Sequence[Subquery]],
         count: int,
-        ranking: Ranking,
+        ranking: RankingOptions,
         allowed: Mask | None,
         threads: int | None,
         ranges: Sequence[int],

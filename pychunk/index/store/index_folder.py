@@ -8,6 +8,7 @@ removed file exists as long as it is open or mapped.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -283,6 +284,16 @@ class Store:
         with whole_file(self.folder / MANIFEST, aside, named) as file:
             file.write(json.dumps(manifest, indent=1).encode() + b"\n")
         self.sweep()
+
+    def erase(self) -> None:
+        """Remove the index, and its folder if that holds nothing else. Only the writer may do this."""
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+        self.manifest, self._named = {}, {}
+        for path in [*self.folder.iterdir()]:
+            if path.name in (LOCK, SEEN) or OWN.fullmatch(path.name):
+                remove(path)
+        with contextlib.suppress(OSError):  # The folder holds other files.
+            self.folder.rmdir()
 
     def sweep(self) -> None:
         """Remove files that the manifest does not name. Only the writer may do this.

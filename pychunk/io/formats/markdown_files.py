@@ -31,8 +31,11 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, c
         cleaned: Whether blocks that show no words are removed.
     """
     found = text_files.document(blocks, file, dead_letters)
-    if found is None:
-        return None
+    return None if found is None else with_blocks(found, cleaned=cleaned)
+
+
+def with_blocks(found: Document, *, cleaned: bool = True) -> Document:
+    """Return a document with its blocks, its title and, if ``cleaned``, the spans that show no words."""
     if found.size > MAX_BYTES:
         return found._replace(more=(None, None, None))
     seen = blocks_of([found.text], threads=1)

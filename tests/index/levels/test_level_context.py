@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from command_line import invoke
 
+from pychunk.index import Expansion, Ranking
+
 pytest.importorskip("faiss")
 
 from test_levels_across import LEVELS, index_of, texts_of
@@ -48,8 +50,8 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
     names = LEVELS[LEVELS.index(levels[0]) : LEVELS.index(levels[1]) + 1]
     wider = 0
     for query in QUERIES:
-        plain = index.search(query, k=9, levels=levels, fusion=fusion)[0]
-        found = index.search(query, k=9, levels=levels, fusion=fusion, expand="section")[0]
+        plain = index.search(query, k=9, ranking=Ranking(levels=levels, fusion=fusion))[0]
+        found = index.search(query, k=9, ranking=Ranking(levels=levels, fusion=fusion), expansion="section")[0]
         sections = {(hit.id, section_of(rows, hit)["start"], section_of(rows, hit)["end"]) for hit in plain}
         assert len(found) == len(sections)
         assert {hit.row for hit in found} <= {hit.row for hit in plain}
@@ -72,7 +74,12 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
             assert plain[best].row == hit.row
             wider += len(wanted) > 1
         for budget in (1, 12, 40):
-            few = index.search(query, k=9, levels=levels, fusion=fusion, expand="section", words=budget)[0]
+            few = index.search(
+                query,
+                k=9,
+                ranking=Ranking(levels=levels, fusion=fusion),
+                expansion=Expansion("section", max_words=budget),
+            )[0]
             assert sum(len(each.text.split()) for hit in few for each in hit.around) <= budget
             assert all(any(each.chunk == hit.chunk for each in hit.around) for hit in few)
     assert (wider > 0) == (levels[0] != "section")
@@ -82,7 +89,7 @@ def test_documents_without_ids_of_two_calls_are_two(tmp_path: Path) -> None:
     with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:
         for text in ("Cats purr loudly. They sleep.\n\nDogs bark.", "Cats purr softly. They eat.\n\nGoats climb."):
             made.add(pychunk.segment_levels(text, ["sentence", "paragraph", "document"], vectors="chunk").chunks())
-        hits = made.search("cats purr", k=2, levels="sentence", expand=1)[0]
+        hits = made.search("cats purr", k=2, ranking=Ranking(levels="sentence"), expansion=1)[0]
         assert sorted([each.text for each in hit.around] for hit in hits) == [
             ["Cats purr loudly.", "They sleep."],
             ["Cats purr softly.", "They eat."],
@@ -91,24 +98,27 @@ def test_documents_without_ids_of_two_calls_are_two(tmp_path: Path) -> None:
 
 def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
     for levels in (*RANGES, "sentence"):
-        plain = index.search("cats purr", k=5, levels=levels)[0]
-        found = index.search("cats purr", k=5, levels=levels, expand="subtree")[0]
+        plain = index.search("cats purr", k=5, ranking=Ranking(levels=levels))[0]
+        found = index.search("cats purr", k=5, ranking=Ranking(levels=levels), expansion="subtree")[0]
         assert [hit.row for hit in found] == [hit.row for hit in plain]
         assert all([each.text for each in hit.around] == [hit.text] for hit in found)
-    for hits in index.search(QUERIES, k=30, expand="subtree"):  # nested nodes: the outermost
+    for hits in index.search(QUERIES, k=30, expansion="subtree"):  # nested nodes: the outermost
         spans = sorted((hit.id, hit.around[0].start, hit.around[-1].end) for hit in hits)
         assert all(a[0] != b[0] or a[2] <= b[1] for a, b in zip(spans, spans[1:], strict=False))
 
 
 def test_what_cannot_be_expanded(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a node holds its text whole"):
-        index.search("cats", expand="section", parents=True)
+        index.search("cats", expansion=Expansion("section", parents=True))
     found = pychunk.segment_levels(["Cats purr. They sleep."], ["sentence", "document"], vectors="chunk", ids=["a"])
     with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:
         made.add(found.chunks())
         with pytest.raises(ValueError, match="needs the level 'section'; this index has sentence, document"):
-            made.search("cats", expand="section")
-        assert made.search("They sleep", k=1, levels="sentence", expand="subtree")[0][0].around[0].text == "They sleep."
+            made.search("cats", expansion="section")
+        assert (
+            made.search("They sleep", k=1, ranking=Ranking(levels="sentence"), expansion="subtree")[0][0].around[0].text
+            == "They sleep."
+        )
 
 
 def test_on_the_command_line(index: pychunk.Index) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pychunk
 from pychunk import Hierarchy
+from pychunk.index import Ranking
 
 
 @settings(max_examples=40, deadline=None)
@@ -85,7 +86,7 @@ def test_search_within_levels_equals_brute_force(articles: list[str], tmp_path, 
         for low, high in (("paragraph", "paragraph"), ("paragraph", "section"), ("sentence", "document")):
             order = ["sentence", "paragraph", "section", "document"]
             wanted = set(order[order.index(low) : order.index(high) + 1])
-            got, _ = index.rank(queries, k=8, mode=mode, levels=(low, high))
+            got, _ = index.rank(queries, k=8, mode=mode, ranking=Ranking(levels=(low, high)))
             for query in range(len(queries)):
                 kept: list[int] = []
                 for row in everything[query].tolist():
@@ -101,7 +102,7 @@ def test_search_within_levels_equals_brute_force(articles: list[str], tmp_path, 
                     ):
                         kept.append(row)
                 assert got[query].tolist()[: len(kept)] == kept
-                hits = index.search(queries[query], k=8, mode=mode, levels=(low, high))[0]
+                hits = index.search(queries[query], k=8, mode=mode, ranking=Ranking(levels=(low, high)))[0]
                 assert [hit.row for hit in hits] == kept
     assert found.count("section") > 30
 
@@ -110,13 +111,16 @@ def test_hits_of_several_levels_hold_no_character_twice(tmp_path) -> None:
     pytest.importorskip("faiss")
     index, _ = index_of(tmp_path / "l.idx", [TEXT_OF_LEVELS, "Mice. Fish."], ["paragraph", "document"])
     with index:
-        hits = index.search("mice and fish", k=20, levels=("sentence", "document"))[0]
+        hits = index.search("mice and fish", k=20, ranking=Ranking(levels=("sentence", "document")))[0]
         assert {hit.id for hit in hits} == {"d0", "d1"}
         for hit in hits:
             others = [each for each in hits if each.id == hit.id and each is not hit]
             assert all(each.end <= hit.start or hit.end <= each.start for each in others)
-        assert len(index.search("mice", k=20, levels="sentence")[0]) == 13
-        assert index.search("mice", k=1, levels=("sentence", "document"), by_document=True)[0][0].id in ("d0", "d1")
+        assert len(index.search("mice", k=20, ranking=Ranking(levels="sentence"))[0]) == 13
+        assert index.search_documents("mice", k=1, ranking=Ranking(levels=("sentence", "document")))[0][0].id in (
+            "d0",
+            "d1",
+        )
 
 
 @pytest.mark.parametrize(
@@ -132,23 +136,25 @@ def test_levels_that_a_search_refuses(levels: object, says: str, tmp_path) -> No
     pytest.importorskip("faiss")
     index, _ = index_of(tmp_path / "l.idx", [TEXT_OF_LEVELS], [16, "document"])
     with index, pytest.raises(ValueError, match=says):
-        index.search("mice", levels=levels)
+        index.search("mice", ranking=Ranking(levels=levels))
 
 
 def test_an_index_without_levels_says_so(tmp_path) -> None:
     pytest.importorskip("faiss")
     with pychunk.Index.create(tmp_path / "p.idx") as index:
-        assert index.search("cats", levels="section") == [[]]
+        assert index.search("cats", ranking=Ranking(levels="section")) == [[]]
         index.add(pychunk.segment("Cats purr.", vectors="sentence"))
         index.save()
         with pytest.raises(ValueError, match=r"add the result of pychunk\.Hierarchy\.chunks\(\)"):
-            index.search("cats", levels="section")
+            index.search("cats", ranking=Ranking(levels="section"))
 
 
 def test_chunks_of_no_level_are_told_in_an_index_of_levels(tmp_path) -> None:
     with pychunk.Index.create(tmp_path / "it.idx", vectors="chunk") as index:
         index.add(pychunk.segment_levels("Cats purr.", ["sentence", "document"], vectors="chunk", ids=["a"]).chunks())
-        with pytest.warns(UserWarning, match="these chunks are of no level, and searches of an index of levels"):
+        with pytest.warns(
+            UserWarning, match="these chunks are of no level, and searches by levels or a planner pass over them"
+        ):
             index.add(pychunk.segment("Dogs bark.", "sentence", vectors="chunk", ids=["b"]))
-        assert [hit.id for hit in index.search("dogs bark", levels="sentence")[0]] == ["a"]
+        assert [hit.id for hit in index.search("dogs bark", ranking=Ranking(levels="sentence"))[0]] == ["a"]
         assert index.search("dogs bark")[0][0].id == "b"

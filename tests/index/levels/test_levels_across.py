@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pychunk.index import Expansion, Ranking
+
 pytest.importorskip("faiss")
 
 import pychunk
@@ -211,10 +213,14 @@ def test_a_search_across_levels_equals_its_slow_twin(tmp_path: Path, mode: str) 
         assert max(index.count({"levels": [level]}) for level in LEVELS) <= level_ranking.LEAST
         for low, high in (("sentence", "document"), ("paragraph", "section"), ("section", "section")):
             wanted = slow_ranked(index, "which kings rule the stars", low, high, mode)[:6]
-            rows, scores = index.rank("which kings rule the stars", k=6, mode=mode, fusion="levels", levels=(low, high))
+            rows, scores = index.rank(
+                "which kings rule the stars", k=6, mode=mode, ranking=Ranking(fusion="levels", levels=(low, high))
+            )
             assert rows[0][: len(wanted)].tolist() == [row for row, _ in wanted]
             np.testing.assert_allclose(scores[0][: len(wanted)], [score for _, score in wanted], atol=1e-4)
-            hits = index.search("which kings rule the stars", 6, mode, fusion="levels", levels=(low, high))[0]
+            hits = index.search(
+                "which kings rule the stars", 6, mode, ranking=Ranking(fusion="levels", levels=(low, high))
+            )[0]
             assert [hit.row for hit in hits] == [row for row in rows[0].tolist() if row >= 0]
             stages = {"dense": {"dense", "sentence"}, "sparse": {"sparse"}, "hybrid": set(score_calibration.STAGES)}[
                 mode
@@ -225,7 +231,7 @@ def test_a_search_across_levels_equals_its_slow_twin(tmp_path: Path, mode: str) 
 @pytest.mark.parametrize("words", [5, 12, 60, 1000])
 def test_words_are_never_counted_twice_nor_exceeded(index: pychunk.Index, words: int) -> None:
     for query in ("cats purr", "how do towns grow beside rivers", "bread"):
-        hits = index.search(query, 20, fusion="levels", words=words)[0]
+        hits = index.search(query, 20, ranking=Ranking(fusion="levels"), expansion=Expansion(max_words=words))[0]
         assert sum(len(hit.text.split()) for hit in hits) <= words
         for hit in hits:
             others = [each for each in hits if each.id == hit.id and each is not hit]
@@ -236,9 +242,10 @@ def test_words_are_never_counted_twice_nor_exceeded(index: pychunk.Index, words:
 
 def test_one_query_or_many_and_threads_say_the_same(index: pychunk.Index) -> None:
     queries = ["cats purr", "kings rule towns", "", "bread rises", "stars"] * 3
-    rows, scores = index.rank(queries, 7, fusion="levels", threads=2)
+    two, one = (pychunk.Index.open(index.path, placement=pychunk.Placement(threads=threads)) for threads in (2, 1))
+    rows, scores = two.rank(queries, 7, ranking=Ranking(fusion="levels"))
     for place, query in enumerate(queries):
-        own, theirs = index.rank(query, 7, fusion="levels", threads=1)
+        own, theirs = one.rank(query, 7, ranking=Ranking(fusion="levels"))
         np.testing.assert_array_equal(own[0], rows[place])
         np.testing.assert_array_equal(theirs[0], scores[place])
 
@@ -255,11 +262,12 @@ def test_an_approximate_index_scans_levels_of_few_rows(tmp_path: Path, monkeypat
     assert not pooled.exact
     query = ["Kings rule towns.", "Bread"]
     for low, high in (("paragraph", "paragraph"), ("section", "document"), ("document", "document")):
-        for options in ({"fusion": "levels"}, {"mode": "dense"}, {"fusion": "rrf"}):
-            found = [index.rank(query, 9, levels=(low, high), **options) for index in (flat, codes)]
+        for mode, fusion in (("hybrid", "levels"), ("dense", "score"), ("hybrid", "rrf")):
+            ranking = Ranking(fusion=fusion, levels=(low, high))
+            found = [index.rank(query, 9, mode, ranking=ranking) for index in (flat, codes)]
             assert found[0][0].tolist() == found[1][0].tolist()
             assert np.array_equal(found[0][1], found[1][1], equal_nan=True)
-    hits = codes.search("Kings rule towns.", 9, levels=("sentence", "document"), fusion="levels")[0]
+    hits = codes.search("Kings rule towns.", 9, ranking=Ranking(levels=("sentence", "document"), fusion="levels"))[0]
     assert len(hits) == 9
     flat.close()
     codes.close()
@@ -273,12 +281,12 @@ def test_a_document_added_again_replaces_all_its_levels(tmp_path: Path) -> None:
         for saved in (False, True):
             if saved:
                 index.save()
-            hits = index.search("dogs cats stars", 50, fusion="levels", ids=["d3"])[0]
+            hits = index.search("dogs cats stars", 50, ranking=Ranking(fusion="levels"), ids=["d3"])[0]
             assert hits
             assert all(hit.text in "Dogs bark. They dig.\n\nDogs sleep." for hit in hits)
             assert index.count(ids=["d3"]) == len(again) != before
         index.remove(ids=["d3"])
-        assert index.search("dogs", 50, fusion="levels", ids=["d3"])[0] == []
+        assert index.search("dogs", 50, ranking=Ranking(fusion="levels"), ids=["d3"])[0] == []
 
 
 def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +300,9 @@ def test_scales_are_saved_and_made_again_where_much_is_new(tmp_path: Path, monke
     assert manifests[0]["schema"] == manifests[1]["schema"]
     queries = ["cats purr", "kings rule towns"]
     with pychunk.Index.open(tmp_path / "old.idx") as old_one, pychunk.Index.open(tmp_path / "new.idx") as new_one:
-        for mine, theirs in zip(*(each.rank(queries, 9, fusion="levels") for each in (old_one, new_one)), strict=True):
+        for mine, theirs in zip(
+            *(each.rank(queries, 9, ranking=Ranking(fusion="levels")) for each in (old_one, new_one)), strict=True
+        ):
             np.testing.assert_array_equal(mine, theirs)
         few = pychunk.segment_levels(["Dogs bark."], LEVELS, vectors="chunk", ids=["more"])
         new_one.add(few.chunks())
@@ -319,29 +329,29 @@ def test_rare_words_of_a_sentence_are_asked_for(index: pychunk.Index) -> None:
 
 def test_what_a_search_across_levels_refuses(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="fusion must be 'score', 'rrf' or 'levels'; got 'level'"):
-        index.search("cats", fusion="level")
-    with pytest.raises(ValueError, match="goes without document_weight="):
-        index.search("cats", fusion="levels", document_weight=1)
-    with pytest.raises(ValueError, match="goes without by_document="):
-        index.search("cats", fusion="levels", by_document=True)
+        index.search("cats", ranking=Ranking(fusion="level"))
+    with pytest.raises(ValueError, match="cannot be combined with document_weight: documents are a level"):
+        index.search("cats", ranking=Ranking(fusion="levels", document_weight=1))
+    with pytest.raises(ValueError, match="cannot be combined with search_documents: search with levels='document'"):
+        index.search_documents("cats", ranking=Ranking(fusion="levels"))
     with pychunk.Index.create(tmp_path / "p.idx") as plain:
-        assert plain.search("cats", fusion="levels") == [[]]
+        assert plain.search("cats", ranking=Ranking(fusion="levels")) == [[]]
         plain.add(pychunk.segment("Cats purr.", vectors="sentence"))
         with pytest.raises(ValueError, match="needs an index of levels"):
-            plain.search("cats", fusion="levels")
+            plain.search("cats", ranking=Ranking(fusion="levels"))
         plain.save()
     with pychunk.Index.create(tmp_path / "s.idx") as sentences:
         found = pychunk.segment_levels("Cats purr. Mice hide.", ["document"], vectors="chunk")
         sentences.add(encode_chunks(found.chunks(), vectors="sentence"))
         with pytest.raises(ValueError, match="needs an index of chunk vectors"):
-            sentences.search("cats", fusion="levels")
+            sentences.search("cats", ranking=Ranking(fusion="levels"))
         sentences.save()
 
 
 def test_neighbours_are_of_the_hits_own_level(index: pychunk.Index) -> None:
     rows = index.table.to_pylist()
     for level in LEVELS:
-        for hit in index.search("kings rule the towns", 9, levels=level, expand=1)[0]:
+        for hit in index.search("kings rule the towns", 9, ranking=Ranking(levels=level), expansion=1)[0]:
             same = [row for row in rows if row["id"] == hit.id and level in row["levels"]]
             same.sort(key=lambda row: row["start"])
             at = next(i for i, row in enumerate(same) if row["start"] == hit.start and row["end"] == hit.end)
@@ -359,7 +369,7 @@ def test_neighbours_are_of_the_hits_own_level(index: pychunk.Index) -> None:
 @pytest.mark.parametrize("words", [None, 8, 40])
 def test_neighbours_are_handed_over_once(index: pychunk.Index, words: int | None) -> None:
     for query in ("cats purr", "how do towns grow beside rivers"):
-        hits = index.search(query, 20, fusion="levels", expand=1, words=words)[0]
+        hits = index.search(query, 20, ranking=Ranking(fusion="levels"), expansion=Expansion(1, max_words=words))[0]
         passages = [(hit.id, each.start, each.end, each.text) for hit in hits for each in hit.around]
         for place, (name, start, end, _) in enumerate(passages):
             assert all(name != other or end <= a or b <= start for other, a, b, _ in passages[place + 1 :])

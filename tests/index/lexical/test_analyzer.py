@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pychunk.index import Bm25
+
 pytest.importorskip("faiss")
 
 from index_reference import chunks_of
@@ -175,10 +177,10 @@ def test_every_unspaced_letter_is_known() -> None:
 )
 def test_words_are_found_in_sentences_without_spaces(terms: str, text: str, query: str, tmp_path: Path) -> None:
     others = ["今天天气很好。", "今日はいい天気です。", "오늘은 날씨가 좋다.", "The sun shines."]
-    with Index.create(tmp_path / "x", terms=terms) as index:
+    with Index.create(tmp_path / "x", bm25=terms) as index:
         index.add(chunks_of([*others, text]))
         assert index.search(query, k=1, mode="sparse")[0][0].text == text
-    with Index.create(tmp_path / "whole", terms=terms, cjk_bigrams=False) as index:
+    with Index.create(tmp_path / "whole", bm25=Bm25(terms=terms, cjk_bigrams=False)) as index:
         index.add(chunks_of([*others, text]))
         found = [hit.text for hit in index.search(query, mode="sparse")[0]]
         if not TRIPLED.match(unicodedata.name(query[0])):
@@ -228,7 +230,7 @@ def test_chinese_questions_find_their_paragraph(data: Path, options: dict[str, A
     ],
 )
 def test_diacritics_are_folded_where_that_is_asked_for(text: str, query: str, tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", fold_diacritics=True) as index:
+    with Index.create(tmp_path / "x", bm25=Bm25(fold_diacritics=True)) as index:
         index.add(chunks_of([text, "Something else."]))
         index.save()
     index = Index.open(tmp_path / "x")
@@ -259,12 +261,12 @@ def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
         assert [hit.text for hit in index.search("हिन्दी", mode="sparse")[0]] == texts[1:]
         assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (int32_columns.SCHEMA, 2)
     with pytest.raises(ValueError, match="fold_diacritics is False, not True"):
-        Index.create(tmp_path / "x", dtype="float16", fold_diacritics=True, exist_ok=True)
+        Index.create(tmp_path / "x", dtype="float16", bm25=Bm25(fold_diacritics=True), exist_ok=True)
 
 
 def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
     texts = ["İstanbul Cafe\u0301 हिन्दी Украї\u0301на.", "Größe \ufb01nal."]
-    with Index.create(tmp_path / "x", terms="words") as index:
+    with Index.create(tmp_path / "x", bm25="words") as index:
         assert index.info["terms"]["version"] == 4
     store = Store(tmp_path / "x")
     manifest = store.read()
@@ -309,7 +311,10 @@ def test_a_long_query_takes_time_in_proportion(tmp_path: Path) -> None:
 
 def test_ngrams_find_inflected_and_unspaced_words(tmp_path: Path) -> None:
     texts = ["Die Katze schläft.", "Der Hund bellt.", "我在北京大学学习。", "今天天气很好。"]
-    made = Index.create(tmp_path / "words", terms="words"), Index.create(tmp_path / "n", terms="ngrams", ngram=2)
+    made = (
+        Index.create(tmp_path / "words", bm25="words"),
+        Index.create(tmp_path / "n", bm25=Bm25(terms="ngrams", ngram=2)),
+    )
     with made[0] as words, made[1] as ngrams:
         for index in (words, ngrams):
             index.add(chunks_of(texts))
@@ -324,19 +329,19 @@ def test_ngrams_find_inflected_and_unspaced_words(tmp_path: Path) -> None:
 def test_an_ngram_has_four_characters_and_words_go_by_none(tmp_path: Path) -> None:
     assert Analyzer("ngrams").terms("Katze") == ["_kat", "katz", "atze", "tze_"]
     for terms in ("words", "ngrams"):
-        with Index.create(tmp_path / terms, terms=terms, ngram=3) as index:
+        with Index.create(tmp_path / terms, bm25=Bm25(terms=terms, ngram=3)) as index:
             index.add(chunks_of(["Die Katze."]))
-    with Index.create(tmp_path / "words", terms="words", exist_ok=True) as index:  # made when the default was three
+    with Index.create(tmp_path / "words", bm25="words", exist_ok=True) as index:  # made when the default was three
         assert len(index) == 1
     with pytest.raises(ValueError, match="ngram"):
-        Index.create(tmp_path / "ngrams", terms="ngrams", exist_ok=True)
-    with Index.create(tmp_path / "ngrams", terms="ngrams", ngram=3, exist_ok=True) as index:
+        Index.create(tmp_path / "ngrams", bm25="ngrams", exist_ok=True)
+    with Index.create(tmp_path / "ngrams", bm25=Bm25(terms="ngrams", ngram=3), exist_ok=True) as index:
         assert len(index.search("tze", mode="sparse")[0]) == 1
 
 
 def test_stemming_and_stop_words_are_kept_with_the_index(tmp_path: Path) -> None:
     pytest.importorskip("Stemmer")
-    with Index.create(tmp_path / "x", stemmer="english", stop_words=["The"]) as index:
+    with Index.create(tmp_path / "x", bm25=Bm25(stemmer="english", stop_words=["The"])) as index:
         index.add(chunks_of(["The runner runs.", "The walls fall."]))
         index.save()
     index = Index.open(tmp_path / "x")

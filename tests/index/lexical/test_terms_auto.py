@@ -16,6 +16,7 @@ from index_reference import chunks_of, seen
 
 import pychunk
 from pychunk.encoders.static_encoder import load
+from pychunk.index import Ranking
 from pychunk.index.dense import token_coverage
 from pychunk.index.index import Index
 from pychunk.index.lexical.analyzer import GRAM_MARK, Analyzer
@@ -70,7 +71,7 @@ def test_english_has_the_terms_of_words(tmp_path: Path) -> None:
     ]
     for text in ENGLISH + more:
         assert Analyzer("auto").terms(text) == Analyzer().terms(text), text
-    with Index.create(tmp_path / "auto") as auto, Index.create(tmp_path / "words", terms="words") as words:
+    with Index.create(tmp_path / "auto") as auto, Index.create(tmp_path / "words", bm25="words") as words:
         for index in (auto, words):
             index.add(chunks_of(ENGLISH + more))
             index.save()
@@ -135,7 +136,7 @@ def test_what_nothing_answers_has_no_hits(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(["Ships sail.", "Rope is made of hemp."]))
         for query in ("ทะเล", "", "   ", "😀"):
-            for options in ({}, {"mode": "dense"}, {"mode": "sparse"}, {"fusion": "rrf"}):
+            for options in ({}, {"mode": "dense"}, {"mode": "sparse"}, {"ranking": Ranking(fusion="rrf")}):
                 if query == "ทะเล" and options == {"mode": "dense"}:
                     continue
                 assert index.search(query, **options) == [[]], (query, options)
@@ -159,13 +160,13 @@ def test_levels_have_no_hits_for_nothing(tmp_path: Path) -> None:
     )
     with Index.create(tmp_path / "x", vectors="chunk") as index:
         index.add(levels.chunks())
-        assert index.search(["", "rope"], k=1, fusion="levels")[0] == []
-        assert len(index.search(["", "rope"], k=1, fusion="levels")[1]) == 1
+        assert index.search(["", "rope"], k=1, ranking=Ranking(fusion="levels"))[0] == []
+        assert len(index.search(["", "rope"], k=1, ranking=Ranking(fusion="levels"))[1]) == 1
 
 
 def test_an_older_index_keeps_its_analysis(tmp_path: Path) -> None:
     texts = ["Die Katze schläft und der Hund nicht."]
-    with Index.create(tmp_path / "x", terms="words") as index:
+    with Index.create(tmp_path / "x", bm25="words") as index:
         index.add(chunks_of(texts))
     store = Store(tmp_path / "x")
     manifest = store.read()

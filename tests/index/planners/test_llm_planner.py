@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llm_server import Server
 
+from pychunk.index import Ranking
+
 pytest.importorskip("httpx2")
 pytest.importorskip("faiss")
 
@@ -45,7 +47,7 @@ def test_a_model_names_the_levels(index: pychunk.Index, monkeypatch: pytest.Monk
             ("sentence", "paragraph", "as test says"),
         ]
         assert server.counts["calls"] == 2
-        hits = index.search(queries, 1, plan=LLMPlanner(llm))
+        hits = index.search(queries, 1, ranking=Ranking(planner=LLMPlanner(llm)))
         assert hits[0][0].scores["plan"] == str(plans[0])
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)
         monkeypatch.setenv("PYCHUNK_LLM_MODEL", "test")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pychunk
+from pychunk.index import Expansion, Ranking
 from pychunk.index.planners.model_planner import FACTS, ModelPlanner, PlanModel
 from pychunk.index.planners.planner import FirstPass, Metadata, decide
 from pychunk.index.planners.planner_features import features
@@ -100,9 +101,11 @@ def test_a_search_plans_by_it(tmp_path: Path) -> None:
     found = pychunk.segment_levels(texts, list(LEVELS), vectors="chunk", ids=["cats", "stars"])
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
         index.add(found.chunks())
-        (plan,) = index.plan("When do cats sleep?", "learned", words=150)
+        (plan,) = index.plan("When do cats sleep?", "learned", max_words=150)
         assert not plan.failed
-        assert index.search("When do cats sleep?", plan="learned", words=150)[0]
+        assert index.search(
+            "When do cats sleep?", ranking=Ranking(planner="learned"), expansion=Expansion(max_words=150)
+        )[0]
         (wide,) = index.plan("", "learned")
         assert wide[:2] == ("sentence", "document")
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pychunk.index import Ranking
+
 pytest.importorskip("faiss")
 
 from test_levels_across import WORDS, index_of, texts_of
@@ -67,9 +69,10 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return found
 
 
-def found_by(index: pychunk.Index, queries: list[str], **options: Any) -> list[list[tuple[Any, ...]]]:
+def found_by(index: pychunk.Index, queries: list[str], ranking: Ranking, **options: Any) -> list[list[tuple[Any, ...]]]:
     return [
-        [(hit.row, hit.score, {**hit.scores, "plan": ""}) for hit in hits] for hits in index.search(queries, **options)
+        [(hit.row, hit.score, {**hit.scores, "plan": ""}) for hit in hits]
+        for hits in index.search(queries, ranking=ranking, **options)
     ]
 
 
@@ -87,8 +90,10 @@ def test_plan_and_search_find_what_both_find_apart(
 ) -> None:
     monkeypatch.setattr(scorers, "_FEW", 0)  # or so few rows are scored one by one
     options = {"k": 5, "fusion": "levels", **options}
-    together = found_by(index, QUERIES, plan=planned, **options)
-    alone = [found_by(index, [query], plan=planned, **options)[0] for query in QUERIES]
+    fusion = options.pop("fusion")
+    by_plan = Ranking(fusion=fusion, planner=planned)
+    together = found_by(index, QUERIES, by_plan, **options)
+    alone = [found_by(index, [query], by_plan, **options)[0] for query in QUERIES]
     shown = [vars(each) | {"fine": vars(each.fine), "coarse": vars(each.coarse)} for each in told(index)]
     monkeypatch.setattr(Snapshot, "look_ahead", lambda *_: None)
     index._contents.searcher()._ahead = None
@@ -99,7 +104,8 @@ def test_plan_and_search_find_what_both_find_apart(
     plans = index.plan(QUERIES, planned)
     assert {plan[:2] for plan in plans} != {("paragraph", "document")}
     apart = [
-        found_by(index, [query], levels=plan[:2], **options)[0] for query, plan in zip(QUERIES, plans, strict=True)
+        found_by(index, [query], Ranking(fusion=fusion, levels=plan[:2]), **options)[0]
+        for query, plan in zip(QUERIES, plans, strict=True)
     ]
     apart = [[(row, score, {**scores, "plan": ""}) for row, score, scores in hits] for hits in apart]
     assert together == alone == apart
@@ -128,12 +134,12 @@ def test_sentences_are_looked_through_once(index: pychunk.Index, monkeypatch: py
     monkeypatch.setattr(VectorScan, "top", scanned)
     monkeypatch.setattr(vector_index.VectorIndex, "search", searched)
     query = " ".join(WORDS[:4])
-    index.search(query, 5, plan=lambda query, metadata: ("sentence", "document"), fusion="levels")
+    index.search(query, 5, ranking=Ranking(planner=lambda query, metadata: ("sentence", "document"), fusion="levels"))
     assert looked.count(sentences) == 1
     looked.clear()
-    index.search(query, 5, levels=("sentence", "document"), fusion="levels")
+    index.search(query, 5, ranking=Ranking(levels=("sentence", "document"), fusion="levels"))
     assert looked.count(sentences) == 0
-    index.search(query + " grow", 5, levels=("sentence", "document"), fusion="levels")
+    index.search(query + " grow", 5, ranking=Ranking(levels=("sentence", "document"), fusion="levels"))
     assert looked.count(sentences) == 1
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pychunk
+from pychunk.index import Ranking
 from pychunk.index.planners.planner import FixedLevels, Metadata, Plan, decide, load, unreadable
 from pychunk.index.planners.planner_features import features
 from pychunk.index.planners.rule_planner import Rules, breadth_of
@@ -99,8 +100,10 @@ def test_a_planner_that_fails(planner: object, index: pychunk.Index) -> None:
     assert [each.failed for each in plans] == [True, True]
     assert [each[:2] for each in plans] == [("paragraph", "document")] * 2
     assert plans[0].why.startswith("fixed, as the planner ")
-    hits = index.search("Who purrs?", plan=planner)[0]
-    assert [hit.text for hit in hits] == [hit.text for hit in index.search("Who purrs?", plan="fixed")[0]]
+    hits = index.search("Who purrs?", ranking=Ranking(planner=planner))[0]
+    assert [hit.text for hit in hits] == [
+        hit.text for hit in index.search("Who purrs?", ranking=Ranking(planner="fixed"))[0]
+    ]
 
 
 def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
@@ -122,9 +125,11 @@ def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
     assert plans[2].why == "fixed, as the planner failed: still busy with an earlier query"
     planner.otherwise = "rules"  # type: ignore[attr-defined]
     leave.clear()
-    hits = index.search("Who purrs?", plan=planner)[0]
+    hits = index.search("Who purrs?", ranking=Ranking(planner=planner))[0]
     leave.set()
-    assert [hit.text for hit in hits] == [hit.text for hit in index.search("Who purrs?", plan="rules")[0]]
+    assert [hit.text for hit in hits] == [
+        hit.text for hit in index.search("Who purrs?", ranking=Ranking(planner="rules"))[0]
+    ]
     planner.timeout = 3600  # type: ignore[attr-defined]
     assert not decide(planner, "Who?", KNOWN).failed
 
@@ -161,7 +166,7 @@ def test_what_a_planner_is_told(index: pychunk.Index) -> None:
         told.append((query, metadata))
         return "sentence", "section", "by hand"
 
-    assert index.plan(["Who purrs?"], planner, words=500) == [Plan("sentence", "section", "by hand")]
+    assert index.plan(["Who purrs?"], planner, max_words=500) == [Plan("sentence", "section", "by hand")]
     ((query, metadata),) = told
     assert query == "Who purrs?"
     assert metadata.levels == LEVELS
@@ -169,7 +174,7 @@ def test_what_a_planner_is_told(index: pychunk.Index) -> None:
     assert metadata.nodes == tuple(index.count(where={"levels": [level]}) for level in LEVELS)
     assert metadata.encoder == index.info["encoder"]["fingerprint"]
     for own, level in ((metadata.fine, "sentence"), (metadata.coarse, "document")):
-        rows, scores = index.rank("Who purrs?", 32, levels=level)
+        rows, scores = index.rank("Who purrs?", 32, ranking=Ranking(levels=level))
         assert own is not None
         assert own.score.tolist() == scores[0][rows[0] >= 0].tolist()
         for name in ("start", "end"):
@@ -190,35 +195,38 @@ def test_features_are_finite(query: str, index: pychunk.Index) -> None:
 
 def test_a_search_at_planned_levels(index: pychunk.Index) -> None:
     queries = ["Who purrs?", "Summarise the stars.", "When do they sleep?"]
-    found = index.search(queries, 3, plan="rules")
+    found = index.search(queries, 3, ranking=Ranking(planner="rules"))
     for query, hits, plan in zip(queries, found, index.plan(queries, "rules"), strict=True):
-        alone = index.search(query, 3, levels=(plan.low, plan.high))[0]
+        alone = index.search(query, 3, ranking=Ranking(levels=(plan.low, plan.high)))[0]
         assert [(hit.row, hit.score) for hit in hits] == [(hit.row, hit.score) for hit in alone]
         assert {hit.scores["plan"] for hit in hits} == {str(plan)}
-    vectors = pychunk.embed_queries(queries) if hasattr(pychunk, "embed_queries") else None
-    again = index.search(queries, 3, plan=index.plan(queries, "rules"), query_vectors=vectors)
-    assert [[hit.row for hit in hits] for hits in again] == [[hit.row for hit in hits] for hits in found]
-    documents = index.search("Who purrs?", 2, plan="rules", by_document=True)[0]
+    vectors = pychunk.embed(queries, task="query")
+    for asked in (queries, (queries, vectors)):
+        again = index.search(asked, 3, ranking=Ranking(planner=index.plan(queries, "rules")))
+        assert [[hit.row for hit in hits] for hits in again] == [[hit.row for hit in hits] for hits in found]
+    documents = index.search_documents("Who purrs?", 2, ranking=Ranking(planner="rules"))[0]
     assert documents[0].hits[0].scores["plan"] == "sentence to paragraph: asks for a fact"
-    assert index.search([], plan="rules") == []
+    assert index.search([], ranking=Ranking(planner="rules")) == []
 
 
 def test_what_is_refused(index: pychunk.Index, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="plan must be one of 'fixed', 'rules'"):
-        index.search("Who?", plan="guess")
-    with pytest.raises(TypeError, match="plan must be a name or a function"):
+    with pytest.raises(ValueError, match="planner must be one of 'fixed', 'rules'"):
+        index.search("Who?", ranking=Ranking(planner="guess"))
+    with pytest.raises(TypeError, match="planner must be a name or a function"):
         load(7)
     with pytest.raises(ValueError, match="pass one of them"):
-        index.search("Who?", plan="rules", levels="sentence")
+        index.search("Who?", ranking=Ranking(planner="rules", levels="sentence"))
     with pytest.raises(ValueError, match="one plan for each of 2 queries; got 1"):
-        index.search(["Who?", "Why?"], plan=index.plan(["Who?"]))
-    with pytest.raises(ValueError, match="reads the queries' texts"):
-        index.search(query_vectors=np.ones((1, 256)), mode="dense", plan="rules")
+        index.search(["Who?", "Why?"], ranking=Ranking(planner=index.plan(["Who?"])))
+    with pytest.raises(
+        ValueError, match=r"reads the texts of queries; got vectors alone: pass the pair \(texts, vectors\)"
+    ):
+        index.search(np.ones((1, 256)), mode="dense", ranking=Ranking(planner="rules"))
     with pychunk.Index.create(tmp_path / "plain.idx") as plain:
-        assert plain.search(["Who?"], plan="rules") == [[]]
+        assert plain.search(["Who?"], ranking=Ranking(planner="rules")) == [[]]
         plain.add(pychunk.segment("One. Two.", vectors="sentence"))
         with pytest.raises(ValueError, match="an index of levels"):
-            plain.search("Who?", plan="rules")
+            plain.search("Who?", ranking=Ranking(planner="rules"))
 
 
 def test_plans_on_the_command_line(folder: Path) -> None:

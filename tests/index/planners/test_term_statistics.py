@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pychunk.index import Ranking
+
 pytest.importorskip("faiss")
 
 import pychunk
@@ -34,7 +36,7 @@ def test_terms_of_the_best_hits(parts: int, tmp_path: Path) -> None:
             assert all((terms.weight > 0) & (terms.weight <= 1))
             assert [weight == 1 for weight in terms.weight] == [sum(own) <= 1 for own in held]
             for level, found, inside in (("sentence", terms.fine, terms.near), ("document", terms.coarse, terms.far)):
-                rows, _ = index.rank(query, 3, levels=level)
+                rows, _ = index.rank(query, 3, ranking=Ranking(levels=level))
                 best = [table[row]["text"].lower() for row in rows[0] if row >= 0]
                 assert found.tolist() == [[word in text for word in words] for text in best]
                 sentences = [

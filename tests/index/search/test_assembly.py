@@ -151,7 +151,12 @@ def test_hits_of_an_index(tmp_path: Path) -> None:
     chunks = pychunk.segment(DOCUMENTS[:2], "recursive", size=6, unit="words", ids=["a", "b"], vectors="sentence")
     with pychunk.Index.create(tmp_path / "x.idx") as index:
         index.add(chunks)
-        for options in ({}, {"expand": 1}, {"by_document": True}):
-            found = index.search("Where do owls sleep?", k=3, **options)[0]
+        query = "Where do owls sleep?"
+        for hits in (
+            index.search(query, k=3),
+            index.search(query, k=3, expansion=1),
+            index.search_documents(query, k=3),
+        ):
+            found = hits[0]
             check(assemble(found, words=40), marks=True)
             assert all(isinstance(each, (Hit, DocumentHits)) for each in found)

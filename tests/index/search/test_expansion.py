@@ -9,6 +9,7 @@ import pytest
 from command_line import invoke
 
 import pychunk
+from pychunk.index import Expansion
 from pychunk.index.search.expansion import SPREAD, ranked, up_to, within
 from pychunk.index.search.hits import Passage
 
@@ -69,7 +70,7 @@ def texts_of(hit: pychunk.Hit) -> list[str]:
 
 
 def test_a_hit_brings_its_subtree(index: pychunk.Index) -> None:
-    hit = index.search("They eat fish and mice", k=1, mode="sparse", expand="subtree")[0][0]
+    hit = index.search("They eat fish and mice", k=1, mode="sparse", expansion="subtree")[0][0]
     assert hit.path == ["Cats", "Food"]
     assert [text.split("\n")[0] for text in texts_of(hit)] == [
         "## Food",
@@ -77,24 +78,25 @@ def test_a_hit_brings_its_subtree(index: pychunk.Index) -> None:
         "Bones are dangerous, above all the small ones.",
         "### Mice",
     ]
-    leaf = index.search("hunted at dusk", k=1, mode="sparse", expand="subtree")[0][0]
+    leaf = index.search("hunted at dusk", k=1, mode="sparse", expansion="subtree")[0][0]
     assert texts_of(leaf) == [leaf.text]
 
 
 def test_parents_are_above_it_on_request(index: pychunk.Index) -> None:
-    hit = index.search("hunted at dusk", k=1, mode="sparse", expand="subtree", parents=True)[0][0]
+    hit = index.search("hunted at dusk", k=1, mode="sparse", expansion=Expansion("subtree", parents=True))[0][0]
     assert [text.split("\n")[0] for text in texts_of(hit)] == ["# Cats", "## Food", "### Mice"]
 
 
 def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
     query = "What do they eat, and why do they sleep? Salmon, bones, mice at dusk"
     for words in (None, 20, 30, 60):
-        found = index.search(query, k=5, mode="sparse", expand="section", parents=True, words=words)[0]
+        section = Expansion("section", parents=True, max_words=words)
+        found = index.search(query, k=5, mode="sparse", expansion=section)[0]
         shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
         assert len(shown) == len(set(shown))
-        plain = index.search(query, k=5, mode="sparse", expand="section", words=words)[0]
+        plain = index.search(query, k=5, mode="sparse", expansion=Expansion("section", max_words=words))[0]
         assert {(hit.document, hit.chunk) for hit in plain} <= set(shown) or words is not None
-    (leaves,) = index.search("dangerous bones, dusk", k=2, mode="sparse", expand="subtree", parents=True)
+    (leaves,) = index.search("dangerous bones, dusk", k=2, mode="sparse", expansion=Expansion("subtree", parents=True))
     assert [[passage.text.split("\n")[0] for passage in hit.around] for hit in leaves] == [
         ["# Cats", "## Food", "### Fish", "Bones are dangerous, above all the small ones."],
         ["### Mice"],
@@ -103,7 +105,7 @@ def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
 
 def test_of_subtrees_inside_one_another_the_outermost_stays_with_the_best_score(index: pychunk.Index) -> None:
     plain = index.search("cats eat fish and mice, salmon", k=9, mode="sparse")[0]
-    found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expand="subtree")[0]
+    found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expansion="subtree")[0]
     shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
     assert len(shown) == len(set(shown))
     assert max(hit.score for hit in found) == plain[0].score
@@ -163,7 +165,7 @@ def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: i
     names = [f"filler{n}" for n in range(30)]
     chunks = chunks_of([PLAIN, GUIDE, GUIDE.replace("Cats", "Dogs")])
     own = {chunk.text: chunk.id for chunk in chunks if chunk.id != "d2"}
-    ways = [{"expand": way, "parents": parents} for way in ("subtree", "section") for parents in (False, True)]
+    ways = [Expansion(way, parents=parents) for way in ("subtree", "section") for parents in (False, True)]
     with pychunk.Index.create(tmp_path / "it.idx") as made:
         made.add(pychunk.segment(names, "sentence", vectors="sentence", ids=names))
         made.add(chunks)
@@ -172,8 +174,10 @@ def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: i
         def found() -> list[list[tuple[str, float, list[str]]]]:
             lists = [
                 hits
-                for way in (*ways, {"expand": 1}, {"expand": 3})
-                for hits in made.search([chunk.text for chunk in chunks], k=2, mode="dense", ids=["d0", "d1"], **way)
+                for way in (*ways, Expansion(1), Expansion(3))
+                for hits in made.search(
+                    [chunk.text for chunk in chunks], k=2, mode="dense", ids=["d0", "d1"], expansion=way
+                )
             ]
             assert all(own[text] == hit.id for hits in lists for hit in hits for text in texts_of(hit))
             return [[(hit.chunk_id, hit.score, texts_of(hit)) for hit in hits] for hits in lists]
@@ -200,10 +204,10 @@ def test_a_section_is_all_of_it() -> None:
 
     with TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "it.idx") as made:
         made.add(chunks_of([text]))
-        hit = made.search("topic7", k=1, mode="sparse", expand="section")[0][0]
+        hit = made.search("topic7", k=1, mode="sparse", expansion="section")[0][0]
         assert hit.chunk > 0
         assert "".join(" ".join(texts_of(hit)).split()) == "".join(text.split("\n\n# Other")[0].split())
-        alone = made.search("topic7", k=1, mode="sparse", expand="subtree")[0][0]
+        alone = made.search("topic7", k=1, mode="sparse", expansion="subtree")[0][0]
         assert texts_of(alone) == [alone.text]
 
 
@@ -224,7 +228,7 @@ def test_words_are_never_over_the_budget(seed: int, index: pychunk.Index) -> Non
     drawn = random.Random(seed)
     budget, way = drawn.randint(1, 80), drawn.choice(["subtree", "section", 0, 1])
     parents = isinstance(way, str) and drawn.random() < 0.5
-    found = index.search("cats eat fish", k=5, expand=way, words=budget, parents=parents)[0]
+    found = index.search("cats eat fish", k=5, expansion=Expansion(way, max_words=budget, parents=parents))[0]
     spent = sum(len(passage.text.split()) for hit in found for passage in hit.around)
     assert spent <= budget
     for hit in found:
@@ -252,21 +256,21 @@ def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
                 if (own := len(texts[["long", "short", "middle"].index(name)].split())) <= left:
                     left -= own
                     fit.append(name)
-            assert [hit.id for hit in made.search("cats purr", k=3, words=words)[0]] == fit
-        assert made.search("cats purr", k=3, words=2)[0][0].id == "short"
+            assert [hit.id for hit in made.search("cats purr", k=3, expansion=Expansion(max_words=words))[0]] == fit
+        assert made.search("cats purr", k=3, expansion=Expansion(max_words=2))[0][0].id == "short"
 
 
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expand must be a whole number of at least 0, 'subtree' or 'sec"):
-        index.search("cats", expand="tree")
-    with pytest.raises(ValueError, match="words must be a whole number"):
-        index.search("cats", words=0)
+    with pytest.raises(ValueError, match="expansion must be a whole number of at least 0, 'subtree' or 'sec"):
+        index.search("cats", expansion="tree")
+    with pytest.raises(ValueError, match="max_words must be a whole number"):
+        index.search("cats", expansion=Expansion(max_words=0))
     with pytest.raises(ValueError, match="parents= are those of a tree"):
-        index.search("cats", parents=True)
+        index.search("cats", expansion=Expansion(parents=True))
     with pychunk.Index.create(tmp_path / "flat.idx") as made:
         made.add(pychunk.segment([GUIDE], "sentence", ids=["a"], vectors="sentence"))
         with pytest.raises(ValueError, match="no tree of headings"):
-            made.search("cats", expand="subtree")
+            made.search("cats", expansion="subtree")
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pychunk.index import Ranking, Rewrite
+
 pytest.importorskip("faiss")
 
 from command_line import invoke
@@ -14,7 +16,7 @@ from index_reference import F32, chunks_of, encoded, seen
 
 from pychunk.index.index import Index
 from pychunk.index.lexical.analyzer import Analyzer
-from pychunk.index.scoring.ranking import Ranking
+from pychunk.index.scoring.ranking import RankingOptions
 from pychunk.index.scoring.subqueries import Subquery
 from pychunk.index.search.query_rewriting import Choice, Feedback
 
@@ -49,13 +51,13 @@ def test_scores_are_weighted_means_and_none_is_missed(index: Index, mode: str, d
         return [query, (f"{query} dogs", 2.0), Subquery("oven", weight=0.5)]
 
     searcher, analyzer = index._contents.searcher(), Analyzer()
-    found = index.search(QUERIES, 9, mode, rewrite=rewrite, document_weight=document_weight)
+    found = index.search(QUERIES, 9, mode, ranking=Ranking(document_weight=document_weight), stages=Rewrite(rewrite))
     for query, hits in zip(QUERIES, found):
         weights, variants = np.array([1.0, 2.0, 0.5]), [query, f"{query} dogs", "oven"]
         expected = np.zeros(searcher.rows)
         for weight, text, vector in zip(weights / weights.sum(), variants, encoded(variants)):
             probe = Subquery(text, analyzer.terms(text), vector)
-            ranking = Ranking(mode, document_weight=document_weight)
+            ranking = RankingOptions(mode, document_weight=document_weight)
             ranked = searcher.rank([[probe]], searcher.rows, ranking, None)[0][0]
             expected[ranked.chunks] += weight * ranked.scores
         best = np.lexsort((np.arange(len(expected)), -expected))[:9]
@@ -66,7 +68,9 @@ def test_scores_are_weighted_means_and_none_is_missed(index: Index, mode: str, d
 
 def test_ranks_of_all_probes_are_fused(index: Index) -> None:
     variants = ["cats sleep", "dogs bark"]
-    hits = index.search("cats sleep", 5, fusion="rrf", rewrite=lambda query: [(query, 3.0), (variants[1], 1.0)])[0]
+    hits = index.search(
+        "cats sleep", 5, ranking=Ranking(fusion="rrf"), stages=Rewrite(lambda query: [(query, 3.0), (variants[1], 1.0)])
+    )[0]
     ranks = {
         (text, mode): [hit.row for hit in index.search(text, 100, mode)[0]]
         for text in variants
@@ -84,18 +88,20 @@ def test_ranks_of_all_probes_are_fused(index: Index) -> None:
 
 def test_terms_and_vectors_are_searched_without_texts(index: Index) -> None:
     vector = encoded(["dogs bark"])[0]
-    by_terms = index.search("x", 5, "sparse", rewrite=lambda query: Subquery(terms={"dogs": 1.0, "bark": 0.25}))[0]
+    by_terms = index.search(
+        "x", 5, "sparse", stages=Rewrite(lambda query: Subquery(terms={"dogs": 1.0, "bark": 0.25}))
+    )[0]
     plain = index.search("dogs bark", 5, "sparse")[0]
     assert [hit.score for hit in by_terms] != [hit.score for hit in plain]
-    whole = index.search("x", 5, "sparse", rewrite=lambda query: Subquery(terms=["bark", "dogs"]))[0]
+    whole = index.search("x", 5, "sparse", stages=Rewrite(lambda query: Subquery(terms=["bark", "dogs"])))[0]
     assert [(hit.row, round(hit.score, 5)) for hit in whole] == [(hit.row, round(hit.score, 5)) for hit in plain]
     for mode in ("dense", "hybrid"):
-        by_vector = index.search("x", 5, mode, rewrite=lambda query: Subquery(vector=3 * vector))[0]
+        by_vector = index.search("x", 5, mode, stages=Rewrite(lambda query: Subquery(vector=3 * vector)))[0]
         own = index.search("dogs bark", 5, "dense")[0]
         assert np.allclose([hit.scores["dense"] for hit in by_vector], [hit.score for hit in own], atol=1e-6)
     for mode, probe in (("dense", Subquery(terms=["cats"])), ("sparse", Subquery(vector=vector))):
         with pytest.raises(ValueError, match="nothing for query 0 that mode"):
-            index.search("x", 5, mode, rewrite=lambda query, probe=probe: probe)
+            index.search("x", 5, mode, stages=Rewrite(lambda query, probe=probe: probe))
 
 
 def test_a_query_may_have_no_vector_or_no_terms(index: Index) -> None:
@@ -103,8 +109,10 @@ def test_a_query_may_have_no_vector_or_no_terms(index: Index) -> None:
         return Subquery(terms=["dogs"]) if query == "words" else [Subquery(vector=encoded(["dogs"])[0]), "cats"]
 
     for fusion in ("score", "rrf"):
-        words, both = index.search(["words", "both"], 6, fusion=fusion, rewrite=rewrite, document_weight=1.0)
-        sparse = index.search("dogs", 6, "sparse", fusion=fusion, document_weight=1.0)[0]
+        words, both = index.search(
+            ["words", "both"], 6, ranking=Ranking(fusion=fusion, document_weight=1.0), stages=Rewrite(rewrite)
+        )
+        sparse = index.search("dogs", 6, "sparse", ranking=Ranking(fusion=fusion, document_weight=1.0))[0]
         assert [hit.row for hit in words] == [hit.row for hit in sparse]
         assert {hit.scores["dense"] for hit in words} == {0.0}
         assert all(hit.sentence is None for hit in words)
@@ -113,7 +121,7 @@ def test_a_query_may_have_no_vector_or_no_terms(index: Index) -> None:
 
 def test_one_probe_is_the_plain_search_of_it(index: Index) -> None:
     for mode in ("dense", "sparse", "hybrid"):
-        found = index.search(["anything"] * 3, 7, mode, rewrite=lambda query: "the rust star")
+        found = index.search(["anything"] * 3, 7, mode, stages=Rewrite(lambda query: "the rust star"))
         plain = index.search(["the rust star"] * 3, 7, mode)
         assert list(map(seen, found)) == list(map(seen, plain))
 
@@ -128,26 +136,26 @@ def test_a_batched_function_is_asked_once(index: Index) -> None:
             asked.append(queries)
             return [[query, "dogs"] for query in queries]
 
-    found = index.search(QUERIES, 4, rewrite=Model())
-    single = index.search(QUERIES, 4, rewrite=lambda query: [query, "dogs"])
+    found = index.search(QUERIES, 4, stages=Rewrite(Model()))
+    single = index.search(QUERIES, 4, stages=Rewrite(lambda query: [query, "dogs"]))
     assert asked == [QUERIES]
     assert list(map(seen, found)) == list(map(seen, single))
 
 
 def test_options_are_searched_with_their_question(index: Index) -> None:
     question, options = "what do they do at night", ["dogs bark", "cats purr"]
-    expected = index.search("x", 6, rewrite=lambda _: [question, f"{question} dogs bark cats purr"])
+    expected = index.search("x", 6, stages=Rewrite(lambda _: [question, f"{question} dogs bark cats purr"]))
     for given in ([(question, options)], [Choice(question, tuple(options))], Choice(question, tuple(options))):
-        assert list(map(seen, index.search(given, 6, rewrite="options"))) == list(map(seen, expected))
+        assert list(map(seen, index.search(given, 6, stages=Rewrite("options")))) == list(map(seen, expected))
     with pytest.raises(ValueError, match=r"no options for query 1: pass \(question, \[options\]\)"):
-        index.search([(question, options), "plain"], rewrite="options")
-    skipped = index.search([(question, options), "the rust star"], 6, rewrite="options", on_error="skip")
+        index.search([(question, options), "plain"], stages=Rewrite("options"))
+    skipped = index.search([(question, options), "the rust star"], 6, stages=Rewrite("options", on_error="skip"))
     assert list(map(seen, skipped)) == [seen(expected[0]), seen(index.search("the rust star", 6)[0])]
     with pytest.raises(ValueError, match="takes texts; query 0 has the option 3"):
-        index.search([(question, [3])], rewrite="options")
+        index.search([(question, [3])], stages=Rewrite("options"))
 
 
-def test_feedback_adds_what_the_first_hits_say(index: Index) -> None:
+def test_feedback_adds_what_the_first_hits_say(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     searcher, analyzer = index._contents.searcher(), Analyzer()
     feedback = Feedback(hits=2, terms=3, weight=0.5)
     assert searcher.bm25 is not None
@@ -167,20 +175,23 @@ def test_feedback_adds_what_the_first_hits_say(index: Index) -> None:
                 rows = searcher.sentences.scan.score_chunks(vector, np.array([hit.row for hit in first]))[1]
                 mean = (shares[:, None] * searcher.sentences.rows(rows)).sum(axis=0)
                 probe = Subquery(terms=probe.terms, vector=mean, weight=0.5)
-            expected = index.search(query, 8, mode, rewrite=lambda text, probe=probe: [text, probe])[0]
-            found = index.search(query, 8, mode, rewrite=feedback)[0]
+            expected = index.search(query, 8, mode, stages=Rewrite(lambda text, probe=probe: [text, probe]))[0]
+            found = index.search(query, 8, mode, stages=Rewrite(feedback))[0]
             assert [hit.row for hit in found] == [hit.row for hit in expected]
             assert np.allclose([hit.score for hit in found], [hit.score for hit in expected], atol=1e-6)
-    again = [seen(hits) for hits in index.search(QUERIES, 8, rewrite="feedback", threads=1)]
-    assert again == [seen(hits) for hits in index.search(QUERIES, 8, rewrite="feedback", threads=3)]
-    assert index.search("zxqv", 3, "sparse", rewrite="feedback") == [[]]
+    again = []
+    for threads in (1, 3):
+        monkeypatch.setattr(index, "_threads", threads)
+        again.append([seen(hits) for hits in index.search(QUERIES, 8, stages=Rewrite("feedback"))])
+    assert again[0] == again[1]
+    assert index.search("zxqv", 3, "sparse", stages=Rewrite("feedback")) == [[]]
 
 
 def test_feedback_by_vectors_alone_and_without_them(tmp_path: Path) -> None:
     for vectors in ("chunk", "both"):
-        with Index.create(tmp_path / vectors, vectors=vectors, terms=None) as made:
+        with Index.create(tmp_path / vectors, vectors=vectors, bm25=None) as made:
             made.add(chunks_of(PETS, vectors))
-            hits = made.search(query_vectors=encoded(["cats"]), mode="dense", rewrite="feedback")[0]
+            hits = made.search(encoded(["cats"]), stages=Rewrite("feedback"), mode="dense")[0]
             assert hits[0].text.startswith("Cats")
             made.save()
 
@@ -192,15 +203,17 @@ def test_with_conditions_documents_and_reasons(index: Index) -> None:
         return [query, "dogs"] if query == QUERIES[0] else []
 
     with pytest.raises(RuntimeError, match=r"stage rewrite failed for query 1 .*the endpoint is down"):
-        index.search(QUERIES[:2], rewrite=fails)
+        index.search(QUERIES[:2], stages=Rewrite(fails))
     with pytest.raises(ValueError, match="stage rewrite gave nothing for query 0"):
-        index.search(QUERIES[2:], rewrite=fails)
-    found = index.search(QUERIES, 4, rewrite=fails, on_error="skip")
+        index.search(QUERIES[2:], stages=Rewrite(fails))
+    found = index.search(QUERIES, 4, stages=Rewrite(fails, on_error="skip"))
     assert "rewrite" not in found[0][0].scores
     assert "endpoint is down" in found[1][0].scores["rewrite"]
     assert "gave nothing for query 2" in found[2][0].scores["rewrite"]
     assert list(map(seen, found[1:])) == list(map(seen, index.search(QUERIES[1:], 4)))
-    documents = index.search(QUERIES, 4, rewrite="feedback", by_document=True, ids=["d1", "d2"], document_weight=1.0)
+    documents = index.search_documents(
+        QUERIES, 4, ranking=Ranking(document_weight=1.0), stages=Rewrite("feedback"), ids=["d1", "d2"]
+    )
     assert {each.id for hits in documents for each in hits} <= {"d1", "d2"}
 
 
@@ -226,14 +239,14 @@ def test_with_conditions_documents_and_reasons(index: Index) -> None:
 )
 def test_what_cannot_be_is_refused(index: Index, rewrite: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
-        index.search("cats", rewrite=rewrite)
+        index.search("cats", stages=Rewrite(rewrite))
 
 
 def test_texts_are_needed_and_options_checked(index: Index) -> None:
-    with pytest.raises(ValueError, match="query_vectors came without"):
-        index.search(query_vectors=encoded(["cats"]), mode="dense", rewrite=lambda query: query)
+    with pytest.raises(ValueError, match=r"reads the texts of queries; got vectors alone: pass \(texts, vectors\)"):
+        index.search(encoded(["cats"]), mode="dense", stages=Rewrite(lambda query: query))
     with pytest.raises(ValueError, match="on_error must be"):
-        index.search("cats", on_error="ignore")
+        index.search("cats", stages=Rewrite("feedback", on_error="ignore"))
     with pytest.raises(ValueError, match="hits must be"):
         Feedback(hits=0)
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pychunk.index import Bm25, Rerank
+
 pytest.importorskip("faiss")
 pytest.importorskip("Stemmer")
 
@@ -67,7 +69,7 @@ def plain(index: Index, query: str, hit: Any) -> list[float]:
 @pytest.mark.parametrize("stemmer", ["english", None])
 def test_inputs_are_what_their_names_say(stemmer: str | None, tmp_path: Path) -> None:
     texts = [*TEXTS, "Cats and stars. " + "Filler words go on and on here. " * 6 + "At last they purr."]
-    with Index.create(tmp_path / "x", stemmer=stemmer) as index:
+    with Index.create(tmp_path / "x", bm25=Bm25(stemmer=stemmer)) as index:
         index.add(pychunk.segment(texts, "recursive", size=110, unit="words", vectors="sentence"))
         index.save()
         vectors = static_encoder.load().encode(QUERIES)
@@ -82,11 +84,11 @@ def test_inputs_are_what_their_names_say(stemmer: str | None, tmp_path: Path) ->
 
 
 def test_search_orders_by_the_weighted_sum(tmp_path: Path) -> None:
-    with Index.create(tmp_path / "x", stemmer="english") as index:
+    with Index.create(tmp_path / "x", bm25=Bm25(stemmer="english")) as index:
         index.add(pychunk.segment(TEXTS, "sentence", vectors="sentence"))
         index.save()
         before = index.search(QUERIES, k=9)
-        found = index.search(QUERIES, k=3, rerank="features", depth=9)
+        found = index.search(QUERIES, k=3, stages=Rerank("features", 9))
         vectors, inputs = static_encoder.load().encode(QUERIES), linear_reranker.Inputs(index._contents.searcher())
         for query, vector, hits, ordered in zip(QUERIES, vectors, before, found):
             scores = inputs.of(query, vector, hits) @ linear_reranker.load().weights
@@ -95,8 +97,8 @@ def test_search_orders_by_the_weighted_sum(tmp_path: Path) -> None:
         for name in ("rank.json", "rank.npz"):
             shutil.copyfile(static_encoder.SHIPPED / name, tmp_path / name)
         for folder in (tmp_path, str(tmp_path)):
-            assert index.search(QUERIES, k=3, rerank=folder, depth=9) == found
-        one = [index.search(query, k=3, rerank="features", depth=9)[0] for query in QUERIES]
+            assert index.search(QUERIES, k=3, stages=Rerank(folder, 9)) == found
+        one = [index.search(query, k=3, stages=Rerank("features", 9))[0] for query in QUERIES]
         assert [[hit.score for hit in hits] for hits in one] == [[hit.score for hit in hits] for hits in found]
 
 
@@ -106,7 +108,7 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
         index.save()
         for mode in ("dense", "sparse"):
             with pytest.raises(ValueError, match="needs vectors of sentences and terms: search with mode='hybrid'"):
-                index.search("cats", mode=mode, rerank="features")
+                index.search("cats", mode=mode, stages=Rerank("features"))
         searcher, vectors = index._contents.searcher(), static_encoder.load().encode(["cats"])
         with pytest.raises(ValueError, match=r"is for vectors of pychunk-static.* index are of mine:1"):
             linear_reranker.LinearReranker(searcher, vectors, "mine:1")
@@ -114,7 +116,7 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
         index.add(chunks_of(PETS, "chunk"))
         index.save()
         with pytest.raises(ValueError, match="needs vectors of sentences, and this index has none: leave out"):
-            index.search("cats", rerank="features")
+            index.search("cats", stages=Rerank("features"))
 
 
 def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path) -> None:

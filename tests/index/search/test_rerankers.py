@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pychunk.index import Rerank
+
 pytest.importorskip("faiss")
 
 from command_line import invoke
@@ -37,7 +39,7 @@ def test_rerank_orders_by_an_exported_cross_encoder(
     with Index.create(tmp_path / "x") as index:
         index.add(article_chunks)
         plain = index.search(questions[:3], k=12)
-        found = index.search(questions[:3], k=5, rerank=tiny_reranker, depth=12)
+        found = index.search(questions[:3], k=5, stages=Rerank(tiny_reranker, 12))
         for query, before, hits in zip(questions, plain, found):
             own = {hit.chunk_id: relevance(query, hit.text) for hit in before}
             expected = sorted(own.values(), reverse=True)[:5]
@@ -56,7 +58,7 @@ def test_rerank_refuses_a_model_for_something_else(
             with pytest.raises(
                 ValueError, match=r"rerank takes an exported cross-encoder for relevance \(pychunk export"
             ):
-                index.search("x", rerank=model)
+                index.search("x", stages=Rerank(model))
     with pytest.raises(ValueError, match="holds a model for relevance; one for pairs is needed here"):
         pychunk.segment(PETS, "nsp", encoder=tiny_reranker)
 
@@ -88,16 +90,16 @@ def test_a_function_reranks_and_equals_keep_their_order(tmp_path: Path) -> None:
         index.add(chunks_of(PETS))
         queries = ["do cats purr?", "memory"]
         plain = index.search(queries, k=5)
-        found = index.search(queries, k=2, rerank=shortest, depth=5)
+        found = index.search(queries, k=2, stages=Rerank(shortest, 5))
         assert asked == [(queries, [[hit.text for hit in own] for own in plain])]  # all queries in one call
         for before, hits in zip(plain, found):
             lengths = [len(hit.text) for hit in before]
             expected = sorted(range(len(before)), key=lambda i: lengths[i])[:2]
             assert [hit.chunk_id for hit in hits] == [before[i].chunk_id for i in expected]
             assert [hit.scores["rerank"] for hit in hits] == [-lengths[i] for i in expected]
-        same = index.search(queries, k=5, rerank=lambda queries, hits: [[1] * len(own) for own in hits])
+        same = index.search(queries, k=5, stages=Rerank(lambda queries, hits: [[1] * len(own) for own in hits]))
         assert [[hit.row for hit in hits] for hits in same] == [[hit.row for hit in hits] for hits in plain]
-        documents = index.search(queries, k=2, rerank=shortest, by_document=True)
+        documents = index.search_documents(queries, k=2, stages=Rerank(shortest))
         assert [[len(own.hits) for own in each] for each in documents] == [[1, 1], [1, 1]]
 
 
@@ -134,9 +136,9 @@ def test_scores_of_no_use_are_an_error_or_are_skipped(
         index.save()
         queries = ["do cats purr?", "memory"]
         with pytest.raises(error, match=message):
-            index.search(queries, k=3, rerank=function)
+            index.search(queries, k=3, stages=Rerank(function))
         plain = index.search(queries, k=3)
-        found = index.search(queries, k=3, rerank=function, on_error="skip")
+        found = index.search(queries, k=3, stages=Rerank(function, on_error="skip"))
         skipped = [0, 1] if whole else [1]
         for i in skipped:
             for before, hit in zip(plain[i], found[i], strict=True):
@@ -146,7 +148,7 @@ def test_scores_of_no_use_are_an_error_or_are_skipped(
         if not whole:  # the other query's scores count
             assert all(isinstance(hit.scores["rerank"], float) for hit in found[0])
         with pytest.raises(ValueError, match="on_error must be 'raise' or 'skip'; got 'ignore'"):
-            index.search(queries, on_error="ignore")
+            index.search(queries, stages=Rerank(function, on_error="ignore"))
 
 
 def test_a_rerankers_cost_is_what_its_model_read(tiny_reranker: Path, tmp_path: Path) -> None:
@@ -170,5 +172,5 @@ def test_rerank_on_the_command_line(tiny_reranker: Path, saved_index: Path) -> N
     assert "rerank " in out.output
     assert "pychunk model get reranker" in " ".join(invoke(["search", "--help"]).output.split())
     with Index.open(saved_index) as index:
-        found = index.search("cats", k=1, rerank=tiny_reranker, depth=2)[0][0]
+        found = index.search("cats", k=1, stages=Rerank(tiny_reranker, 2))[0][0]
     assert found.text in out.output

@@ -18,6 +18,7 @@ import pytest
 
 import pychunk
 from pychunk._engine import native
+from pychunk.index import Expansion, Ranking, Rewrite
 from pychunk.index.files import block_checksums
 from pychunk.index.index import Index
 from pychunk.index.store.document_catalog import DocumentCatalog
@@ -55,7 +56,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def hits(folder: Path, verify: Any) -> Any:
     with Index.open(folder, verify=verify) as index:
         found = [index.search(QUERIES, 5, mode) for mode in ("hybrid", "sparse", "dense")]
-        found.append(index.search(QUERIES[:1], 3, expand=1))
+        found.append(index.search(QUERIES[:1], 3, expansion=1))
         return [
             [hit.to_dict() if hasattr(hit, "to_dict") else repr(hit) for hit in own] for each in found for own in each
         ]
@@ -231,7 +232,7 @@ def test_hostile_numbers_with_right_checksums_are_refused(
         ("text", lambda index: index.table.to_pylist()),
         ("text", lambda index: index.count("text == 'Cats'")),
         ("text", lambda index: index.remove([f"d{i}" for i in range(1100)]) and index.save()),
-        ("text", lambda index: index.search("cats", rewrite="feedback", mode="sparse")),
+        ("text", lambda index: index.search("cats", stages=Rewrite("feedback"), mode="sparse")),
     ],
 )
 def test_no_use_of_an_index_follows_a_hostile_offset(
@@ -263,7 +264,7 @@ def test_a_hostile_name_of_a_level_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() != data
     with_right_checksums(folder)
     with pytest.raises(ValueError, match=f"{path} is damaged"):
-        Index.open(folder, verify=False).search("cats", levels="sentence")
+        Index.open(folder, verify=False).search("cats", ranking=Ranking(levels="sentence"))
 
 
 def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
@@ -274,7 +275,7 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
         index.add(
             pychunk.segment([text] * 9, "structure", vectors="sentence", keep_together=False, max_tokens=8, ids=ids)
         )
-        assert index.search("raw", expand="section", parents=True)[0]
+        assert index.search("raw", expansion=Expansion("section", parents=True))[0]
     path = folder / "part-000001" / "chunks.arrow"
     data = path.read_bytes()
     table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
@@ -286,7 +287,7 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
         assert path.read_bytes() != data
         with_right_checksums(folder)
         with pytest.raises(ValueError, match=f"{path} is damaged.*the parent of a chunk is not before it"):
-            Index.open(folder).search("raw", expand="section", parents=True)
+            Index.open(folder).search("raw", expansion=Expansion("section", parents=True))
 
 
 @pytest.mark.parametrize(
@@ -466,7 +467,7 @@ def test_a_search_ends_if_a_vector_is_no_number(tmp_path: Path) -> None:
     numbers[5 * 256 : 5 * 256 + 9] = np.nan
     path.write_bytes(numbers.tobytes())
     with Index.open(folder, verify=False) as index:
-        found = index.search("Cats number 3 purr", 4, document_weight=0.3)[0]
+        found = index.search("Cats number 3 purr", 4, ranking=Ranking(document_weight=0.3))[0]
         assert len(found) == 4
         assert 5 not in [hit.row for hit in found]
 

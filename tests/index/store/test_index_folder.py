@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from pychunk.index import Bm25
 
 pytest.importorskip("faiss")
 
@@ -45,7 +48,7 @@ def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path
     texts, sizes = [f"Cats purr {i} times." for i in range(50)], []
     for dtype, version in (("float16", 2), ("int8", 3)):
         manifest = tmp_path / dtype / "manifest.json"
-        with Index.create(tmp_path / dtype, dtype=dtype, vectors="both", terms=None) as index:
+        with Index.create(tmp_path / dtype, dtype=dtype, vectors="both", bm25=None) as index:
             assert json.loads(manifest.read_text())["schema"] == version
             index.add(chunks_of(texts, "both"))
         assert json.loads(manifest.read_text())["schema"] == int32_columns.SCHEMA
@@ -55,22 +58,23 @@ def test_an_index_of_bytes_is_smaller_and_of_a_version_of_its_own(tmp_path: Path
         assert again.search("Cats purr 7 times.", k=1, mode="dense")[0][0].text == "Cats purr 7 times."
     assert sizes == [[50 * 512] * 2, [50 * 260] * 2]
     with pytest.raises(ValueError, match="dtype is 'float16', not 'int8'"):
-        Index.create(tmp_path / "float16", vectors="both", terms=None, exist_ok=True)
+        Index.create(tmp_path / "float16", vectors="both", bm25=None, exist_ok=True)
 
 
 def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
     path = tmp_path / "own.idx"
     for _ in range(2):
-        with Index.create(path, stemmer="english", stop_words=["The"], exist_ok=True) as index:
+        with Index.create(path, bm25=Bm25(stemmer="english", stop_words=["The"]), exist_ok=True) as index:
             index.add(chunks_of(["Cats purr.", "Dogs bark."]))
         assert len(index.open(path)) == 2
+    same = Bm25(stemmer="english", stop_words=["the"])
     for options, message in (
-        ({"stop_words": ["the"]}, "stemmer is 'english', not None"),
-        ({"stemmer": "english", "stop_words": ["the"], "k1": 1.2}, "k1 is 0.9, not 1.2"),
-        ({"terms": None}, "terms is 'auto', not None"),
-        ({"stemmer": "english", "stop_words": ["the"], "cjk_bigrams": False}, "cjk_bigrams is True, not False"),
-        ({"stemmer": "english", "stop_words": ["the"], "fold_diacritics": True}, "fold_diacritics is False, not True"),
-        ({"stemmer": "english", "stop_words": ["the"], "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),
+        ({"bm25": Bm25(stop_words=["the"])}, "stemmer is 'english', not None"),
+        ({"bm25": replace(same, k1=1.2)}, "k1 is 0.9, not 1.2"),
+        ({"bm25": None}, "terms is 'auto', not None"),
+        ({"bm25": replace(same, cjk_bigrams=False)}, "cjk_bigrams is True, not False"),
+        ({"bm25": replace(same, fold_diacritics=True)}, "fold_diacritics is False, not True"),
+        ({"bm25": same, "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),
     ):
         with pytest.raises(ValueError, match=f"was created otherwise, which cannot change: {message}"):
             Index.create(path, **options, exist_ok=True)
@@ -256,7 +260,7 @@ def test_an_approximate_index_of_other_rows_is_named(saved_index: Path, tmp_path
     [file] = saved_index.glob("sentences-000001.*")
     kind = "pq" if file.suffix == ".codes" else "hnsw"
     for number, (dim, rows) in enumerate([(256, 4), (256, 6), (16, 5)]):
-        with Index.create(tmp_path / f"{kind}{number}", kind=kind, encoder=None, dim=dim, terms=None) as other:
+        with Index.create(tmp_path / f"{kind}{number}", kind=kind, encoder=None, dim=dim, bm25=None) as other:
             vectors = list(np.eye(rows, dim, dtype=np.float32)[:, None])
             texts = [f"Text {row}." for row in range(rows)]
             other.add(pychunk.segment(texts, "sentence", vectors="sentence", columns={"sentence_vectors": vectors}))

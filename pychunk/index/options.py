@@ -1,0 +1,201 @@
+"""The options of an index and of a search, as objects: Bm25, Ranking, Expansion, Rewrite and Rerank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy.typing as npt
+
+from ..defaults import BM25, SEARCH
+
+if TYPE_CHECKING:
+    from .search.hits import Hit
+
+Mode = Literal["hybrid", "dense", "sparse"]
+#: The queries of a search: texts, vectors float[q, dim], a pair of both, or pairs of a question and possible answers.
+QueriesLike = (
+    str
+    | Sequence[str]
+    | Sequence[tuple[str, Sequence[str]]]
+    | Sequence[Sequence[float]]
+    | npt.NDArray[Any]
+    | tuple[Sequence[str], npt.ArrayLike]
+)
+
+
+@dataclass(frozen=True)
+class Bm25:
+    """The terms of an index that BM25 counts, and its parameters.
+
+    Attributes:
+        terms: ``"auto"``: words, and character n-grams of those that are not English; ``"words"``; or ``"ngrams"``.
+        ngram: The length of an n-gram in characters.
+        stemmer: The language of the stemmer, such as ``"english"``; None: words are not stemmed.
+        stop_words: The words that are not counted.
+        fold_diacritics: Whether words match without their diacritics.
+        cjk_bigrams: Whether scripts without spaces, such as Chinese and Thai, count pairs of characters.
+        k1: How soon further occurrences of a term in a chunk stop to count.
+        b: How much a long chunk loses, from 0 to 1.
+
+    Example:
+        >>> from pychunk.index import Bm25
+        >>> Bm25(stemmer="english").terms
+        'auto'
+    """
+
+    terms: Literal["auto", "words", "ngrams"] = "auto"
+    ngram: int = 4
+    stemmer: str | None = None
+    stop_words: Sequence[str] = ()
+    fold_diacritics: bool = False
+    cjk_bigrams: bool = True
+    k1: float = BM25.k1
+    b: float = BM25.b
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The way in which a search ranks chunks.
+
+    Attributes:
+        fusion: The combination of vectors and BM25 in mode hybrid. ``"score"``: cosine plus ``bm25_weight`` times BM25
+            as a share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which BM25 counts
+            ``bm25_weight`` times. ``"levels"``, in an index of levels: scores that compare nodes of all sizes
+            (:mod:`pychunk.index.levels.level_ranking`); with a budget of words, hits with the best score per word
+            come first.
+        bm25_weight: The weight of BM25, compared with 1 for the cosine.
+        chunk_vector_weight: The share of the chunk's own vector, compared with its best sentence, in an index of both
+            kinds of vectors; from 0 to 1.
+        document_weight: The weight of the document's score, which is added to the chunk's: BM25 of all its chunks as
+            one text; by vectors the mean of its three best sentences; in mode hybrid both. Conditions choose among
+            chunks, and their documents count as a whole.
+        levels: The level to search in an index of levels, or the finest and the coarsest, such as
+            ``("paragraph", "section")``. If hits are nested, the search returns the best one.
+        planner: The planner that chooses the levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``,
+            a function ``(query, metadata) -> (low, high)``, or the result of :meth:`pychunk.Index.plan`.
+            ``hit.scores["plan"]`` has the choice and its reason.
+        min_score: The least score of a hit. Cosines and BM25 are at most 1, hybrid scores at most 1 + ``bm25_weight``.
+    """
+
+    fusion: Literal["score", "rrf", "levels"] = SEARCH.fusion
+    bm25_weight: float = SEARCH.bm25_weight
+    chunk_vector_weight: float = SEARCH.chunk_vector_weight
+    document_weight: float = SEARCH.document_weight
+    levels: Any = None
+    planner: Any = None
+    min_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The text around each hit that a search returns with it.
+
+    Attributes:
+        by: A number of chunks of the same document on either side of the hit; in an index of levels chunks of the hit's
+            level that no earlier hit brought. ``"subtree"``: all chunks below the hit in the tree of headings (chunks
+            of method ``structure``). ``"section"``: the whole section of the hit. If subtrees of hits are nested, the
+            search returns the outermost with their best score, so there may be fewer than ``k`` hits.
+        max_words: The word budget of each query. Hits are added in rank order with as much around them as fits; a hit
+            that is longer than the rest of the budget is skipped. With a tree, hits with the best score per word come
+            first.
+        parents: With a tree: also the chunks above each hit, with the first hit under them only.
+    """
+
+    by: int | Literal["subtree", "section"] = 0
+    max_words: int | None = None
+    parents: bool = False
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """The stage of a search that replaces each query by several texts, terms or vectors.
+
+    Their scores, or with ``"rrf"`` their ranks, are fused.
+
+    Attributes:
+        by: ``"feedback"``: adds terms and vectors of the first hits; ``"options"``: queries are pairs of a question and
+            its possible answers; ``"hyde"``: adds a passage that a language model writes; ``"multi"``: adds queries
+            that it writes; or a function (:mod:`pychunk.index.search.query_rewriting`).
+        on_error: ``"raise"``; or ``"skip"``: the search goes on with the query alone if the rewriting fails, and
+            ``hit.scores["rewrite"]`` has the reason.
+    """
+
+    by: Any
+    on_error: Literal["raise", "skip"] = "raise"
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """The stage of a search that orders the best hits again.
+
+    Attributes:
+        by: ``"features"``: a weighted sum of what the search knows of a hit
+            (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights; a cross-encoder, such as
+            ``"reranker"`` after ``pychunk model get reranker``, or a folder that ``pychunk export`` wrote; or a
+            function ``(queries, hits) -> scores`` (:mod:`pychunk.index.rerank.rerankers`).
+        depth: The number of hits that are ordered again.
+        on_error: ``"raise"``; or ``"skip"``: hits keep their order if the reranker fails or a score is NaN, and
+            ``hit.scores["rerank"]`` has the reason.
+    """
+
+    by: str | Path | Callable[[Sequence[str], Sequence[Sequence[Hit]]], Sequence[Any]]
+    depth: int = SEARCH.rerank_depth
+    on_error: Literal["raise", "skip"] = "raise"
+
+
+Stage = Rewrite | Rerank
+
+_OF_BM25 = "pass bm25=pychunk.index.Bm25({}=...)"
+_OF_RANKING = "pass ranking=pychunk.index.Ranking({}=...)"
+_WHERE = "pass where=, such as where={'year': {'gte': 2015}}"
+_THREADS = "pass placement=pychunk.Placement(threads=...) to Index.open or Index.create"
+_STAGES = "pass stages=[pychunk.index.{}(...)]"
+#: What to write in place of keywords of other packages and of earlier versions.
+OF_CREATE = {
+    **{name: _OF_BM25.format(name) for name in ("ngram", "stemmer", "stop_words", "fold_diacritics", "cjk_bigrams")},
+    **{name: _OF_BM25.format(name) for name in ("k1", "b")},
+    "terms": "pass bm25='words' or 'ngrams', or bm25=None for no BM25",
+    "runtime": "pass placement=pychunk.Placement(runtime=...)",
+    "device": "pass placement=, such as placement='cuda'",
+    "threads": "pass placement=pychunk.Placement(threads=...)",
+    **dict.fromkeys(
+        ("weight", "fusion", "document_weight"), "it belongs to pychunk.index.Ranking, for search and rank"
+    ),
+    "embedding": "pass encoder=",
+    "embedding_function": "pass encoder=",
+    "embeddings": "pass encoder=",
+    "dimension": "pass dim=",
+    "dimensions": "pass dim=",
+}
+OF_SEARCH = {
+    **{name: _OF_RANKING.format(name) for name in ("fusion", "document_weight", "levels", "min_score")},
+    **dict.fromkeys(("top_k", "n", "n_results", "limit", "similarity_top_k"), "pass k="),
+    **dict.fromkeys(("filter", "filters", "condition"), _WHERE),
+    "weight": _OF_RANKING.format("bm25_weight"),
+    "alpha": _OF_RANKING.format("bm25_weight"),
+    "blend": "pass ranking=pychunk.index.Ranking(chunk_vector_weight=...), which is 1 - blend",
+    "plan": _OF_RANKING.format("planner"),
+    "score_threshold": _OF_RANKING.format("min_score"),
+    "expand": "pass expansion=, such as expansion=1 or expansion='section'",
+    "words": "pass expansion=pychunk.index.Expansion(max_words=...)",
+    "parents": "pass expansion=pychunk.index.Expansion('subtree', parents=True)",
+    "rerank": _STAGES.format("Rerank"),
+    "reranker": _STAGES.format("Rerank"),
+    "depth": _STAGES.format("Rerank"),
+    "rewrite": _STAGES.format("Rewrite"),
+    "on_error": "pass it to the stage, pychunk.index.Rerank or pychunk.index.Rewrite",
+    "by_document": "call search_documents",
+    "query_vectors": "pass vectors as queries, or the pair (texts, vectors)",
+    "query": "pass queries=, one text or several",
+    "threads": _THREADS,
+}
+OF_RANK = {
+    name: "rank returns rows alone; call search" if "expansion" in text or "stages" in text else text
+    for name, text in OF_SEARCH.items()
+    if name != "on_error"
+}
+OF_PLAN = {"plan": "pass by=", "words": "pass max_words=", "threads": _THREADS}
+OF_OPEN = {name: text for name, text in OF_CREATE.items() if name in ("runtime", "device", "threads")}
