@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _SPAN = pa.struct(
     {
-        "id": pa.large_string(),
-        **{name: pa.int64() for name in ("document", "start", "end", "page", "page_end")},
+        "document_id": pa.large_string(),
+        **{name: pa.int64() for name in ("document_index", "start", "end", "page", "page_end")},
     }
 )
 
@@ -72,8 +72,8 @@ class Answers(list[Answer]):
     def table(self) -> pa.Table:
         """A table with one row for each question.
 
-        Its columns are ``question``, ``answer``, ``option``, ``reason`` and ``sources``, a list of ``id`` (as text),
-        ``document``, ``start``, ``end``, ``page`` and ``page_end``. The metadata holds the facts.
+        Its columns are ``question``, ``answer``, ``option``, ``reason`` and ``sources``, a list of ``document_id`` (as
+        text), ``document_index``, ``start``, ``end``, ``page`` and ``page_end``. The metadata holds the facts.
         """
         columns = {
             "question": pa.array([each.question for each in self], pa.large_string()),
@@ -128,8 +128,10 @@ def answer(
         >>> with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(folder + "/pets") as index:
         ...     _ = index.add(chunks)
         ...     found = answer(index, "When do cats purr?", llm=llm)[0]
-        >>> found.reason, [(part.id, part.start, part.end) for part in found.shown], llm.account.total.calls
-        ('dry run', [('cats.txt', 0, 23)], 1)
+        >>> found.reason, [(part.document_id, part.start, part.end) for part in found.shown]
+        ('dry run', [('cats.txt', 0, 23)])
+        >>> llm.account.total.calls
+        1
     """
     texts, given = _asked(questions, options)
     ask = Answerer(llm)  # This comes before the search, so that nothing is searched without an endpoint.
@@ -227,12 +229,12 @@ def _lines(assembled: AssembledText) -> list[str]:
     """
     lines = []
     for part in assembled.parts:
-        name = " ".join(str(part.document if part.id is None else part.id).split())
+        name = " ".join(str(part.document_index if part.document_id is None else part.document_id).split())
         page = "" if part.page is None else f", {pages_text(part.page, part.page_end)}"
         lines.append(f"({name}{page}) {assembled.text[part.text_start : part.text_end]}")
     return lines
 
 
 def _span(part: Part) -> dict[str, Any]:
-    wanted = {name: getattr(part, name) for name in ("document", "start", "end", "page", "page_end")}
-    return {**wanted, "id": None if part.id is None else str(part.id)}
+    wanted = {name: getattr(part, name) for name in ("document_index", "start", "end", "page", "page_end")}
+    return {**wanted, "document_id": None if part.document_id is None else str(part.document_id)}

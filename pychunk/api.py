@@ -74,7 +74,7 @@ def segment(
               ``structure`` cuts. Every method takes boundaries of blocks for boundaries of sentences.
             - ``removed``: The spans that no chunk may hold, as (start, end, reason, score); they come back in
               :attr:`ChunkBatch.removed`.
-            - ``cuts``: For ``given``: the first sentence of each chunk, from 0; or what :meth:`Segmenter.cuts`
+            - ``cuts``: For ``precomputed``: the first sentence of each chunk, from 0; or what :meth:`Segmenter.cuts`
               returned.
         ids: One id for each document, or the name of a column. With ids ``chunk_id`` does not depend on the text.
             A warning names ids that several documents have.
@@ -100,7 +100,7 @@ def segment(
     Example:
         >>> import pychunk
         >>> chunks = pychunk.segment(["First document. It is short.", "Second."], method="sentence")
-        >>> [(chunk.document, chunk.text) for chunk in chunks]
+        >>> [(chunk.document_index, chunk.text) for chunk in chunks]
         [(0, 'First document.'), (0, 'It is short.'), (1, 'Second.')]
     """
     common = {

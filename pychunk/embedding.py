@@ -86,5 +86,7 @@ def _passages(texts: pa.ChunkedArray, progress: bool | Progress, **options: Any)
     )
     found = chunks.table["vector"].combine_chunks()
     out = np.zeros((len(texts), found.type.list_size), np.float32)
-    out[np.asarray(chunks.table["document"])] = np.asarray(found.flatten()).reshape(len(found), found.type.list_size)
+    out[np.asarray(chunks.table["document_index"])] = np.asarray(found.flatten()).reshape(
+        len(found), found.type.list_size
+    )
     return out

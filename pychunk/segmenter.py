@@ -67,10 +67,10 @@ class Segmenter:
 
     Args:
         method: The name of a method: ``topic``, ``pic``, ``semantic``, ``cluster``, ``nsp``, ``fixed``, ``recursive``,
-            ``structure``, ``sentence``, ``paragraph``, ``page``, ``given`` and others (``pychunk methods`` lists them);
-            or a :class:`Method` of your own. Default: ``topic`` with ``size=150``, in chunks of 64 to 200 tokens. If
-            you pass an option that only one method has, such as ``summary="lead"``, that method is used. With an
-            ``encoder`` other than the static one the default is ``pic``, as ``topic`` was trained on the static
+            ``structure``, ``sentence``, ``paragraph``, ``page``, ``precomputed`` and others (``pychunk methods`` lists
+            them); or a :class:`Method` of your own. Default: ``topic`` with ``size=150``, in chunks of 64 to 200
+            tokens. If you pass an option that only one method has, such as ``summary="lead"``, that method is used.
+            With an ``encoder`` other than the static one the default is ``pic``, as ``topic`` was trained on the static
             encoder. Documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a column) are cut
             by ``structure``.
         encoder: The encoder through which the method sees sentences: ``"static"``, a name from ``pychunk model list``
@@ -95,8 +95,8 @@ class Segmenter:
             with the text after it; a list keeps the line that introduces it; a line without letters, a number or
             markup is never a chunk by itself; a chunk of less than 50 characters joins another one.
             ``keep_together=False, min_tokens=0`` keeps every cut of the method. ``"auto"``: true, except for
-            ``given`` and for ``recursive`` with ``separators``. ``unwrap_lines``: ``"auto"``: a single line break is a
-            space in documents whose lines are filled to a common width; True: in all documents, except before list
+            ``precomputed`` and for ``recursive`` with ``separators``. ``unwrap_lines``: ``"auto"``: a single line break
+            is a space in documents whose lines are filled to a common width; True: in all documents, except before list
             items, headings and rows; False: every line break ends a sentence and a paragraph.
 
     Raises:
@@ -378,11 +378,13 @@ class Segmenter:
         busy += [*staged.busy, time.perf_counter() - begun]
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
-        """Yield the chunks of one batch after the other, in bounded memory. ``document`` counts over all batches.
+        """Yield the chunks of one batch after the other, in bounded memory.
+
+        ``document_index`` counts over all batches.
 
         Example:
             >>> seg = Segmenter(method="sentence")
-            >>> [chunk.document for out in seg.stream([["a.", "b."], ["c."]]) for chunk in out]
+            >>> [chunk.document_index for out in seg.stream([["a.", "b."], ["c."]]) for chunk in out]
             [0, 1, 2]
         """
         first = 0
@@ -454,7 +456,7 @@ class Segmenter:
         Returns:
             A table with these columns:
 
-            - ``document``, ``id`` (if there are ids), ``sentence``: the position of the sentence.
+            - ``document_index``, ``document_id`` (if there are ids), ``sentence``: the position of the sentence.
             - ``start``, ``end``: its span in characters; the sentences tile their document.
             - ``score``: the score of the sentence. If ``of`` in the table's metadata is ``pairs``, it is the score
               between this sentence and the next, and null for a document's last sentence.
@@ -476,7 +478,7 @@ class Segmenter:
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
         inputs = Inputs.of(batch, columns, ids=ids, on_error=self.on_error, first_document=first_document)
-        found = self.tables_of_scores(inputs)
+        found = self.score_tables(inputs)
         if found is None:
             raise ValueError(no_scores(self.method.name))
         if not found:
@@ -485,7 +487,7 @@ class Segmenter:
             found = [score_table(self.method, with_sentences(bare, self.engine), none, inputs.texts.ids)]
         return pa.concat_tables(found)
 
-    def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
+    def score_tables(self, inputs: Inputs) -> list[pa.Table] | None:
         """Return tables of scores, one for each call of the engine; None if the method has no scores."""
         from .chunks.score_table import score_table
 

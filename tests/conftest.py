@@ -98,7 +98,7 @@ def article_chunks(articles: list[str]) -> pa.Table:
 
     texts = [text[:2000] for text in articles[:200]]
     table = chunks_of(texts, "both", [f"a{i}" for i in range(200)], "fixed", size=60, unit="words")
-    document = table["document"].to_numpy()
+    document = table["document_index"].to_numpy()
     table = table.append_column("number", pa.array(document % 10))
     return table.append_column("parity", pa.array(np.array(["even", "odd"])[document % 2]))
 

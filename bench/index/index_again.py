@@ -142,7 +142,7 @@ def compare(one: Path, other: Path, asked: list[str]) -> None:
         for mode in ("hybrid", "dense", "sparse"):
             hits = [
                 [
-                    [(hit.id, hit.start, hit.end, hit.text, hit.score) for hit in own]
+                    [(hit.document_id, hit.start, hit.end, hit.text, hit.score) for hit in own]
                     for own in index.search(asked, K, mode)
                 ]
                 for index in (changed, fresh)

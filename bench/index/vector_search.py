@@ -240,7 +240,7 @@ def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
     Memory holds the words of one part (57,344 chunks) and a byte a chunk; everything else is in files.
     """
     table = next(chunk_tables(file, 150))
-    ids = table["id"].cast(pa.string())
+    ids = table["document_id"].cast(pa.string())
     each = len(sentence_vectors(table))
     rounds = max(4, -(-1_000_000 // each))
     marks = [round(rounds * share / 4) for share in (1, 2, 3, 4)]
@@ -251,9 +251,9 @@ def million(options: argparse.Namespace, file: Path) -> dict[str, Any]:
         index = Index.create(Path(folder) / "million", kind="flat", encoder="static")
         begun = time.perf_counter()
         for number in range(1, rounds + 1):
-            at = table.column_names.index("id")
+            at = table.column_names.index("document_id")
             renamed = pa.array([f"{number}/{name}" for name in ids.to_pylist()])
-            index.add(table.set_column(at, "id", renamed))
+            index.add(table.set_column(at, "document_id", renamed))
             if number in marks:
                 curve.append((number * each, number * len(table), peak()))
                 vectors, chunks, most = curve[-1]

@@ -126,7 +126,7 @@ def right(f1: F64, own: F64) -> float:
 
 def across(index: pychunk.Index, data: Questions, queries: Sequence[str], measure: breadth.Measure) -> F64:
     """Return float64[questions, budgets] of all levels, with each level's scores on a scale of its own."""
-    places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
+    places = [np.asarray(index.table[name], np.int64) for name in ("document_index", "start", "end")]
     found = np.zeros((len(queries), len(BUDGETS)))
     for first in range(0, len(queries), BATCH):
         asked = list(queries[first : first + BATCH])

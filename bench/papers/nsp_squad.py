@@ -121,7 +121,7 @@ def evaluate(squad: Squad, encoder: Any, cutters: dict[str, pychunk.Segmenter], 
         begun = time.perf_counter()
         chunks = segmenter(squad.paragraphs)
         seconds = time.perf_counter() - begun
-        paragraph = chunks.table["document"].to_numpy()
+        paragraph = chunks.table["document_index"].to_numpy()
         texts = chunks.table["text"].to_pylist()
         assert "".join("".join(texts).split()) == "".join("".join(squad.paragraphs).split()), f"{name} lost text"
         vectors = encoder.encode(pa.array(texts, pa.large_string()))

@@ -140,12 +140,12 @@ class Asked(Squad):
                 holds = np.arange(len(block))
             else:
                 table, holds = once, own
-            document = np.asarray(table["document"])
+            document = np.asarray(table["document_index"])
             for number, wanted in zip(block, holds):
                 rows = np.flatnonzero(document == wanted)
                 scores = self.scores(name, table, rows, self.questions[number])
                 found = hits(table, best(scores, rows, most))
-                yield [replace(hit, document=int(asked[number])) for hit in found]
+                yield [replace(hit, document_index=int(asked[number])) for hit in found]
 
 
 def best(scores: np.ndarray, rows: np.ndarray, most: int) -> np.ndarray:
@@ -155,7 +155,7 @@ def best(scores: np.ndarray, rows: np.ndarray, most: int) -> np.ndarray:
 
 def hits(table: pa.Table, rows: np.ndarray) -> list[Hit]:
     """Return rows of a chunk table, best first, in the form that a search returns."""
-    names = ("document", "id", "chunk", "chunk_id", "start", "end", "text")
+    names = ("document_index", "document_id", "chunk_index", "chunk_id", "start", "end", "text")
     picked = table.select(names).take(rows).to_pylist()
     return [Hit(int(row), **each, score=0.0, scores={}) for row, each in zip(rows, picked)]
 
@@ -184,7 +184,7 @@ def held(said: Sequence[Answer], data: datasets.Dataset) -> np.ndarray:
     """Return 1 if a chunk that was shown holds an answer, as in Hits@k, else 0; float64[questions]."""
     plain, found = metrics.normalize_answer, []
     for each, question in zip(said, data.questions):
-        texts = [plain(data.documents[part.document][part.start : part.end]) for part in each.shown]
+        texts = [plain(data.documents[part.document_index][part.start : part.end]) for part in each.shown]
         found.append(metrics.answer_shares(texts, [plain(answer) for answer in question.answers]).any())
     return np.array(found, np.float64)
 

@@ -37,7 +37,7 @@ PAPER = {
 def lengths(table: pa.Table) -> dict[str, Any]:
     """Return the number of chunks, and the mean and deviation of their words with intervals over documents."""
     words = np.array([len(text.split()) for text in table["text"].to_pylist()], np.float64)
-    _, document = np.unique(np.asarray(table["document"]), return_inverse=True)
+    _, document = np.unique(np.asarray(table["document_index"]), return_inverse=True)
     parts = np.stack([np.bincount(document, weights) for weights in (np.ones_like(words), words, words**2)], axis=1)
     mean = intervals.of_sums(parts, lambda sums: sums[1] / sums[0])
     deviation = intervals.of_sums(

@@ -71,7 +71,7 @@ def by_question(
             texts = table["text"].to_pylist()
             whole = encoder.remembered(texts)  # articles recur, and with them many of their chunks
             words = np.array([len(text.split()) for text in texts])
-            begins = np.searchsorted(np.asarray(table["document"]), np.arange(len(block) + 1))
+            begins = np.searchsorted(np.asarray(table["document_index"]), np.arange(len(block) + 1))
             for i, number in enumerate(block):
                 rows = slice(begins[i], begins[i + 1])
                 heads = np.searchsorted(starts[articles[i]], np.asarray(table["start"])[rows])

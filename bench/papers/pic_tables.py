@@ -221,10 +221,10 @@ def differences(rows: dict[str, Row]) -> list[dict[str, Any]]:
 def relevant_shares(row: Row, data: datasets.Dataset) -> list[dict[str, Any]]:
     """Return table 5: the share of relevant chunks in the top 5, the top 20, those with an answer, and all."""
     table = row.found[MODES[0]].chunked.table
-    relevant = np.array([kind == "relevant" for kind in table["kind"].to_pylist()])
+    relevant = np.array([kind == "relevant" for kind in table["relevance"].to_pylist()])
     plain = [metrics.normalize_answer(text) for text in table["text"].to_pylist()]
     wanted = [[metrics.normalize_answer(answer) for answer in question.answers] for question in data.questions]
-    document = np.asarray(table["document"])
+    document = np.asarray(table["document_index"])
     everything = share(np.bincount(document[relevant], minlength=document.max() + 1), np.bincount(document))
     rows = []
     for mode, found in row.found.items():

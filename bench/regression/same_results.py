@@ -41,9 +41,18 @@ WIDTH = 72
 LEVELS = ("sentence", "paragraph", "document")
 QUERIES = ("who invented the steam engine", "rivers of Asia", "music of the 1970s")
 LANGUAGES = ("de", "ru", "zh", "ar", "hi", "th", "tr")
+#: The former names of columns, in versions before the column document_index.
+FORMER = {
+    "document": "document_index",
+    "id": "document_id",
+    "chunk": "chunk_index",
+    "kind": "relevance",
+    "cut": "end_reason",
+    "line_end": "end_line",
+}
 #: Options of `pychunk index`, each with options of `pychunk search` in addition to the three modes.
 INDEXES = (
-    ("", ("--where 'document < 9'", "--document-weight 0.5", "--rerank features")),
+    ("", ("--where 'document_index < 9'", "--document-weight 0.5", "--rerank features")),
     ("--dtype float32", ()),
     ("--kind hnsw", ()),
     (f"--levels {','.join(LEVELS)}", ("--plan rules", "--plan learned", "--plan rules --words 300")),
@@ -101,10 +110,15 @@ class Corpus:
         return made
 
 
+def named(row: dict[str, Any]) -> dict[str, Any]:
+    """Return columns of chunks, or the fields of a hit, by their names of now, whatever version made them."""
+    return {FORMER.get(name, name): value for name, value in row.items()}
+
+
 def digest(value: Any) -> str:
     """Return the digest of a table's names and values, or of the printed form of anything else."""
     if hasattr(value, "column_names"):
-        value = [(name, value[name].to_pylist()) for name in sorted(value.column_names)]
+        value = sorted(named({name: value[name].to_pylist() for name in value.column_names}).items())
     return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).hexdigest()[:16]
 
 
@@ -155,6 +169,16 @@ def hits(index: Any, fusion: str, words: int | None = None) -> list[Any]:
 
         options = {"ranking": Ranking(fusion=fusion), "expansion": Expansion(max_words=words)}
     return [[(hit.text, hit.score, hit.scores) for hit in own] for own in index.search(list(QUERIES), k=9, **options)]
+
+
+def printed_hits(output: bytes) -> list[Any]:
+    """Return what `pychunk search --json` printed."""
+    found = [json.loads(line) for line in output.splitlines()]
+    for answer in found:
+        for hit in answer["hits"]:
+            hit["around"] = [named(passage) for passage in hit["around"]]
+        answer["hits"] = [named(hit) for hit in answer["hits"]]
+    return found
 
 
 def of_methods(corpus: Corpus) -> Iterator[tuple[str, str]]:
@@ -213,8 +237,9 @@ def of_indexes(files: dict[str, list[str]], folder: Path) -> Iterator[tuple[str,
             yield name, why
             continue
         for search in ("--mode dense", "--mode sparse", "--mode hybrid", *searches):
-            done = command(folder, "search", f"{number}.idx", *QUERIES, "--json", *shlex.split(search))
-            yield f"{name}, search {search}", ended(done) or digest(done.stdout)
+            own = search if hasattr(pychunk.Chunk, "document_index") else search.replace("document_index", "document")
+            done = command(folder, "search", f"{number}.idx", *QUERIES, "--json", *shlex.split(own))
+            yield f"{name}, search {search}", ended(done) or digest(printed_hits(done.stdout))
 
 
 def missing(kind: str) -> str:

@@ -123,7 +123,7 @@ def fits(text: str) -> bool:
 
 def spans_of(chunked: SystemChunks, documents: int) -> list[np.ndarray]:
     """Return, for each document, int64[chunks, 2] in characters."""
-    document = np.asarray(chunked.table["document"], np.int64)
+    document = np.asarray(chunked.table["document_index"], np.int64)
     both = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     return [both[document == number] for number in range(documents)]
 
@@ -182,7 +182,7 @@ def hits(chunked: SystemChunks, data: datasets.Dataset, encoder: Encoder, vector
 def strict(found: runner.SearchResults, data: datasets.Dataset, wanted: np.ndarray) -> np.ndarray:
     """Return which of the chunks found are hits, bool[questions, depth]; only ``wanted`` ones are checked."""
     table, rows = found.chunked.table, found.rows
-    document, start, end = (np.asarray(table[name], np.int64)[rows] for name in ("document", "start", "end"))
+    document, start, end = (np.asarray(table[name], np.int64)[rows] for name in ("document_index", "start", "end"))
     held = np.zeros(rows.shape, bool)
     for i, question in enumerate(data.questions):
         for j in np.flatnonzero(wanted[i] & (rows[i] >= 0) & (document[i] == question.document)):

@@ -149,7 +149,7 @@ def test_pic_by_numpy(benchmark, texts) -> None:
     found = measure(benchmark, few, lambda: numpy_pic(few.to_pylist()))
     ours = (
         pychunk.segment(few, "pic", summary="mean", max_tokens=None, keep_together=False, min_tokens=0)
-        .table.column("kind")
+        .table.column("relevance")
         .to_pylist()
     )
     assert abs(len(found) - len(ours)) <= 0.01 * len(ours)  # a score may round to the other side of the mean

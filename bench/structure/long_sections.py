@@ -87,7 +87,9 @@ def of_sections(folder: Path, articles: int, questions: int, ways: list[str]) ->
                 if read > defaults.READ:
                     break
                 (own,) = passages(hit)
-                held |= hit.document == question.document and own.start <= question.start and question.end <= own.end
+                held |= (
+                    hit.document_index == question.document and own.start <= question.start and question.end <= own.end
+                )
             values["strict hits"].append(float(held))
         yield (
             float(np.mean([len(text.split()) for text in chunks.texts])),

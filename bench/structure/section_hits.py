@@ -60,7 +60,7 @@ def arguments() -> argparse.Namespace:
 
 
 def passages(hit: Hit) -> tuple[Passage, ...]:
-    return hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+    return hit.around or (Passage(hit.chunk_index, hit.start, hit.end, hit.text),)
 
 
 def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
@@ -69,26 +69,26 @@ def handed_over(hits: Sequence[Hit], words: int) -> list[tuple[int, int, int]]:
     known: set[tuple[int, int]] = set()
     left = words
     for hit in hits:
-        new = [each for each in passages(hit) if (hit.document, each.chunk) not in known]
-        if hit.chunk not in [each.chunk for each in new]:
+        new = [each for each in passages(hit) if (hit.document_index, each.chunk_index) not in known]
+        if hit.chunk_index not in [each.chunk_index for each in new]:
             continue
-        kept = within(new, hit.chunk, left)
+        kept = within(new, hit.chunk_index, left)
         spent = sum(len(each.text.split()) for each in kept)
         if spent > left:
             continue
         left -= spent
-        known |= {(hit.document, each.chunk) for each in kept}
-        found += [(hit.document, each.start, each.end) for each in kept]
+        known |= {(hit.document_index, each.chunk_index) for each in kept}
+        found += [(hit.document_index, each.start, each.end) for each in kept]
     return found
 
 
 def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
     """Return hits, with the whole section if at least half of its chunks were found; ``whole``: for all hits."""
-    counts = Counter((hit.document, passages(full)[0].chunk) for hit, full in zip(hits, whole, strict=True))
+    counts = Counter((hit.document_index, passages(full)[0].chunk_index) for hit, full in zip(hits, whole, strict=True))
     made = []
     for hit, full in zip(hits, whole, strict=True):
         own = passages(full)
-        made.append(full if 2 * counts[hit.document, own[0].chunk] >= len(own) else hit)
+        made.append(full if 2 * counts[hit.document_index, own[0].chunk_index] >= len(own) else hit)
     return made
 
 
@@ -113,7 +113,7 @@ def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.nda
 
 def precisions(question: Question, hits: Sequence[Hit]) -> list[float]:
     """Return the weighted precision of the first chunks that a reader gets, hits with passages in reading order."""
-    every = [(hit.document, each.start, each.end) for hit in hits for each in passages(hit)]
+    every = [(hit.document_index, each.start, each.end) for hit in hits for each in passages(hit)]
     first = list(dict.fromkeys(every))[: max(FIRST)]
     own = [document == question.document for document, *_ in first]
     spans = [(start, end) for _, start, end in first]

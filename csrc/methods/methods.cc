@@ -150,7 +150,7 @@ constexpr Method kMethods[] = {
     {.name = "semantic", .group = semantic, .vectors = true, .scores = Scores::kPairs},
     {.name = "cluster", .group = cluster, .tokens = true, .vectors = true},
     {.name = "pic", .group = pic, .vectors = true, .summaries = true, .scores = Scores::kSentences},
-    {.name = "given", .group = given, .cuts = true, .reason = CutReason::kGiven},
+    {.name = "precomputed", .group = given, .cuts = true, .reason = CutReason::kGiven},
     {.name = "nsp", .group = semantic, .pairs = true, .scores = Scores::kPairs},
     {.name = "topic", .group = topic, .tokens = true, .vectors = true, .topics = true, .scores = Scores::kPairs},
 };

@@ -38,7 +38,7 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   plan.within = named<Within>(
       {{"size", Within::kSize}, {"topic", Within::kTopic}, {"semantic", Within::kSemantic}, {"nsp", Within::kNsp}},
       from, "within");
-  plan.method = method_named(foreign ? "given" : name, plan.within);
+  plan.method = method_named(foreign ? "precomputed" : name, plan.within);
   const py::object wrap = from.attr("unwrap_lines");
   plan.wrap = py::isinstance<py::str>(wrap) ? Wrap::kAuto : wrap.cast<bool>() ? Wrap::kOn : Wrap::kOff;
   plan.unit = unit_from(from.attr("unit").cast<std::string>());
@@ -265,7 +265,7 @@ class Arguments {
     cuts.first = {view(first), view(array<int64_t>(cuts_, "offsets"))};
     check_offsets(cuts.first.offsets, first.size(), "cuts");
     one_each(cuts.first.size(), "cuts");
-    cuts.kind = labels("kind", -1, 1, first.size());
+    cuts.kind = labels("relevance", -1, 1, first.size());
     cuts.reason = labels("reason", 1, static_cast<int>(CutReason::kGiven), first.size());
     cuts.pairs = cuts_.attr("pairs").cast<bool>();
     ragged(cuts_, "score", "scores of cuts", cuts.score);
@@ -299,8 +299,8 @@ py::dict segment_batch(const Arguments& arguments) {
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
   const py::capsule spans = owner_of(table.document);  // also owns all other buffers in its arena (table.cc)
   py::dict out;
-  out["document"] = array(std::move(table.document), spans);
-  out["chunk"] = array(std::move(table.chunk), spans);
+  out["document_index"] = array(std::move(table.document), spans);
+  out["chunk_index"] = array(std::move(table.chunk), spans);
   out["chunk_id"] = array(std::move(table.chunk_id), spans);
 #define PYCHUNK_COLUMN(name, there, value) \
   if (there) out[#name] = array(std::move(table.name), spans);
@@ -308,8 +308,8 @@ py::dict segment_batch(const Arguments& arguments) {
 #undef PYCHUNK_COLUMN
   out["text"] = array(std::move(table.text));
   out["text_offsets"] = array(std::move(table.text_offsets), spans);
-  out["kind"] = array(std::move(table.kind), spans);
-  out["cut"] = array(std::move(table.cut), spans);
+  out["relevance"] = array(std::move(table.kind), spans);
+  out["end_reason"] = array(std::move(table.cut), spans);
   out["score"] = array(std::move(table.score), spans);
   if (in.plan->chunk_vectors) {
     const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
@@ -351,7 +351,7 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
                 "the plan needs a tokenizer");
   CutTable table = without_gil([&] { return cuts(inputs, held); });
   py::dict out;
-  if (!table.kind.empty()) out["kind"] = array(std::move(table.kind));
+  if (!table.kind.empty()) out["relevance"] = array(std::move(table.kind));
   const Scores of = inputs.scores();
   if (of != Scores::kNone) {
     out["score"] = array(std::move(table.score));

@@ -14,7 +14,7 @@ namespace pychunk {
   X(start_byte, true, row.inside.begin)                        \
   X(end_byte, true, row.inside.end)                            \
   X(line, true, row.line(row.inside.begin))                    \
-  X(line_end, true, row.line(row.inside.end - 1))              \
+  X(end_line, true, row.line(row.inside.end - 1))              \
   X(tokens, in.counts_tokens(), row.tokens())                  \
   X(overlap, true, row.overlap())                              \
   X(page, in.counts_pages(), row.page(row.inside.begin))       \

@@ -47,14 +47,14 @@ struct ChunkBlock {
 };
 
 struct Table {
-  Buffer<int64_t> document, chunk;
+  Buffer<int64_t> document, chunk;  // the columns document_index and chunk_index
 #define PYCHUNK_FIELD(name, there, value) Buffer<int64_t> name;
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
 #undef PYCHUNK_FIELD
   Buffer<int64_t> text_offsets;
   Buffer<char> text;
-  Buffer<char> chunk_id;  // 32 hexadecimal digits for each chunk
-  Buffer<int8_t> kind, cut;
+  Buffer<char> chunk_id;     // 32 hexadecimal digits for each chunk
+  Buffer<int8_t> kind, cut;  // the columns relevance and end_reason
   Buffer<float> score;
   Buffer<float> chunk_vectors;
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;

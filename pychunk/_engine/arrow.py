@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .data.columns import current_names
+
 
 class _LazyModule:
     """A module that is loaded when one of its names is first used."""
@@ -141,3 +143,12 @@ def _is_string(kind: pa.DataType) -> bool:
 def _pieces(items: pa.Array, offsets: npt.NDArray[Any]) -> list[list[Any]]:
     values, borders = python_values(items), offsets.tolist()
     return [values[begin:end] for begin, end in itertools.pairwise(borders)]
+
+
+def with_current_names(table: pa.Table) -> pa.Table:
+    """Return a table of chunks or nodes, which an older version may have written, with the names of columns of now."""
+    names = current_names(table.column_names)
+    if names == table.column_names:
+        return table
+    fields = [field.with_name(name) for field, name in zip(table.schema, names, strict=True)]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, table.schema.metadata))

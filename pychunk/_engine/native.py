@@ -248,7 +248,7 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
     """
     found = _core.cuts(_arguments(request), held)
     score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
-    return Cuts(found["first"], found["offsets"], found.get("kind"), score, found["pairs"], found["reason"])
+    return Cuts(found["first"], found["offsets"], found.get("relevance"), score, found["pairs"], found["reason"])
 
 
 def method_traits() -> dict[str, Traits]:

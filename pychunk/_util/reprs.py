@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 #: The most characters of a repr.
-WIDTH = 100
+WIDTH = 120
 
 
 def one_line(name: str, facts: dict[str, Any], text: str) -> str:

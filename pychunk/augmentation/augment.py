@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._engine.arrow import compute as pc
+from .._engine.arrow import with_current_names
 from ..chunks.batch import ChunkBatch
 from ..defaults import CONTEXTS
 from ..inputs.inputs import Inputs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 CONTEXT = "context"
 #: The text between the contexts of several sources.
 _BETWEEN = "\n"
-_REQUIRED = ("document", "chunk", "start", "text")
+_REQUIRED = ("document_index", "chunk_index", "start", "text")
 #: The sources that have a name, with the default values of their options.
 WAYS: dict[str, dict[str, int]] = {
     "head": {"characters": CONTEXTS.characters},
@@ -251,6 +252,7 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
         if not hasattr(chunks, "__arrow_c_stream__"):
             raise TypeError(f"augment takes chunks as segment() returns them, or an Arrow table; got {type(chunks)}")
         table = pa.table(chunks)
+    table = with_current_names(table)
     missing = [name for name in _REQUIRED if name not in table.column_names]
     if missing:
         raise ValueError(f"a chunk table has the columns {', '.join(_REQUIRED)}; missing: {', '.join(missing)}")
@@ -279,7 +281,7 @@ def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: 
     # The column "path" comes from headings alone.
     names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])
     values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)
-    document = np.asarray(chunks.table["document"], np.int64) - chunks.first_document
+    document = np.asarray(chunks.table["document_index"], np.int64) - chunks.first_document
     rows = pa.array(document[np.append(True, document[1:] != document[:-1])[: len(document)]])
     given = {name: value.take(rows) for name, value in values.items()}
     found: ChunkBatch = with_contexts(chunks, ways, given, skip=inputs.skips)

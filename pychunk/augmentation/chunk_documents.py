@@ -21,7 +21,7 @@ class Document:
     r"""A document with its chunks, as a context function receives it.
 
     Attributes:
-        document: Row of the document in the input.
+        index: Row of the document in the input.
         id: The caller's id, or None.
         chunks: The document's rows of the chunk table, in reading order.
 
@@ -32,7 +32,7 @@ class Document:
         ('Cats purr.\n\n[... 1 chunk left out ...]\n\nRain falls.', 'Cats purr.\n\nDogs bark.')
     """
 
-    document: int
+    index: int
     id: Any
     chunks: pa.Table
 
@@ -76,7 +76,7 @@ class Documents:
 
         A document ends where the document number changes, or the position of the chunk does not increase.
         """
-        document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+        document, chunk = (np.asarray(table[name], np.int64) for name in ("document_index", "chunk_index"))
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         first = np.concatenate([[0] * (len(document) > 0), np.flatnonzero(begins) + 1, [len(document)]])
         return cls(table, first.astype(np.int64))
@@ -101,10 +101,10 @@ class Documents:
 
     def each(self) -> list[Document]:
         """Return the documents as a list."""
-        numbers = self.table["document"].take(pa.array(self.first[:-1])).to_pylist()
+        numbers = self.table["document_index"].take(pa.array(self.first[:-1])).to_pylist()
         ids = [None] * len(self)
-        if "id" in self.table.column_names:
-            ids = self.table["id"].take(pa.array(self.first[:-1])).to_pylist()
+        if "document_id" in self.table.column_names:
+            ids = self.table["document_id"].take(pa.array(self.first[:-1])).to_pylist()
         return [
             Document(number, id_, self.table.slice(begin, size))
             for number, id_, begin, size in zip(

@@ -47,7 +47,7 @@ def contexts(
             try:
                 found += _made([each], function, stage)
             except ValueError as error:
-                failed.append((each.document, str(error)))
+                failed.append((each.index, str(error)))
                 found += [""] * each.chunks.num_rows
     return pa.array(found, pa.large_string())
 
@@ -69,13 +69,13 @@ def _made(own: list[Document], function: Callable[[list[Document]], Any], stage:
 def _named(own: list[Document]) -> str:
     """Return the number of documents and their rows in words."""
     if len(own) == 1:
-        return f"document {own[0].document}"
-    return f"{len(own)} documents, {own[0].document} to {own[-1].document}"
+        return f"document {own[0].index}"
+    return f"{len(own)} documents, {own[0].index} to {own[-1].index}"
 
 
 def _of(document: Document, value: Any, stage: str) -> list[str]:
     """Return the contexts of a document's chunks."""
-    where = f"document {document.document}" + ("" if document.id is None else f" ({document.id!r})")
+    where = f"document {document.index}" + ("" if document.id is None else f" ({document.id!r})")
     count = document.chunks.num_rows
     if isinstance(value, str):
         return [value] * count

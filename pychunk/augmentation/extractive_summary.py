@@ -64,7 +64,7 @@ def sentences_of(table: pa.Table) -> Sentences:
         encoded = by_name("pychunk.segmenter", "Segmenter")("fixed", **options)(texts).table
         found = sentences_of(encoded)
         filled = np.zeros(len(texts) + 1, np.int64)
-        rows = np.asarray(encoded["document"], np.int64)
+        rows = np.asarray(encoded["document_index"], np.int64)
         filled[rows + 1] = np.diff(found.first)
         first = np.cumsum(filled)
         shift = np.repeat(np.asarray(encoded["start"], np.int64), np.diff(found.first))

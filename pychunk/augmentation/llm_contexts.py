@@ -101,7 +101,7 @@ class LLMTextSource(LLMContextSource):
         others = self._without([documents[number] for number in lost]) if lost else []
         for number, other in zip(lost, others, strict=True):
             found[number] = [own or instead for own, instead in zip(found[number], other, strict=True)]
-        notes = [(documents[number].document, self._note(faults[number], len(asks[number]))) for number in lost]
+        notes = [(documents[number].index, self._note(faults[number], len(asks[number]))) for number in lost]
         out = [self._spread(own, document) for own, document in zip(found, documents, strict=True)]
         return out, [] if self.llm.dry_run else notes
 
@@ -285,10 +285,10 @@ class LLMPropositionSource(LLMContextSource):
                     continue
                 if self.strict:
                     raise ValueError(
-                        f"document {own.document}, {where}: {answer.fault}; strict=False leaves {self.instead}"
+                        f"document {own.index}, {where}: {answer.fault}; strict=False leaves {self.instead}"
                     )
                 chunks = f"chunk {first}" if end == first + 1 else f"chunks {first} to {end - 1}"
-                notes.append((own.document, f"{self.name}: {self.instead} for {chunks} ({where}): {answer.fault}"))
+                notes.append((own.index, f"{self.name}: {self.instead} for {chunks} ({where}): {answer.fault}"))
             out.append(found)
         return out, notes
 

@@ -78,7 +78,9 @@ class Workload:
 
 def spans_of(found: Any) -> np.ndarray[Any, Any]:
     """Return int64[n, 3]: document, start, end in characters."""
-    return np.stack([found.table.column(name).to_numpy() for name in ("document", "start", "end")], axis=1)
+    # Versions before the column document_index have the column document.
+    document = "document_index" if "document_index" in found.table.column_names else "document"
+    return np.stack([found.table.column(name).to_numpy() for name in (document, "start", "end")], axis=1)
 
 
 def hash_of(spans: np.ndarray[Any, Any], found: Any) -> str:

@@ -90,7 +90,7 @@ class Chunk(ChunkFields):
         return self.text
 
     def __repr__(self) -> str:
-        facts = {name: getattr(self, name) for name in ("document", "id", "chunk", "start", "end")}
+        facts = {name: getattr(self, name) for name in ("document_index", "document_id", "chunk_index", "start", "end")}
         return one_line("Chunk", facts, self.text)
 
     def __len__(self) -> int:
@@ -110,21 +110,21 @@ class ChunkBatch:
     """The chunks of a batch of documents.
 
     Attributes:
-        table: Arrow table with one row for each chunk, in the order of the documents. ``document`` is the row of the
-            input, ``id`` the caller's id, if given, and ``chunk`` the position in the document. ``chunk_id`` is a
-            128-bit hash of the document's id, the span and the text. ``start`` and ``end`` count characters,
-            ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` its tokens, null if no
-            step counted them. ``overlap`` is the number of characters repeated from the chunk before. ``kind`` and
-            ``score`` come from the method. On request the table also has ``page``, ``page_end``, ``vector`` (the
-            chunk's, of unit length) and ``sentences`` (spans and vectors of its sentences).
+        table: Arrow table with one row for each chunk, in the order of the documents. ``document_index`` is the row of
+            the input, ``document_id`` the caller's id, if given, and ``chunk_index`` the position in the document.
+            ``chunk_id`` is a 128-bit hash of the document's id, the span and the text. ``start`` and ``end`` count
+            characters, ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` its tokens,
+            null if no step counted them. ``overlap`` is the number of characters repeated from the chunk before.
+            ``relevance`` and ``score`` come from the method. On request the table also has ``page``, ``page_end``,
+            ``vector`` (the chunk's, of unit length) and ``sentences`` (spans and vectors of its sentences).
         documents: Number of input documents, including those without a chunk.
         first_document: Row of the first document.
         errors: Rows that ``on_error="skip"`` left out, each with its reason.
         summaries: With ``summaries_out=True``, a table with the summary of each document, else None. Its columns are
-            ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``. ``sentences`` holds
-            ``start``, ``end`` and ``text`` of the sentences that the summary is made of.
+            ``document_index``, ``document_id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``.
+            ``sentences`` holds ``start``, ``end`` and ``text`` of the sentences that the summary is made of.
         removed: With a column ``removed``, a table with the spans that no chunk holds, else None. Its columns are
-            ``document``, ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``.
+            ``document_index``, ``document_id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``.
             :meth:`removed_with_text` adds their text.
         windowed: Number of sentences longer than a transformer's input, which it read in windows (see
             :meth:`describe`).
@@ -298,7 +298,7 @@ class ChunkBatch:
         if not self.first_document <= document < self.first_document + self.documents:
             last = self.first_document + self.documents - 1
             raise ValueError(f"document must be a row from {self.first_document} to {last}; got {document}")
-        rows = np.asarray(self.table["document"])
+        rows = np.asarray(self.table["document_index"])
         first, last = (int(np.searchsorted(rows, document, side)) for side in ("left", "right"))
         return _chunks_of(self.table.slice(first, last - first))
 
@@ -433,7 +433,7 @@ class ChunkBatch:
         """
         lists: list[list[Chunk]] = [[] for _ in range(self.documents)]
         for chunk in self:
-            lists[chunk.document - self.first_document].append(chunk)
+            lists[chunk.document_index - self.first_document].append(chunk)
         return lists
 
     def to_pandas(self) -> Any:
@@ -475,7 +475,7 @@ def chunk_table(
     columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
 ) -> pa.Table:
     """Return the table over the arrays that the engine returned, sharing their memory."""
-    n = len(columns["document"])
+    n = len(columns["document_index"])
     table: dict[str, pa.Array] = {}
     for column in COLUMNS:
         name, values = column.name, columns.get(column.name)
@@ -483,9 +483,9 @@ def chunk_table(
             made = _MADE[name](columns)
             if made is not None:
                 table[name] = made
-        elif name == "id":
+        elif name == "document_id":
             if ids is not None:
-                table[name] = ids.take(primitive(columns["document"] - first_row))
+                table[name] = ids.take(primitive(columns["document_index"] - first_row))
         elif values is None:
             if column.nullable:
                 table[name] = pa.nulls(n, pa.int64())
@@ -506,7 +506,7 @@ def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryAr
 
 
 def _chunk_ids(columns: dict[str, Any]) -> pa.Array:
-    digits = np.arange(0, 32 * len(columns["document"]) + 32, 32, dtype=np.int64)
+    digits = np.arange(0, 32 * len(columns["document_index"]) + 32, 32, dtype=np.int64)
     return strings(columns["chunk_id"], digits)
 
 

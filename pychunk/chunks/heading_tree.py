@@ -42,7 +42,7 @@ def tree_of(chunks: Iterable[ChunkFields]) -> list[Node]:
 
     In a slice of the chunks, nodes whose parent is not in the slice are outermost, too.
     """
-    nodes = {chunk.chunk: Node(chunk) for chunk in chunks}
+    nodes = {chunk.chunk_index: Node(chunk) for chunk in chunks}
     top: list[Node] = []
     for node in nodes.values():
         above = None if node.chunk.parent is None else nodes.get(node.chunk.parent)

@@ -51,14 +51,22 @@ def chunks_html(chunks: ChunkBatch) -> str:
     """Return a table of the first chunks of a batch."""
     rows = []
     for chunk in chunks[:ROWS]:
-        name = chunk.document if chunk.id is None else chunk.id
+        name = chunk.document_index if chunk.document_id is None else chunk.document_id
         score = "" if chunk.score is None else f"{chunk.score:.3f}"
         tokens = "" if chunk.tokens is None else f"{chunk.tokens:,}"
         span = f"{chunk.start}:{chunk.end}"
-        shown = (_named(name), f"c{chunk.chunk}", span, tokens, chunk.kind or "", score, chunk.cut or "")
+        shown = (
+            _named(name),
+            f"c{chunk.chunk_index}",
+            span,
+            tokens,
+            chunk.relevance or "",
+            score,
+            chunk.end_reason or "",
+        )
         rows.append([*shown, excerpt(chunk.text)])
     more = f"; the first {ROWS} of them" if len(chunks) > ROWS else ""
-    head = ("document", "chunk", "span", "tokens", "kind", "score", "cut", "text")
+    head = ("document", "chunk", "span", "tokens", "relevance", "score", "end_reason", "text")
     used = [i for i in range(len(head)) if not rows or any(row[i] for row in rows)]
     return table(
         [head[i] for i in used],
@@ -107,10 +115,10 @@ def hits_html(hits: Sequence[Any]) -> str:
         single += [(str(rank), each)] if inner is None else [(str(rank), hit) for hit in inner]
     rows = []
     for place, hit in single[:ROWS]:
-        name = hit.document if hit.id is None else hit.id
+        name = hit.document_index if hit.document_id is None else hit.document_id
         parts = ", ".join(f"{stage} {score:.3f}" for stage, score in hit.scores.items())
-        lines = "" if hit.line is None else f"{hit.line}" if hit.line == hit.line_end else f"{hit.line}–{hit.line_end}"
-        rows.append([place, f"{hit.score:.3f}", plain(parts), _named(name), f"c{hit.chunk}", lines, _best(hit)])
+        lines = "" if hit.line is None else f"{hit.line}" if hit.line == hit.end_line else f"{hit.line}–{hit.end_line}"
+        rows.append([place, f"{hit.score:.3f}", plain(parts), _named(name), f"c{hit.chunk_index}", lines, _best(hit)])
     more = f"the first {ROWS} of {len(single)}" if len(single) > ROWS else ""
     return table(("", "score", "of", "document", "chunk", "lines", "text"), rows, more)
 

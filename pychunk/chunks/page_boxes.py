@@ -26,7 +26,7 @@ def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) 
     """
     if features.page_starts is None:
         return None
-    documents = columns["document"] - first_row
+    documents = columns["document_index"] - first_row
     pages = features.page_starts
     before = np.repeat(features.offsets[:-1], pages.counts)
     begins = pages.flat() + before
@@ -52,7 +52,7 @@ def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.
     blocks = features.blocks
     if blocks is None or features.page_starts is None:
         return None
-    documents = columns["document"] - first_row
+    documents = columns["document_index"] - first_row
     before = np.repeat(features.offsets[:-1], np.diff(blocks.offsets))
     starts = columns["start_byte"] + features.offsets[documents]
     ends = columns["end_byte"] + features.offsets[documents]

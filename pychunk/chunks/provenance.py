@@ -39,7 +39,7 @@ class Cutter(Protocol):
         """Return the chunks of documents."""
         ...
 
-    def tables_of_scores(self, inputs: Inputs) -> list[pa.Table] | None:
+    def score_tables(self, inputs: Inputs) -> list[pa.Table] | None:
         """Return the method's scores of documents."""
         ...
 
@@ -106,7 +106,7 @@ class BatchProvenance:
             and self._inputs is not None
             and (method.scores or not (method.is_native or method.removes))
         ):
-            found = segmenter.tables_of_scores(self._inputs)
+            found = segmenter.score_tables(self._inputs)
             self._scores = pa.concat_tables(found) if found else None
         return self._scores
 

@@ -31,13 +31,13 @@ def in_characters(features: Features) -> RemovedSpans | None:
 def removed_table(removed: RemovedSpans, ids: pa.Array | None, first_document: int) -> pa.Table:
     """Return a table with one row for each removed span.
 
-    Its columns are ``document``, ``id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score`` (null for
-    none).
+    Its columns are ``document_index``, ``document_id`` (if given), ``start``, ``end`` (characters), ``reason`` and
+    ``score`` (null for none).
     """
     rows = np.repeat(np.arange(removed.documents, dtype=np.int64), np.diff(removed.offsets))
-    table: dict[str, pa.Array] = {"document": primitive(rows + first_document)}
+    table: dict[str, pa.Array] = {"document_index": primitive(rows + first_document)}
     if ids is not None:
-        table["id"] = ids.take(primitive(rows))
+        table["document_id"] = ids.take(primitive(rows))
     return pa.table(
         {
             **table,
@@ -57,7 +57,7 @@ def with_text(removed: pa.Table, texts: Iterable[str], first_document: int) -> p
         texts: The documents, from ``first_document`` on.
         first_document: Row of the first document.
     """
-    rows = zip(*(removed[name].to_pylist() for name in ("document", "start", "end")), strict=True)
+    rows = zip(*(removed[name].to_pylist() for name in ("document_index", "start", "end")), strict=True)
     documents = enumerate(texts, first_document)
     at, text, found = -1, "", []
     for document, start, end in rows:

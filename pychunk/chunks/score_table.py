@@ -39,8 +39,8 @@ def score_table(method: Method, request: Request, cuts: Cuts, ids: pa.Array | No
     begins = np.zeros(len(rows) + 1, bool)
     begins[cuts.first[cuts.offsets[0] : cuts.offsets[-1]] + np.repeat(first, np.diff(cuts.offsets))] = True
     table = {
-        "document": primitive(rows + request.first_row),
-        **({} if ids is None else {"id": ids.take(primitive(rows))}),
+        "document_index": primitive(rows + request.first_row),
+        **({} if ids is None else {"document_id": ids.take(primitive(rows))}),
         "sentence": primitive(at),
         "start": primitive(starts),
         "end": primitive(ends),

@@ -15,10 +15,10 @@ from .._engine.data.request import Request
 def summary_table(columns: dict[str, Any], request: Request, ids: pa.Array | None, source: str) -> pa.Table:
     """Return the summaries of a request's documents, over the arrays that the engine returned.
 
-    The columns are ``document``, ``id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``. ``text`` is the
-    text that was given, or the sentences with a space between them. It is null if the summary is no text. ``sentences``
-    lists the sentences that the summary is made of, each with ``start`` and ``end`` in characters and ``text``, which
-    is ``document[start:end]``. ``vector`` has unit length, and is null if there is none.
+    The columns are ``document_index``, ``document_id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``.
+    ``text`` is the text that was given, or the sentences with a space between them. It is null if the summary is no
+    text. ``sentences`` lists the sentences that the summary is made of, each with ``start`` and ``end`` in characters
+    and ``text``, which is ``document[start:end]``. ``vector`` has unit length, and is null if there is none.
     """
     # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
     import pyarrow.compute as pc
@@ -37,9 +37,9 @@ def summary_table(columns: dict[str, Any], request: Request, ids: pa.Array | Non
         text = pc.if_else(none, joined, pa.scalar(None, pa.large_string()))
     vectors = columns["summary_vector"]
     rows = np.arange(request.first_row, request.first_row + documents)
-    table: dict[str, Any] = {"document": primitive(rows)}
+    table: dict[str, Any] = {"document_index": primitive(rows)}
     if ids is not None:
-        table["id"] = ids
+        table["document_id"] = ids
     return pa.table(
         {
             **table,

@@ -98,7 +98,7 @@ class Changes:
         if self._rehash or not own:
             return unread
         same, found = self.seen.known(files, np.array([marks[source.kinds[at]] for at in own], np.uint64))
-        held = ~self._index.changed(found)
+        held = ~self._index.diff(found)
         found = found.choose(held)
         unread[np.array(own)[same][held]] = True
         self.see(found.ids, first + np.flatnonzero(unread))
@@ -138,7 +138,7 @@ class Changes:
         found = document_digests.of(table, names, how)
         self.see(found.ids, numbers)
         self._note(table, found)
-        changed = np.flatnonzero(self._index.changed(found))
+        changed = np.flatnonzero(self._index.diff(found))
         if len(changed) and not self._looked and not self._prune:  # --prune removes documents with the other spelling
             self._looked = True
             rows = primitive(changed)
@@ -157,7 +157,7 @@ class Changes:
             for name, path in zip(ids.to_pylist(), paths.to_pylist(), strict=True)
             if path in other and (name == path or name.startswith(f"{path}#"))
         }
-        if not names or "id" not in self._index.schema.names:
+        if not names or "document_id" not in self._index.schema.names:
             return
         alive = set(self._index.ids())
         found = [(name, spelled) for spelled, name in names.items() if spelled in alive and name not in alive]
@@ -229,13 +229,13 @@ class Changes:
         """
         assert self._ids is not None
         columns = self._index.schema.names
-        if nameless := self._index.count("id is null") if "id" in columns else len(self._index):
+        if nameless := self._index.count("document_id is null") if "document_id" in columns else len(self._index):
             said = (
                 f"{counted(nameless, 'chunk')} of documents without ids stay, because --prune needs ids; remove them "
                 "in Python with index.remove(chunk_ids=...), or build the index again from documents with ids"
             )
             say(said, "yellow")
-        if "id" not in columns:
+        if "document_id" not in columns:
             return AddResult()
         known = pa.array(map(str, self._index.ids()), pa.large_string())
         stay = pa.array(unread, pa.large_string())

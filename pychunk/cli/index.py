@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from .._engine.arrow import with_current_names
+from .._engine.data.columns import current_names
 from .._util.durable_files import remove
 from .._util.urls import named, parameters
 from ..index import chunk_tables
@@ -181,7 +183,7 @@ def index(
                 f"{'--augment' if beside.augment else '--method proposition'} needs terms, and an index with --terms "
                 "none has none; leave out one of them, or name a new folder if the index exists"
             )
-        pooling = _pooling(made, pooling, levels or made.notes.get("levels"))
+        pooling = _pooling(made, pooling, levels or made.user_data.get("levels"))
         hides = _hidden_parameters(made, reading, prune=prune)
         inputs = named(inputs, parameters(hides))
         begun = time.monotonic()
@@ -200,9 +202,9 @@ def index(
             on_error,
             changes,
             tell,
-            made.notes.get("ids"),
+            made.user_data.get("ids"),
             levels,
-            made.notes.get("levels"),
+            made.user_data.get("levels"),
             pooling,
             told,
         )
@@ -211,13 +213,13 @@ def index(
                 pass
             raise typer.Exit
         if reading.ids is not None:
-            made.notes["ids"] = reading.ids
+            made.user_data["ids"] = reading.ids
         if hides:
-            made.notes["hide_parameters"] = ",".join(hides)
+            made.user_data["hide_parameters"] = ",".join(hides)
         if levels is not None:
-            made.notes["levels"] = levels
+            made.user_data["levels"] = levels
         if pooling is not None:
-            made.notes["pooling"] = pooling
+            made.user_data["pooling"] = pooling
         bar = progress_bar("index")
         with bar:
             task = bar.add_task("", total=1.0, rate="")
@@ -232,7 +234,7 @@ def index(
             bar.remove_task(task)  # the time for saving and for building an approximate index cannot be predicted
             bar.add_task("", total=None, rate=f"saving {counted(len(made), 'chunk')}")
             made.save()
-            changes.seen.save(made.changed)
+            changes.seen.save(made.diff)
         if prune and lost:
             said = f"nothing was removed, because {counted(lost, 'document')} could not be read and may be in the index"
             say(said, "yellow")
@@ -248,7 +250,7 @@ def index(
 
 def _hidden_parameters(made: Index, reading: ReaderOptions, *, prune: bool) -> list[str]:
     """Return the URL parameters that no name in the index contains, hidden in this run or in an earlier one."""
-    before = frozenset(filter(None, made.notes.get("hide_parameters", "").split(",")))
+    before = frozenset(filter(None, made.user_data.get("hide_parameters", "").split(",")))
     new = sorted(parameters(reading.hide_parameter) - before)
     if new and len(made) and not prune:
         said = (
@@ -281,7 +283,7 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
             try:
                 with Index.open(path, verify=True) as made:
                     size = f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
-                    levels = made.notes.get("levels")
+                    levels = made.user_data.get("levels")
                 file_cache.check(Path(path))
                 of = f", levels {levels}" if levels else ""
                 Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}{of}"))
@@ -444,7 +446,7 @@ def _batches(
                     from ..augmentation import augment  # imported here, as levels below, because few runs need it
 
                     table = augment(table, beside.augment, llm=told.llm)
-                changes.see(chunk_tables.keys(table).unique() if "id" in table.column_names else None)
+                changes.see(chunk_tables.keys(table).unique() if "document_id" in table.column_names else None)
                 yield table, None, table["text"].nbytes
         return
     if levels is not None and levels_before not in (None, levels):
@@ -495,7 +497,7 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
             raise ValueError("--pooling changes nothing without --levels; add --levels, or leave it out")
         return None
     known = made.info.get("pooling")
-    chosen = given or made.notes.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
+    chosen = given or made.user_data.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")
     if Path(chosen).is_dir():
         chosen = str(Path(chosen).resolve())  # absolute, because the next run may start in another folder
     from ..levels.compressor import compressor_for
@@ -513,7 +515,8 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
 def _holds_chunks(path: str) -> bool:
     if path == "-" or has_documents(path):
         return False
-    return set(chunk_tables.REQUIRED) <= set(open_source(path, dead_letters=lambda _: None).column_names())
+    names = open_source(path, dead_letters=lambda _: None).column_names()
+    return set(chunk_tables.REQUIRED) <= set(current_names(names))
 
 
 def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
@@ -524,11 +527,12 @@ def _whole_documents(path: str, *, merge: bool) -> Iterator[pa.Table]:
     """
     held: pa.Table | None = None
     for table in open_source(path, dead_letters=refuse).tables():
+        table = with_current_names(table)
         joined = table if held is None else pa.concat_tables([held, table], promote_options="permissive")
-        if merge and "id" in joined.column_names:
+        if merge and "document_id" in joined.column_names:
             document = np.asarray(chunk_tables.keys(joined).dictionary_encode().indices)
         else:
-            document = np.asarray(joined["document"].cast(pa.int64()))
+            document = np.asarray(joined["document_index"].cast(pa.int64()))
         changes = np.flatnonzero(np.diff(document))
         border = int(changes[-1]) + 1 if len(changes) else 0
         if border:

@@ -222,7 +222,7 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     if isinstance(hit, DocumentHits):
         hit = hit.hits[0]
     page = "" if hit.page is None else f", {pages_text(hit.page, hit.page_end)}"
-    header = Text(f"{rank}. document {_name(hit)}{page}, chunk {hit.chunk}{_level(hit)}", style="bold cyan")
+    header = Text(f"{rank}. document {_name(hit)}{page}, chunk {hit.chunk_index}{_level(hit)}", style="bold cyan")
     header.append(f"  {hit.start}:{hit.end}  {hit.score:.3f}", style="dim")
     parts = ", ".join(
         f"{name} {score:.3f}" if isinstance(score, float) else f"{name}: {score}"
@@ -244,12 +244,12 @@ def _level(hit: Hit) -> str:
 
 
 def _name(hit: Hit) -> Any:
-    return hit.document if hit.id is None else hit.id
+    return hit.document_index if hit.document_id is None else hit.document_id
 
 
 def _body(hit: Hit) -> Iterator[Text]:
     for passage in hit.around or (hit,):
-        text = Text(passage.text, style="" if passage.chunk == hit.chunk else "dim")
-        if hit.sentence and passage.chunk == hit.chunk:
+        text = Text(passage.text, style="" if passage.chunk_index == hit.chunk_index else "dim")
+        if hit.sentence and passage.chunk_index == hit.chunk_index:
             text.stylize("bold yellow", hit.sentence[0] - hit.start, hit.sentence[1] - hit.start)
         yield text

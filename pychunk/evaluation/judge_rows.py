@@ -64,7 +64,7 @@ def judged_rows(
         raise ValueError(f"no judge {unknown[0]!r}; there are {', '.join(NAMES)}")
     texts, rows = chunked.table["text"].to_pylist(), []
     drawn = np.sort(np.random.default_rng(seed).choice(len(texts), min(most, len(texts)), replace=False))
-    documents = np.asarray(chunked.table["document"], np.int64)
+    documents = np.asarray(chunked.table["document_index"], np.int64)
     for name in judges:
         step(f"{chunked.name}, judge of {name}")
         if name == "retrieval":

@@ -126,7 +126,7 @@ def retrieve(
     before, begun = encoder.tokens, time.perf_counter()
     table = pooled(chunked, encoder) if recipe else chunked.table
     if strategy.augment is not None:
-        there = table["document"].unique()
+        there = table["document_index"].unique()
         known = {"title": pa.array(data.titles, pa.large_string()).take(there)} if data.titles else None
         table = _augmented(table, strategy.augment, known)
     tokens = encoder.tokens - before if recipe else count_tokens(data.documents)
@@ -194,7 +194,7 @@ def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict
         answers = encoder.remembered(first_answers(data))
         vectors = found.chunked.vectors
         values |= {f"answer cosine@{k}": metrics.cosine_at_k(answers, vectors, top[:, :k]) for k in AVERAGED}
-    kinds = found.chunked.table["kind"].to_pylist() if "kind" in found.chunked.table.column_names else []
+    kinds = found.chunked.table["relevance"].to_pylist() if "relevance" in found.chunked.table.column_names else []
     if any(kind is not None for kind in kinds):
         relevant = np.array([kind == "relevant" for kind in kinds])[top] & (top >= 0)
         values["relevant among top 5"] = relevant.sum(axis=1) / np.maximum(1, (top >= 0).sum(axis=1))
@@ -207,7 +207,7 @@ def first_answers(data: Dataset) -> list[str]:
 
 
 def _answers(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
-    document, start, end = (_column(found, name) for name in ("document", "start", "end"))
+    document, start, end = (_column(found, name) for name in ("document_index", "start", "end"))
     lengths = [max(1, len(metrics.normalize_answer(text).split())) for text in found.chunked.table["text"].to_pylist()]
     shares = np.zeros(found.rows.shape)
     strict = _in_paragraph(found, data)
@@ -241,10 +241,10 @@ def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt
 def _in_paragraph(found: SearchResults, data: Dataset) -> npt.NDArray[np.bool_]:
     if any(question.paragraph is None for question in data.questions):
         gold = np.array([question.document for question in data.questions])
-        return np.asarray((_column(found, "document") == gold[:, None]) | (gold[:, None] < 0))
+        return np.asarray((_column(found, "document_index") == gold[:, None]) | (gold[:, None] < 0))
     gold = np.array([(each.document, *(each.paragraph or (0, 0))) for each in data.questions])
     both = np.stack([_column(found, "start"), _column(found, "end")], axis=2)
-    return metrics.in_paragraph(_column(found, "document"), both, gold)
+    return metrics.in_paragraph(_column(found, "document_index"), both, gold)
 
 
 def _column(found: SearchResults, name: str) -> I64:
@@ -253,7 +253,7 @@ def _column(found: SearchResults, name: str) -> I64:
 
 
 def _references(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
-    document, start, end = (_column(found, name) for name in ("document", "start", "end"))
+    document, start, end = (_column(found, name) for name in ("document_index", "start", "end"))
     values: dict[str, list[float]] = {}
     within = np.zeros((len(data.questions), len(BUDGETS)))
     spent = found.words.cumsum(axis=1)
@@ -280,13 +280,13 @@ def _references(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F6
 
 
 def _spans_by_document(chunked: SystemChunks, data: Dataset) -> list[I64]:
-    document = np.asarray(chunked.table["document"], np.int64)
+    document = np.asarray(chunked.table["document_index"], np.int64)
     both = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     return [both[document == number] for number in range(len(data.documents))]
 
 
 def _pages(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
-    document, page = _column(found, "document"), found.pages
+    document, page = _column(found, "document_index"), found.pages
     if page is None:  # chunks without pages count for the page on which they begin
         start = _column(found, "start")
         page = np.zeros_like(start)

@@ -252,7 +252,7 @@ def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
     first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])
     lists = table["sentences"].combine_chunks()
     start, end, _ = lists.flatten().flatten()
-    document = np.repeat(np.asarray(table["document"], np.int64), np.diff(np.asarray(lists.offsets)))
+    document = np.repeat(np.asarray(table["document_index"], np.int64), np.diff(np.asarray(lists.offsets)))
     begins = np.asarray(start, np.int64)
     rows = np.empty(len(begins), np.int64)
     for number in np.unique(document):
@@ -304,9 +304,9 @@ def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.
             name = f"{data.ids[number]}:{chunk}"
             rows.append(
                 {
-                    "document": number,
-                    "id": data.ids[number],
-                    "chunk": chunk,
+                    "document_index": number,
+                    "document_id": data.ids[number],
+                    "chunk_index": chunk,
                     "chunk_id": name,
                     "start": start,
                     "end": end,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine.arrow import compute as pc
+from .._engine.arrow import with_current_names
 from .._engine.data.columns import ID_TYPE, UUIDS
 from ..segmenter import Segmenter
 from ..vectors import vectors_of
@@ -18,7 +19,7 @@ from .scoring.level_rows import has_levels
 from .store import context_column, document_digests
 from .store.part import Layout, Rows
 
-REQUIRED = ("document", "chunk", "chunk_id", "start", "end", "text")
+REQUIRED = ("document_index", "chunk_index", "chunk_id", "start", "end", "text")
 _VECTORS = ("vector", "sentences")
 _HEX = "[0-9a-f]"
 
@@ -30,11 +31,12 @@ def as_table(chunks: Any) -> pa.Table:
         if not hasattr(chunks, "__arrow_c_stream__"):
             raise TypeError(f"add() takes chunks as segment() returns them, or an Arrow table; got {type(chunks)}")
         table = pa.table(chunks)
+    table = with_current_names(table)
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
         raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
     table = _with_text_of_uuids(table)
-    for name in {*REQUIRED, "id"}.intersection(table.column_names):
+    for name in {*REQUIRED, "document_id"}.intersection(table.column_names):
         if table[name].null_count:
             raise ValueError(f"the column {name!r} of a chunk table must not be null; {table[name].null_count} are")
     return table
@@ -42,12 +44,14 @@ def as_table(chunks: Any) -> pa.Table:
 
 def _with_text_of_uuids(table: pa.Table) -> pa.Table:
     """Return a table with ids that are UUIDs of Arrow as text, and a mark in its metadata that they are UUIDs."""
-    if "id" not in table.column_names or not isinstance(table.schema.field("id").type, pa.BaseExtensionType):
+    if "document_id" not in table.column_names or not isinstance(
+        table.schema.field("document_id").type, pa.BaseExtensionType
+    ):
         return table
-    ids = document_digests.text_of_ids(_one(table["id"]))
-    marks = {ID_TYPE: UUIDS} if table.schema.field("id").type.extension_name == "arrow.uuid" else {}
-    at = table.column_names.index("id")
-    return table.set_column(at, "id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
+    ids = document_digests.text_of_ids(_one(table["document_id"]))
+    marks = {ID_TYPE: UUIDS} if table.schema.field("document_id").type.extension_name == "arrow.uuid" else {}
+    at = table.column_names.index("document_id")
+    return table.set_column(at, "document_id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -158,19 +162,19 @@ def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
 
 def of_uuids(table: pa.Table) -> bool:
     """Return whether a chunk table's ids are the text of UUIDs, according to the metadata that ``segment`` wrote."""
-    return "id" in table.column_names and (table.schema.metadata or {}).get(ID_TYPE) == UUIDS
+    return "document_id" in table.column_names and (table.schema.metadata or {}).get(ID_TYPE) == UUIDS
 
 
 def check_uuids(table: pa.Table) -> None:
     """Raise ValueError unless all ids of a chunk table are UUIDs as ``str`` writes them."""
-    if "id" not in table.column_names:
+    if "document_id" not in table.column_names:
         raise ValueError("the index's ids are UUIDs, and the chunks have none: segment with ids=")
     good = np.asarray(pc.match_substring_regex(keys(table), f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$"), np.bool_)
     if not good.all():
         row = int(good.argmin())
         raise ValueError(
-            f"the index's ids are UUIDs, and row {row} of the chunks (document {table['document'][row]}) has the id "
-            f"{table['id'][row].as_py()!r}: pass UUIDs, or put these chunks into an index of their own"
+            f"the index's ids are UUIDs, and row {row} of the chunks (document {table['document_index'][row]}) has "
+            f"the id {table['document_id'][row].as_py()!r}: pass UUIDs, or put these chunks into an index of their own"
         )
 
 
@@ -194,12 +198,12 @@ def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
 
 
 #: The columns of which :func:`keys` reads one.
-KEYS = ("id", "chunk_id")
+KEYS = ("document_id", "chunk_id")
 
 
 def keys(table: pa.Table) -> pa.Array:
     """Return the keys that identify chunks: the id of their document if it has one, else their own hash."""
-    name = "id" if "id" in table.column_names else "chunk_id"
+    name = "document_id" if "document_id" in table.column_names else "chunk_id"
     return _one(table[name].cast(pa.large_string()))
 
 
@@ -210,7 +214,7 @@ def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
         ValueError: Two documents of a table with ids have the same id. It is unknown which of them is meant.
     """
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
-    if "id" in table.column_names:
+    if "document_id" in table.column_names:
         _check_unique(table, code)
         return np.zeros(len(code), np.bool_)
     last = np.empty(int(code.max(initial=-1)) + 1, np.int64)
@@ -220,7 +224,7 @@ def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
 
 def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
     """Raise ValueError if two documents have the same id. ``code`` numbers the ids."""
-    document, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+    document, chunk = (np.asarray(table[name], np.int64) for name in ("document_index", "chunk_index"))
     order = np.lexsort((chunk, document, code))
     before, after = order[:-1], order[1:]
     same = (code[before] == code[after]) & ((document[before] != document[after]) | (chunk[before] == chunk[after]))
@@ -230,8 +234,8 @@ def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
     a, b = sorted((int(before[at]), int(after[at])))
     raise ValueError(
         f"documents {document[a]} and {document[b]} (rows {a} and {b} of the chunks) have the same id "
-        f"{table['id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a call "
-        "of its own; if they are parts of one document, pass on_duplicate='merge'"
+        f"{table['document_id'][a].as_py()!r}: give each document an id of its own; to replace one, add the newer in a "
+        "call of its own; if they are parts of one document, pass on_duplicate='merge'"
     )
 
 
@@ -241,7 +245,7 @@ def check_documents(table: pa.Table, ids: pa.Array) -> None:
     Raises:
         ValueError: This is not so. The message names one document.
     """
-    if "id" not in table.column_names and table.num_rows:
+    if "document_id" not in table.column_names and table.num_rows:
         raise ValueError(
             "documents= names the ids of the chunks' documents, and the chunks have none: segment with ids="
         )
@@ -288,7 +292,7 @@ def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.T
     found = _encoded(table, encoder, "chunk", options)
     vectors = _one(found["vector"])
     rows = np.zeros((table.num_rows, vectors.type.list_size), np.float32)
-    rows[np.asarray(found["document"])] = np.asarray(vectors.flatten()).reshape(len(vectors), -1)
+    rows[np.asarray(found["document_index"])] = np.asarray(vectors.flatten()).reshape(len(vectors), -1)
     column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
     metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
     return table.append_column("vector", column).replace_schema_metadata(metadata)
@@ -297,7 +301,7 @@ def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.T
 def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
     found = _encoded(table, encoder, "sentence", options)
     filled = np.zeros(table.num_rows + 1, np.int64)
-    filled[np.asarray(found["document"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
+    filled[np.asarray(found["document_index"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
     lists = _one(found["sentences"])
     start, end, vector = lists.flatten().flatten()
     offsets = np.cumsum(filled)

@@ -34,7 +34,7 @@ from .search.queries import Queries, texts_and_vectors
 from .search.search_options import SearchOptions
 from .stages import Stages
 from .store.document_digests import Digests
-from .store.index_folder import Store, Verify, schema_of
+from .store.index_folder import SCHEMA, Store, Verify
 from .store.metadata_columns import columns_not_given, with_columns_of_before, with_metadata
 from .writer import IndexWriter, steady
 
@@ -151,11 +151,7 @@ class Index:
             store.lock()
             if not store.exists():  # else another process was quicker
                 empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
-                head = {
-                    "schema": schema_of(dtype, None if options["terms"] is None else options["terms"]["unit"]),
-                    "pychunk": native.version,
-                    "generation": 0,
-                }
+                head = {"schema": SCHEMA, "pychunk": native.version, "generation": 0}
                 store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
                 new = cls(store, made, where, accuracy)
                 new._is_new, new._encoder_name = True, encoder
@@ -296,9 +292,9 @@ class Index:
         }
 
     @property
-    def notes(self) -> dict[str, str]:
+    def user_data(self) -> dict[str, str]:
         """The values that a program which fills the index stores for its next run; :meth:`save` keeps them."""
-        return self._contents.notes
+        return self._contents.user_data
 
     def ids(self) -> list[Any]:
         """Return the ids of the documents that have chunks here, in the order of adding.
@@ -309,11 +305,11 @@ class Index:
         table = self._contents.searcher().stored
         if table is None:
             return []
-        if "id" not in table.column_names:
+        if "document_id" not in table.column_names:
             raise ValueError("documents of this index have no ids: segment with ids=")
-        self._contents.searcher().check(["id"])
+        self._contents.searcher().check(["document_id"])
         alive = pa.array(self._contents.searcher().alive)
-        found: list[Any] = table["id"].filter(alive).unique().drop_null().to_pylist()
+        found: list[Any] = table["document_id"].filter(alive).unique().drop_null().to_pylist()
         return list(map(uuid.UUID, found)) if self._contents.uuids else found
 
     def __contains__(self, id: object) -> bool:
@@ -348,7 +344,7 @@ class Index:
 
     # Writing
 
-    def changed(self, documents: Digests) -> npt.NDArray[np.bool_]:
+    def diff(self, documents: Digests) -> npt.NDArray[np.bool_]:
         """Return bool[n]: whether each document is new or differs from the index's.
 
         The other documents need not be segmented and added again. The call makes this process the writer, so the answer
@@ -368,7 +364,7 @@ class Index:
             >>> with tempfile.TemporaryDirectory() as folder, Index.create(folder + "/pets") as index:
             ...     for _ in range(2):
             ...         documents = document_digests.of(table, ["text"], seg.options)
-            ...         new = index.changed(documents)
+            ...         new = index.diff(documents)
             ...         chunks = seg(table.filter(new), columns={"text": "text"}, ids="id")
             ...         index.add(chunks, documents=documents.choose(new)).added
             2
@@ -398,7 +394,7 @@ class Index:
             metadata: Columns with one value for each document of the batch, to filter by, in a mapping or a table; or
                 names of columns of the chunk table. The index keeps the table's own columns
                 (``segment(metadata_columns=...)``) whether or not you name them.
-            documents: Hashes of all that the chunks were made of, for :meth:`changed`. A document whose text is blank
+            documents: Hashes of all that the chunks were made of, for :meth:`diff`. A document whose text is blank
                 has no chunks; it still replaces the chunks of its id. Columns that are not passed are null then.
             on_duplicate: ``"raise"``: several documents with the same id in this call are an error. ``"merge"``: they
                 are parts of one document, such as rows of a table of paragraphs, joined with blank lines
@@ -458,13 +454,13 @@ class Index:
             raise ValueError("remove() takes ids or chunk_ids")
         wanted = argument_checks.ids("ids", ids) if ids is not None else argument_checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
-        if ids is not None and len(wanted) and self.schema.names and "id" not in self.schema.names:
+        if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
             raise ValueError(
                 "ids names documents, and those of this index have none: remove their chunks by chunk_ids=, or build "
                 "the index again from chunks that were segmented with ids="
             )
         before = len(self)
-        self._contents.remove(wanted, "chunk_id" if ids is None else "id")
+        self._contents.remove(wanted, "chunk_id" if ids is None else "document_id")
         return before - len(self)
 
     def save(self) -> None:
@@ -580,7 +576,7 @@ class Index:
             >>> chunks = pychunk.segment(["Cats purr.", "Stars shine."], "sentence", vectors="sentence", ids=["a", "b"])
             >>> with tempfile.TemporaryDirectory() as folder, pychunk.Index.create(folder + "/i") as index:
             ...     added = index.add(chunks)
-            ...     [[hit.id for hit in hits] for hits in index.search(["Who purrs?"], 1)]
+            ...     [[hit.document_id for hit in hits] for hits in index.search(["Who purrs?"], 1)]
             [['a']]
         """
         found: Hits[Hits[Hit]] = self._searched(

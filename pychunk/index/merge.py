@@ -22,9 +22,9 @@ BETWEEN = "\n\n"
 _COUNTED = (
     (("start", "end"), "end", len(BETWEEN)),
     (("start_byte", "end_byte"), "end_byte", len(BETWEEN)),
-    (("line", "line_end"), "line_end", BETWEEN.count("\n") - 1),
+    (("line", "end_line"), "end_line", BETWEEN.count("\n") - 1),
     (("page", "page_end"), "page_end", -1),
-    (("chunk", "parent"), "chunk", 1),
+    (("chunk_index", "parent"), "chunk_index", 1),
 )
 
 
@@ -36,7 +36,7 @@ def merged(table: pa.Table) -> pa.Table:
     The document has the number of its first row that is not blank. Other columns keep the values of each row.
 
     Args:
-        table: Chunks with ids. Chunks with the same ``document`` and ``id`` form a row.
+        table: Chunks with ids. Chunks with the same ``document_index`` and ``document_id`` form a row.
 
     Raises:
         ValueError: There are no ids, or the chunks are nodes of levels, or a chunk of a row occurs twice. Or the chunks
@@ -46,13 +46,13 @@ def merged(table: pa.Table) -> pa.Table:
         >>> import pychunk
         >>> rows = ["Cats purr. They sleep.", "Dogs bark."]
         >>> found = merged(pychunk.segment(rows, "paragraph", ids=["pets", "pets"]).table)
-        >>> found.select(["document", "chunk", "start", "end", "text"]).to_pylist()[1]
-        {'document': 0, 'chunk': 1, 'start': 24, 'end': 34, 'text': 'Dogs bark.'}
+        >>> found.select(["document_index", "chunk_index", "start", "end", "text"]).to_pylist()[1]
+        {'document_index': 0, 'chunk_index': 1, 'start': 24, 'end': 34, 'text': 'Dogs bark.'}
     """
-    if "id" not in table.column_names:
+    if "document_id" not in table.column_names:
         raise ValueError("on_duplicate='merge' joins rows of one id, and these have none: segment with ids=")
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
-    number, chunk = (np.asarray(table[name], np.int64) for name in ("document", "chunk"))
+    number, chunk = (np.asarray(table[name], np.int64) for name in ("document_index", "chunk_index"))
     row = _in_order(code * (len(code) + 1) + _in_order(number))
     if code.max(initial=0) == row.max(initial=0):  # There are as many rows as documents.
         return table
@@ -88,7 +88,7 @@ def merged(table: pa.Table) -> pa.Table:
         if last == "end" and "page_breaks" in table.column_names:
             table = _with(table, "page_breaks", _later(table["page_breaks"], shift))
     begin = np.maximum.accumulate(np.where(heads, first, 0))  # The first chunk of each row's document.
-    table = _with(table, "document", table["document"].take(pa.array(np.repeat(begin, size))))
+    table = _with(table, "document_index", table["document_index"].take(pa.array(np.repeat(begin, size))))
     return _with(table, "chunk_id", _chunk_ids(table, several))
 
 
@@ -104,8 +104,8 @@ def _check_chunks(table: pa.Table, row: I64, chunk: I64, order: I64) -> None:
         at = int(same[0])
         a, b = sorted(order[at : at + 2].tolist())
         raise ValueError(
-            f"rows {a} and {b} of the chunks are both chunk {chunk[at]} of document {table['document'][at]}, "
-            f"{table['id'][at].as_py()!r}: number documents on from one batch to the next (first_document=)"
+            f"rows {a} and {b} of the chunks are both chunk {chunk[at]} of document {table['document_index'][at]}, "
+            f"{table['document_id'][at].as_py()!r}: number documents on from one batch to the next (first_document=)"
         )
 
 
@@ -146,9 +146,9 @@ def _later(column: pa.ChunkedArray, shift: I64) -> pa.Array:
 def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
     """Return chunk ids computed from id, span and text, as the engine does, for documents of several rows."""
     found = table["chunk_id"].to_pylist()
-    own = table.select(["start", "end", "text"]).append_column("id", keys(table)).filter(pa.array(several))
+    own = table.select(["start", "end", "text"]).append_column("document_id", keys(table)).filter(pa.array(several))
     for at, each in zip(np.flatnonzero(several).tolist(), own.to_pylist(), strict=True):
-        words = _words(each["id"]) + struct.pack("<qq", each["start"], each["end"]) + _words(each["text"])
+        words = _words(each["document_id"]) + struct.pack("<qq", each["start"], each["end"]) + _words(each["text"])
         found[at] = native.hash128(words)
     return pa.array(found, pa.large_string())
 

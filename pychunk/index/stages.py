@@ -85,14 +85,17 @@ class Stages:
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self.contents.uuids:
-            lists = [[replace(hit, id=uuid.UUID(hit.id)) for hit in hits] for hits in lists]
+            lists = [[replace(hit, document_id=uuid.UUID(hit.document_id)) for hit in hits] for hits in lists]
         if own.rerank:
             lists = self._reranked(searcher, texts, vectors, lists)
         if own.min_score is not None:
             lists = [[hit for hit in hits if hit.score >= own.min_score] for hits in lists]
         lists = self._in_context(searcher, lists, names)
         if own.by_document:
-            return Hits(Hits(DocumentHits(hit.id, hit.document, hit.score, (hit,)) for hit in hits) for hits in lists)
+            return Hits(
+                Hits(DocumentHits(hit.document_id, hit.document_index, hit.score, (hit,)) for hit in hits)
+                for hits in lists
+            )
         return Hits(Hits(hits) for hits in lists)
 
     def _ranked(

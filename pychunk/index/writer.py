@@ -28,7 +28,7 @@ from .search.searcher import Searcher
 from .store import document_digests
 from .store.document_catalog import DocumentCatalog
 from .store.document_digests import Digests
-from .store.index_folder import MANIFEST, Store, checksum
+from .store.index_folder import MANIFEST, SCHEMA, Store, checksum
 from .store.part import CHUNKS, Layout, Part, PartWriter, Rows, slices
 from .store.part_completion import Files, PartCompletion, finished
 
@@ -106,7 +106,7 @@ class IndexWriter:
             if own["rows"] > self._counts()[name]:
                 raise ValueError(_unlike(self.store.folder / own["file"], own["rows"], self._counts()[name]))
         self.generation, self.uuids = manifest["generation"], manifest.get("ids") == "uuid"
-        self.notes: dict[str, str] = dict(manifest.get("notes", {}))
+        self.user_data: dict[str, str] = dict(manifest.get("notes", {}))
         #: The scales of levels, as a manifest stores them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")
         #: The way the vectors of nodes are made, as :func:`.chunk_tables.pooling` returns it. None if there are no
@@ -193,7 +193,7 @@ class IndexWriter:
                 self.register.forget(document_digests.keys(self._keys_of(gone)))
             self.removed = removed
             self._searcher, self.dirty = None, True
-        if column == "id" and len(self.register):  # Documents without chunks are registered, too.
+        if column == "document_id" and len(self.register):  # Documents without chunks are registered, too.
             self.register.forget(document_digests.keys(wanted))
             self.dirty |= self.register.changed
 
@@ -233,7 +233,7 @@ class IndexWriter:
         generation = manifest["generation"] + 1
         known = {part["name"]: part for part in manifest["parts"]}
         manifest["parts"] = [known.get(name) or self._part_facts(name) for name in self._names]
-        manifest["schema"] = max([manifest["schema"], *(part.version for part in self._parts)])
+        manifest["schema"] = SCHEMA
         before = manifest["files"]
         manifest["files"], manifest["stored"] = self._save_vectors(generation, before)
         if self.register.changed:
@@ -248,7 +248,7 @@ class IndexWriter:
             manifest["files"][name] = checksum(folder / name)
         manifest["ids"] = "uuid" if self.uuids else None
         manifest["terms"] = self.terms
-        manifest["notes"] = dict(self.notes)
+        manifest["notes"] = dict(self.user_data)
         if self.pooling:
             manifest["pooling"] = self.pooling
         self._calibrate()
@@ -448,21 +448,21 @@ class IndexWriter:
         return pa.schema([]) if self._schema is None else self._schema
 
     def chunks_of(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
-        """Return ``id``, as text, and other columns of the chunks of documents."""
+        """Return ``document_id``, as text, and other columns of the chunks of documents."""
         self._check_usable()
         self._settle()
         if not self._new_keys.isdisjoint(ids.to_pylist()):
             self._finish_part()
-        rows, first, found = self._marked(ids, "id") & ~self.removed, 0, list[pa.Table]()
+        rows, first, found = self._marked(ids, "document_id") & ~self.removed, 0, list[pa.Table]()
         for part in self._parts:
             own = np.flatnonzero(rows[first : first + len(part)])
             if len(own):
                 held = [name for name in columns if name in part.table.column_names]
-                part.check(["id", *held])
-                table = part.table.select(["id", *held]).take(primitive(own))
-                found.append(table.set_column(0, "id", table["id"].cast(pa.large_string())))
+                part.check(["document_id", *held])
+                table = part.table.select(["document_id", *held]).take(primitive(own))
+                found.append(table.set_column(0, "document_id", table["document_id"].cast(pa.large_string())))
             first += len(part)
-        return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"id": []})
+        return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"document_id": []})
 
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
         """Return the keys of rows, each once."""

@@ -309,7 +309,7 @@ class _Run:
         # The error is one of the model's client, because nothing else reads or writes meanwhile.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
-        documents = np.asarray(chunks.table.column("document"))
+        documents = np.asarray(chunks.table.column("document_index"))
         cut = np.count_nonzero(np.diff(documents)) + (len(documents) > 0)
         part = replace(part, blank=len(part.table) - int(cut))
         return part.with_letters(self._noted(chunks)).without_table(), chunks

@@ -23,8 +23,8 @@ COMPRESSIONS = ("none", "lz4", "zstd")
 #: The columns of integers that grow or repeat. Delta encoding takes a third of their size, and a twentieth of the time
 #: of a dictionary.
 _DELTA = frozenset(column.name for column in COLUMNS if column.delta)
-_DICTIONARY = ("id", *(column.name for column in COLUMNS if column.labels))
-_STATISTICS = ("document", "id")
+_DICTIONARY = ("document_id", *(column.name for column in COLUMNS if column.labels))
+_STATISTICS = ("document_index", "document_id")
 
 
 class ShardWriter:

@@ -169,7 +169,7 @@ DOCUMENT_COLUMNS = (
         "cuts",
         "for each document the first sentence of each chunk, from 0",
         _cuts,
-        only="method 'given'",
+        only="method 'precomputed'",
         of_column=_lists,
     ),
 )

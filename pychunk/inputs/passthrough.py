@@ -63,7 +63,7 @@ def check_names(metadata_columns: Sequence[str]) -> None:
 
 def with_kept(table: pa.Table, kept: dict[str, Any], first_document: int) -> pa.Table:
     """Return a chunk table with these columns after its own."""
-    rows = primitive(np.asarray(table["document"]) - first_document)
+    rows = primitive(np.asarray(table["document_index"]) - first_document)
     for name, values in kept.items():
         table = table.append_column(name, values.take(rows))
     return table

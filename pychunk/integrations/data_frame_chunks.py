@@ -27,9 +27,9 @@ class BlockSegmenter:
     """A function that turns blocks of documents into blocks of chunks.
 
     It holds names and options, but no model. It can therefore be sent to workers, where :func:`pychunk.segment` makes a
-    Segmenter once a process. Its tables have the columns of ``ChunkBatch.table``, except that ``document`` is a number
-    made from a hash. It is the hash of the document's id, or without ids of its text, because a distributed frame has
-    no row numbers.
+    Segmenter once a process. Its tables have the columns of ``ChunkBatch.table``, except that ``document_index`` is a
+    number made from a hash. It is the hash of the document's id, or without ids of its text, because a distributed
+    frame has no row numbers.
 
     Attributes:
         method, options: The arguments of :class:`pychunk.Segmenter`.
@@ -131,7 +131,7 @@ class BlockSegmenter:
 
     def _beside(self, chunks: pa.Table, documents: pa.Table) -> pa.Table:
         """Return chunks with numbers of documents that are valid in the whole frame."""
-        return chunks.set_column(0, "document", self._numbers(documents).take(chunks.column("document")))
+        return chunks.set_column(0, "document_index", self._numbers(documents).take(chunks.column("document_index")))
 
     def _numbers(self, documents: pa.Table) -> pa.Array:
         if self.ids is None:
@@ -150,11 +150,11 @@ class BlockSegmenter:
         table = table.append_column("error", pa.nulls(table.num_rows, pa.large_string()))
         rows = pa.array([error.row for error in errors], pa.int64())
         found = {
-            "document": self._numbers(documents).take(rows),
+            "document_index": self._numbers(documents).take(rows),
             "error": pa.array([error.reason for error in errors], pa.large_string()),
         }
         if self.ids is not None:
-            found["id"] = documents.column(self.ids).take(rows)
+            found["document_id"] = documents.column(self.ids).take(rows)
         for name in self.metadata_columns:
             found[name] = documents.column(name).take(rows)
         columns = [found.get(field.name, pa.nulls(len(rows), field.type)) for field in table.schema]

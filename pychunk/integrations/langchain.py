@@ -62,7 +62,7 @@ class PychunkTextSplitter(TextSplitter):
         documents = []
         said = said_of(self.segmenter, self._keys, metadatas)
         for chunk in self.segmenter(parsed(texts, self._markup), columns=said):
-            metadata = copy.deepcopy(metadatas[chunk.document])
+            metadata = copy.deepcopy(metadatas[chunk.document_index])
             if self._add_start_index:
                 metadata["start_index"] = chunk.start
             documents.append(Document(page_content=chunk.text, metadata=metadata))

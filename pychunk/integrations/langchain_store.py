@@ -131,7 +131,7 @@ class PychunkVectorStore(VectorStore):
         for name in ids:
             for row in self.index.get(name).to_pylist():
                 facts = {each: row[each] for each in own if row[each] is not None}
-                found.append(Document(page_content=row["text"], metadata=facts, id=str(row["id"])))
+                found.append(Document(page_content=row["text"], metadata=facts, id=str(row["document_id"])))
         return found
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
@@ -174,5 +174,7 @@ class PychunkVectorStore(VectorStore):
         own = {name: value for name, value in hit.metadata.items() if value is not None}
         facts = {name: getattr(hit, name) for name in self.include}
         return Document(
-            page_content=text_of(hit), metadata={**own, **facts}, id=None if hit.id is None else str(hit.id)
+            page_content=text_of(hit),
+            metadata={**own, **facts},
+            id=None if hit.document_id is None else str(hit.document_id),
         )

@@ -56,7 +56,9 @@ def _node(hit: Hit) -> TextNode:
     """Return the node of a hit. With an expansion, the chunks around the hit are part of its text and span."""
     around = hit.around
     start, end = (around[0].start, around[-1].end) if around else (hit.start, hit.end)
-    name = str(hit.id) if isinstance(hit.id, uuid.UUID) else hit.id  # The metadata of nodes is JSON.
+    name = (
+        str(hit.document_id) if isinstance(hit.document_id, uuid.UUID) else hit.document_id
+    )  # The metadata of nodes is JSON.
     facts = {"ref_id": name, "page": hit.page, "path": hit.path}
     metadata = {name: value for name, value in {**hit.metadata, **facts}.items() if value is not None}
     return TextNode(id_=hit.chunk_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)

@@ -38,10 +38,11 @@ def segment(
 ) -> Dataset:
     """Segment the documents of a Ray dataset. Like all of Ray Data, this is lazy.
 
-    The rows are those of :func:`pychunk.segment`, whatever the blocks, with one difference. ``document`` is a number
-    made from the hash of the document's id, or without ids of its text, because a dataset has no row numbers. Chunks of
-    one document stay together and in order. Documents with the same text and no ids cannot be distinguished. The
-    metadata of ``ChunkBatch`` stays with the blocks. A worker that dies is replaced, and its block is processed again.
+    The rows are those of :func:`pychunk.segment`, whatever the blocks, with one difference. ``document_index`` is a
+    number made from the hash of the document's id, or without ids of its text, because a dataset has no row numbers.
+    Chunks of one document stay together and in order. Documents with the same text and no ids cannot be distinguished.
+    The metadata of ``ChunkBatch`` stays with the blocks. A worker that dies is replaced, and its block is processed
+    again.
 
     Args:
         dataset: A dataset with the text in a column.

@@ -33,9 +33,9 @@ def segment(
 
     The rows are those of :func:`pychunk.segment`, whatever the partitions, with these differences:
 
-    - ``document`` is a number made from the hash of the document's id, or without ids of its text, because a data frame
-      has no row numbers.
-    - ``kind`` is a string, vectors are arrays of float, and ``sentences`` is an array of structs.
+    - ``document_index`` is a number made from the hash of the document's id, or without ids of its text, because a data
+      frame has no row numbers.
+    - ``relevance`` is a string, vectors are arrays of float, and ``sentences`` is an array of structs.
     - The metadata of ``ChunkBatch`` is lost.
 
     Documents with the same text and no ids cannot be distinguished.
@@ -81,7 +81,7 @@ def segment(
     )
     chunks = blocks.schema(arrow.to_arrow_schema(df.schema, timezone="UTC"))
     # The columns of the input, which keep their Spark types.
-    taken = {"id": ids, **{name: name for name in blocks.metadata_columns}}
+    taken = {"document_id": ids, **{name: name for name in blocks.metadata_columns}}
     plain = pa.schema([field if field.name in taken else pa.field(field.name, _plain(field.type)) for field in chunks])
     declared = types.StructType([_taken(field, df.schema, taken) for field in arrow.from_arrow_schema(plain)])
 

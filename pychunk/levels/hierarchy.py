@@ -215,7 +215,7 @@ class Hierarchy:
         return [text[a:b].tobytes().decode().strip() for a, b in rows]
 
     def cuts(self, level: Level) -> Cuts:
-        r"""Return the nodes of a level as cuts for ``segment(..., method="given", columns={"cuts": ...})``.
+        r"""Return the nodes of a level as cuts for ``segment(..., method="precomputed", columns={"cuts": ...})``.
 
         Example:
             >>> import pychunk

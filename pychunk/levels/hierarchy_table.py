@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .._engine.arrow import flat_text, masked, primitive, strings, vectors
+from .._engine.arrow import flat_text, masked, primitive, strings, vectors, with_current_names
 from .._engine.data.ragged import offsets_of
 from .hierarchy import Hierarchy
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The key of the levels and the documents in the table's metadata.
 KEY = b"pychunk.levels"
 #: The columns that a hierarchy is made from.
-NEEDED = ("document", "node", "level", "last_level", "sentence", "start_byte", "text")
+NEEDED = ("document_index", "node", "level", "last_level", "sentence", "start_byte", "text")
 
 
 def table_of(found: Hierarchy) -> pa.Table:
@@ -31,7 +31,7 @@ def table_of(found: Hierarchy) -> pa.Table:
 
     The columns are:
 
-    - ``document``, and ``id`` if ids were given.
+    - ``document_index``, and ``document_id`` if ids were given.
     - ``node``: The number of the node.
     - ``level`` and ``last_level``: The finest and the coarsest level of the node.
     - ``parent``: The number of the node that holds it, or null.
@@ -53,9 +53,9 @@ def table_of(found: Hierarchy) -> pa.Table:
         row = document - found.first_document
         start, end = found.spans(level)
         start_byte, end_byte = found.spans_in_bytes(level)
-        columns: dict[str, Any] = {"document": primitive(document)}
+        columns: dict[str, Any] = {"document_index": primitive(document)}
         if found.ids is not None:
-            columns["id"] = found.ids.take(primitive(row))
+            columns["document_id"] = found.ids.take(primitive(row))
         columns |= {
             "node": primitive(node),
             "level": _labels(np.full(len(node), place, np.int8), names),
@@ -123,6 +123,7 @@ def hierarchy_from(table: Any) -> Hierarchy:
     """
     table = table if isinstance(table, pa.Table) else pa.table(table)
     told = (table.schema.metadata or {}).get(KEY)
+    table = with_current_names(table)
     if told is None or any(name not in table.column_names for name in NEEDED):
         raise ValueError(
             f"a hierarchy is read from a table that Hierarchy.to_arrow() made, with the columns {', '.join(NEEDED)}; "
@@ -133,7 +134,7 @@ def hierarchy_from(table: Any) -> Hierarchy:
     names = [str(level) for level in levels]
     table = table.take(primitive(np.argsort(_whole(table, "node"), kind="stable")))
     low, high = _places(table, "level", names), _places(table, "last_level", names)
-    row = _whole(table, "document") - facts["first_document"]
+    row = _whole(table, "document_index") - facts["first_document"]
     sentence, finest = _whole(table, "sentence"), low == 0
     doc_offsets = offsets_of(np.bincount(row[finest], minlength=documents))
     place = doc_offsets[row] + sentence
@@ -154,7 +155,7 @@ def hierarchy_from(table: Any) -> Hierarchy:
         strings(_joined(table, n), offsets_of(lengths)),
         tokens,
         _vectors(table, low, len(levels)) if "vector" in table.column_names else None,
-        _ids(table, row[finest], doc_offsets) if "id" in table.column_names else None,
+        _ids(table, row[finest], doc_offsets) if "document_id" in table.column_names else None,
         int(facts["first_document"]),
         metadata,
     )
@@ -200,8 +201,8 @@ def _ids(table: pa.Table, row: I64, doc_offsets: I64) -> pa.Array:
     filled = np.diff(doc_offsets) > 0
     first = np.where(filled, doc_offsets[:-1], 0)
     if not len(row):
-        return pa.nulls(len(filled), table["id"].type)
-    return table["id"].take(masked(first, ~filled)).combine_chunks()
+        return pa.nulls(len(filled), table["document_id"].type)
+    return table["document_id"].take(masked(first, ~filled)).combine_chunks()
 
 
 def write(found: Hierarchy, path: str | PathLike[str]) -> None:

@@ -89,7 +89,7 @@ def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], f
     """
     starts = document_starts(features.doc_offsets)
     bounds = features.bounds
-    base = features.offsets[:-1][chunks["document"] - first_row]
+    base = features.offsets[:-1][chunks["document_index"] - first_row]
     first = np.searchsorted(bounds, base + chunks["start_byte"], "right") - 1
     last = np.searchsorted(bounds, base + chunks["end_byte"] - 1, "right") - 1
     starts[first[1:][first[1:] > last[:-1]]] = True

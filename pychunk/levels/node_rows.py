@@ -25,12 +25,12 @@ def chunks_of(found: Hierarchy) -> ChunkBatch:
     """Return the nodes as chunks. See :meth:`Hierarchy.chunks`."""
     parts = [_rows(found, place) for place in range(len(found.levels))]
     table = pa.concat_tables(parts)
-    order = np.lexsort((np.arange(table.num_rows), np.asarray(table["document"])))
+    order = np.lexsort((np.arange(table.num_rows), np.asarray(table["document_index"])))
     table = table.take(primitive(order))
-    document = np.asarray(table["document"])
+    document = np.asarray(table["document_index"])
     counts = np.bincount(document - found.first_document, minlength=found.documents)
     chunk = np.arange(len(document)) - np.repeat(offsets_of(counts)[:-1], counts)
-    table = table.set_column(table.column_names.index("chunk"), "chunk", primitive(chunk))
+    table = table.set_column(table.column_names.index("chunk_index"), "chunk_index", primitive(chunk))
     return ChunkBatch(table, documents=found.documents, first_document=found.first_document)
 
 
@@ -40,7 +40,7 @@ def _rows(found: Hierarchy, place: int) -> pa.Table:
     text, offsets = flat_text(found.texts)
     request = Request(
         Features(text, offsets, sentences=Ragged(found.sentence_bytes, found.doc_offsets)),
-        Precomputed().plan(Plan("given")),
+        Precomputed().plan(Plan("precomputed")),
         cuts=found.cuts(level),
         ids=None if found.ids is None else Ragged(*flat_text(found.ids.cast(pa.large_string()))),
         first_row=found.first_document,
@@ -49,7 +49,7 @@ def _rows(found: Hierarchy, place: int) -> pa.Table:
     columns = engines.engine().segment(request)
     facts = {**found.metadata, "levels": list(found.levels)}
     table = chunk_table(columns, found.ids, found.first_document, {b"pychunk": json.dumps(facts).encode()})
-    row = columns["document"] - found.first_document
+    row = columns["document_index"] - found.first_document
     begins = offsets[found.documents_of(level) - found.first_document] + found.spans_in_bytes(level)[0]
     node = np.searchsorted(begins, offsets[row] + columns["start_byte"], "right") - 1
     own = found.stored(level)[node]

@@ -36,7 +36,7 @@ METHODS: dict[str, type[Method]] = {
     "page": Page,
     "nsp": Nsp,
     "topic": Topic,
-    "given": Precomputed,
+    "precomputed": Precomputed,
     "autochunker": Autochunker,
     "llm_semantic": LlmSemantic,
     "lumber": Lumber,
@@ -131,6 +131,8 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
     if not isinstance(name, str) or name not in METHODS:
         from .._util.suggestions import did_you_mean  # imported here because only an error needs it
 
+        if name == "given":
+            raise ValueError("the method 'given' is called 'precomputed': pass method='precomputed'")
         raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}{did_you_mean(name, METHODS)}")
     known = option_names(name)
     for option in options:

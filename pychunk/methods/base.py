@@ -47,7 +47,7 @@ class Method:
     needs: ClassVar[frozenset[str] | set[str]] = frozenset()
     #: The scores whose mean is a chunk's score: those of "sentences", of "pairs", or none ("").
     scores: ClassVar[str] = ""
-    #: The method's value in the column ``cut``: "score", "sentence", "paragraph", "page", "size" or "given".
+    #: The method's value in the column ``end_reason``: "score", "sentence", "paragraph", "page", "size" or "given".
     reason: ClassVar[str] = "given"
     #: True if the method has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
     sized: ClassVar[bool] = False

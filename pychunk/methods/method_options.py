@@ -21,7 +21,7 @@ MethodName = Literal[
     "sentence",
     "paragraph",
     "page",
-    "given",
+    "precomputed",
     "autochunker",
     "llm_semantic",
     "lumber",

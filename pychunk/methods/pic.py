@@ -26,7 +26,7 @@ class Pic(Method):
     """A method that makes runs of sentences near to the document's summary, or far from it (PIC, section 3.2, eq. 1-4).
 
     A sentence is relevant if ``r_i = cos(e_i, e_D)``, its cosine to the summary, is at least ``mean(r) + k * std(r)``.
-    Maximal runs of equal label are the chunks. Their label is in ``kind``, and their mean ``r`` in ``score``.
+    Maximal runs of equal label are the chunks. The label is in the column ``relevance``, the mean ``r`` in ``score``.
 
     The option ``summary`` chooses the summary. ``"extractive"`` takes up to five sentences that are central and unlike
     each other. ``"mean"`` is the mean of all sentences, and ``"lead"`` the first paragraph. ``"title"`` takes the

@@ -1,4 +1,4 @@
-"""The method ``given``: cuts that the caller passes."""
+"""The method ``precomputed``: cuts that the caller passes."""
 
 from .base import Method
 
@@ -11,7 +11,7 @@ class Precomputed(Method):
     there is no limit. By default ``keep_together=`` is off, so no cut is moved.
     """
 
-    name = "given"
+    name = "precomputed"
     needs = frozenset({"cuts"})
 
     @property

@@ -315,7 +315,7 @@ def first_sentences(texts: Sequence[str]) -> list[str]:
 def _sentences(texts: Sequence[str]) -> list[I64]:
     """Return the characters of the sentences of each text, int64[n, 2]."""
     table = segment(list(texts), "sentence").table
-    document = np.asarray(table["document"])
+    document = np.asarray(table["document_index"])
     spans = np.stack([np.asarray(table["start"]), np.asarray(table["end"])], 1).astype(np.int64)
     edges = np.searchsorted(document, np.arange(len(texts) + 1))
     return [spans[a:b] for a, b in pairwise(edges)]

@@ -65,7 +65,7 @@ def f1_of_ranges(
     measure = measure or Measure(data.documents)
     pairs = ranges(levels)
     found = np.zeros((len(queries), len(pairs), len(BUDGETS)))
-    places = [np.asarray(index.table[name], np.int64) for name in ("document", "start", "end")]
+    places = [np.asarray(index.table[name], np.int64) for name in ("document_index", "start", "end")]
     for first in range(0, len(queries), _BATCH):
         asked = list(queries[first : first + _BATCH])
         by_level = {level: index.rank(asked, HITS, mode, ranking=Ranking(levels=level)) for level in levels}

@@ -160,7 +160,8 @@ def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
             inputs[i, : len(own)] = computed.of(query.text, vectors[i], own)
             there[i, : len(own)] = True
             asked[i, : len(own)] = [
-                hit.id == str(query.document) and hit.start < query.end and hit.end > query.start for hit in own
+                hit.document_id == str(query.document) and hit.start < query.end and hit.end > query.start
+                for hit in own
             ]
     return Lessons(inputs, there, asked, np.array([query.taken_out for query in queries], np.bool_))
 

@@ -97,7 +97,9 @@ def measured(articles: Sequence[str], models: dict[str, PairScorer], seed: int, 
         hits: Any = index.search([query.text for query in queries], student_lessons.DEPTH)
     texts = [[hit.text for hit in own] for own in hits]
     asked = [
-        np.array([hit.id == str(query.document) and hit.start < query.end and hit.end > query.start for hit in own])
+        np.array(
+            [hit.document_id == str(query.document) and hit.start < query.end and hit.end > query.start for hit in own]
+        )
         for query, own in zip(queries, hits, strict=True)
     ]
 

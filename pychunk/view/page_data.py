@@ -106,10 +106,10 @@ class Pages:
             document["layers"][m]["hits"] = [[] for _ in found]
         for q, hits in enumerate(found):
             for rank, hit in enumerate(hits, 1):
-                layer = self._documents[hit.document]["layers"][m]
-                a, b = self._units[hit.document].of(np.array(hit.sentence or (0, 0), np.int64)).tolist()
-                place = layer["n"].index(hit.chunk) if hit.chunk in layer.get("n", ()) else hit.chunk
-                if "n" not in layer or hit.chunk in layer["n"]:  # Otherwise the chunk is not shown.
+                layer = self._documents[hit.document_index]["layers"][m]
+                a, b = self._units[hit.document_index].of(np.array(hit.sentence or (0, 0), np.int64)).tolist()
+                place = layer["n"].index(hit.chunk_index) if hit.chunk_index in layer.get("n", ()) else hit.chunk_index
+                if "n" not in layer or hit.chunk_index in layer["n"]:  # Otherwise the chunk is not shown.
                     layer["hits"][q].append([place, _rounded(hit.score), a, b, rank])
 
 
@@ -182,12 +182,12 @@ def view_of(
 def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> list[dict[str, Any]]:
     """Return the chunks of each document, in UTF-16 units, which scripts count, and its score curve."""
     table = batch.table
-    names = ("document", "chunk", "start", "end")
+    names = ("document_index", "chunk_index", "start", "end")
     columns = {name: np.asarray(table[name].combine_chunks()) for name in names}
-    order = np.lexsort([columns["chunk"], columns["document"]])
+    order = np.lexsort([columns["chunk_index"], columns["document_index"]])
     if (np.diff(order) < 0).any():  # This happens for chunks[::-1], for instance.
         table, columns = table.take(order), {name: column[order] for name, column in columns.items()}
-    rows = columns["document"] - batch.first_document
+    rows = columns["document_index"] - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(texts) + 1))
     curves = _curves(batch, units)
     gone = None if batch.removed is None else batch.removed.combine_chunks()
@@ -205,17 +205,17 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
         layer: dict[str, Any] = {"s": units[row].of(starts).tolist(), "e": units[row].of(ends).tolist()}
         if layer["s"] != starts.tolist() or layer["e"] != ends.tolist():
             layer |= {"cs": starts.tolist(), "ce": ends.tolist()}
-        numbers = columns["chunk"][a:b].tolist()
+        numbers = columns["chunk_index"][a:b].tolist()
         if numbers != list(range(b - a)):
             layer["n"] = numbers
         if own["tokens"].null_count < b - a:
             layer["tokens"] = own["tokens"].to_pylist()
         if own["score"].null_count < b - a:
             layer["score"] = [_rounded(value) for value in own["score"].to_pylist()]
-        if own["kind"].null_count < b - a:
-            layer["kind"] = [-1 if kind is None else KINDS.index(kind) for kind in own["kind"].to_pylist()]
-        if "cut" in own.column_names and own["cut"].null_count < b - a:
-            layer["cut"] = [-1 if why is None else CUT_REASONS.index(why) for why in own["cut"].to_pylist()]
+        if own["relevance"].null_count < b - a:
+            layer["kind"] = [-1 if kind is None else KINDS.index(kind) for kind in own["relevance"].to_pylist()]
+        if "end_reason" in own.column_names and own["end_reason"].null_count < b - a:
+            layer["cut"] = [-1 if why is None else CUT_REASONS.index(why) for why in own["end_reason"].to_pylist()]
         if "depth" in own.column_names:
             layer["depth"] = own["depth"].to_pylist()
             layer["path"] = [" › ".join(path or ()) for path in own["path"].to_pylist()]
@@ -229,7 +229,7 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
 
 def _gone(removed: pa.Table, document: int, places: Units) -> list[list[Any]]:
     """Return the removed spans of a document, in UTF-16 units, each with its reason."""
-    first, last = np.searchsorted(np.asarray(removed["document"]), [document, document + 1]).tolist()
+    first, last = np.searchsorted(np.asarray(removed["document_index"]), [document, document + 1]).tolist()
     own = removed.slice(first, last - first)
     columns = [places.of(np.asarray(own[name])).tolist() for name in ("start", "end")]
     return [list(row) for row in zip(*columns, own["reason"].to_pylist(), strict=True)]
@@ -239,7 +239,7 @@ def _curves(batch: ChunkBatch, units: Sequence[Units]) -> list[dict[str, Any]] |
     scores = _scores(batch)
     if scores is None:
         return None
-    rows = np.asarray(scores["document"].combine_chunks()) - batch.first_document
+    rows = np.asarray(scores["document_index"].combine_chunks()) - batch.first_document
     borders = np.searchsorted(rows, np.arange(len(units) + 1))
     found = []
     for row, places in enumerate(units):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class PageHit(NamedTuple):
     """A hit: a document of the page, a chunk of it, the score, and the best sentence as a span of characters."""
 
-    document: int
-    chunk: int
+    document_index: int
+    chunk_index: int
     score: float
     sentence: tuple[int, int] | None
 
@@ -59,7 +59,10 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
         assert made is not None
         found: Any = made.search(list(queries), k, cast(Any, mode)) if sum(counts) else [[] for _ in queries]
         made.close(discard=True)
-    hits = [[PageHit(int(hit.id), hit.chunk, hit.score, hit.sentence) for hit in own_hits] for own_hits in found]
+    hits = [
+        [PageHit(int(hit.document_id), hit.chunk_index, hit.score, hit.sentence) for hit in own_hits]
+        for own_hits in found
+    ]
     name = encoder if encoder is not None else "static"
     return hits, "BM25" if own else f"BM25 and the best sentence ({name})"
 
@@ -69,7 +72,7 @@ def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]])
     places: dict[str, tuple[int, int]] = {}
     first = 0
     for batch in batches:
-        columns = [batch.table[name].to_pylist() for name in ("chunk_id", "document", "chunk")]
+        columns = [batch.table[name].to_pylist() for name in ("chunk_id", "document_index", "chunk_index")]
         for name, document, chunk in zip(*columns, strict=True):
             places[name] = first + document - batch.first_document, chunk
         first += batch.documents

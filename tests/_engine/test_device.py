@@ -241,7 +241,7 @@ def test_an_index_on_the_device_finds_what_the_cpus_finds(gpu: Device, tmp_path:
     def found(device: str, **options: Any) -> list[list[tuple[Any, ...]]]:
         with pychunk.Index.open(tmp_path / "a.idx", placement=device) as index:
             lists = index.search(queries, k=4, **options)
-        return [[(hit.id, hit.start, hit.end, hit.score) for hit in hits] for hits in lists]
+        return [[(hit.document_id, hit.start, hit.end, hit.score) for hit in hits] for hits in lists]
 
-    for options in ({}, {"mode": "dense"}, {"where": {"id": ["t0", "t4"]}}):
+    for options in ({}, {"mode": "dense"}, {"where": {"document_id": ["t0", "t4"]}}):
         assert found("cuda", **options) == found("cpu", **options)

@@ -249,7 +249,7 @@ def test_nothing_that_segment_writes_has_a_secret(
     assert PLANTED not in everything_in(tmp_path) + done.output.encode() + caplog.text.encode()
     assert "reset.txt?page=2" in done.output
     if form == "parquet":
-        assert pq.read_table(tmp_path / "c.parquet")["id"].to_pylist()[0] == f"http://{host}/ok.txt?page=2"
+        assert pq.read_table(tmp_path / "c.parquet")["document_id"].to_pylist()[0] == f"http://{host}/ok.txt?page=2"
     for wrong in ("no.txt", "reset.txt", "short.txt", "broken.txt"):
         done = invoke(["segment", secret(host, wrong)])
         assert done.exit_code == 2
@@ -319,7 +319,7 @@ def test_nothing_that_commands_write_has_a_parameter_that_is_hidden_by_name(
     for table in tmp_path.rglob("*.parquet"):  # whose bytes may be compressed
         rows = pq.read_table(table).to_pylist()
         assert "planted" not in str(rows)
-        assert {row["id"] for row in rows} == {f"http://{host}/ok.txt?page=2"}
+        assert {row["document_id"] for row in rows} == {f"http://{host}/ok.txt?page=2"}
     for wrong in ("no.txt", "reset.txt", "short.txt", "broken.txt") if form == "-" else ():
         done = invoke([*command, visited(host, wrong)])
         assert done.exit_code == 2

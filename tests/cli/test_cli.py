@@ -22,9 +22,9 @@ def test_every_format_round_trips(tmp_path: Path, name: str, ending: str) -> Non
     result = invoke(arguments)
     assert result.exit_code == 0, result.output
     rows = rows_of(output)
-    assert [row["id"] for row in rows] == ["a", "a", "a", "b", "b"]
+    assert [row["document_id"] for row in rows] == ["a", "a", "a", "b", "b"]
     for row in rows:
-        assert TEXTS["ab".index(row["id"])][row["start"] : row["end"]] == row["text"]
+        assert TEXTS["ab".index(row["document_id"])][row["start"] : row["end"]] == row["text"]
 
 
 def test_text_files_and_standard_input_are_listed_as_they_are(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_limit(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     source = str(inputs(tmp_path)["in.parquet"])
     assert invoke(["segment", source, "--column", "text", "--limit", "1", "-o", str(output)]).exit_code == 0
-    assert {row["document"] for row in rows_of(output)} == {0}
+    assert {row["document_index"] for row in rows_of(output)} == {0}
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
@@ -68,7 +68,7 @@ def test_titles_and_summaries_come_from_a_column(tmp_path: Path) -> None:
         found[name] = rows_of(output)
     # A title is a summary that a file's reader already has.
     assert found["titles"] == found["summaries"] == found["itself"] == found["short"]
-    assert next(row for row in found["titles"] if "star" in row["text"])["kind"] == "relevant"
+    assert next(row for row in found["titles"] if "star" in row["text"])["relevance"] == "relevant"
 
 
 def test_columns_of_a_file_are_kept_and_say_where_pages_begin(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_columns_of_a_file_are_kept_and_say_where_pages_begin(tmp_path: Path) ->
     result = invoke(["segment", str(tmp_path / "in.jsonl"), "--column", "text", *arguments, "-o", "-"])
     assert result.exit_code == 0, result.output
     found = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(row["id"], row["text"], row["page"], row["year"], row["pages"]) for row in found] == [
+    assert [(row["document_id"], row["text"], row["page"], row["year"], row["pages"]) for row in found] == [
         ("a", "One.", 1, 2021, [0, 5]),
         ("a", "Two.", 2, 2021, [0, 5]),
         ("b", "Three.", 1, None, [0]),

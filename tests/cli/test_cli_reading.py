@@ -123,7 +123,7 @@ def test_a_folder_is_read_file_by_file_whatever_their_kinds(tmp_path: Path) -> N
     status, said = run(tmp_path, str(folder))
     assert status == 0, said
     assert f"not read, because of an unknown or different kind: {folder / 'd.png'}" in said
-    assert [(row["id"], row["text"]) for row in rows_of(tmp_path / "out.jsonl")] == [
+    assert [(row["document_id"], row["text"]) for row in rows_of(tmp_path / "out.jsonl")] == [
         ("007", "Two."), ("1", "Three."), (str(folder / "a.md"), "One.")
     ]  # fmt: skip
     status, said = run(tmp_path, str(tmp_path / "nothing"))
@@ -140,7 +140,7 @@ def test_inputs_of_several_kinds_make_one_table(tmp_path: Path) -> None:
         done = invoke(["segment", *given, "--column", "text", "-m", "sentence", "-o", str(output)])
         assert done.exit_code == 0, done.output
         if ending != ".csv":
-            found = [(row["id"], row["text"]) for row in rows_of(output)]
+            found = [(row["document_id"], row["text"]) for row in rows_of(output)]
             assert found == [(given[0], "One."), ("7", "Two."), (f"{given[2]}#1", "Three.")]
     done = invoke(["segment", *given, "--column", "text", "--id-column", "key", "-o", str(tmp_path / "no.jsonl")])
     assert done.exit_code == 2

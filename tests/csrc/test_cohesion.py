@@ -73,17 +73,17 @@ def test_a_heading_begins_a_chunk_and_stays_with_what_follows(method: str, optio
         assert own.text.startswith(line) or "size" in options, own.text
         assert len(own.text[own.text.index(line) :]) > len(line) + 20, own.text
     if method not in ("sentence", "paragraph", "fixed", "recursive", "page"):
-        assert {chunk.cut for chunk in chunks} <= {"score", "heading", "end"}
+        assert {chunk.end_reason for chunk in chunks} <= {"score", "heading", "end"}
 
 
 def test_a_chunk_that_ends_before_a_heading_alone_says_so() -> None:
     text = f"{PROSE[0]}\n\n# Stars\n\n{PROSE[1]}\n\n# Rivers\n\n{PROSE[2]}"
     chunks = pychunk.segment(text, "semantic", threshold=-1.0)  # no cut of its own
-    assert [chunk.cut for chunk in chunks] == ["heading", "heading", "end"]
+    assert [chunk.end_reason for chunk in chunks] == ["heading", "heading", "end"]
     assert len(pychunk.segment(text, "semantic", threshold=-1.0, keep_together=False)) == 1
     for method in ("fixed", "recursive", "structure"):
-        assert [chunk.cut for chunk in pychunk.segment(text, method, size=32)] == ["heading", "heading", "end"]
-        assert [chunk.cut for chunk in pychunk.segment(text, method, size=200)] == ["end"]
+        assert [chunk.end_reason for chunk in pychunk.segment(text, method, size=32)] == ["heading", "heading", "end"]
+        assert [chunk.end_reason for chunk in pychunk.segment(text, method, size=200)] == ["end"]
 
 
 @pytest.mark.parametrize("method", ["recursive", "structure"])
@@ -134,7 +134,7 @@ def test_a_closing_mark_stays_with_its_sentence(method: str, options: dict[str, 
     assert not any(chunk.text.startswith('" ') for chunk in chunks)
 
 
-@pytest.mark.parametrize("method", [name for name in NAMED if name not in KEEPING_SHORT | {"given"}])
+@pytest.mark.parametrize("method", [name for name in NAMED if name not in KEEPING_SHORT | {"precomputed"}])
 def test_a_chunk_of_under_50_characters_joins_another_one(method: str) -> None:
     options: dict[str, Any] = {"encoder": "static"} if method == "nsp" else {}
     if NAMED[method]().traits.sized:
@@ -267,7 +267,7 @@ def test_chunks_of_any_text_tile_fit_and_depend_on_nothing_else(
     check_budgets(list(whole), options)
 
     def spans(batch: pychunk.ChunkBatch) -> list[list[tuple[int, int, str]]]:
-        return [[(chunk.start, chunk.end, chunk.cut) for chunk in own] for own in batch.by_document()]
+        return [[(chunk.start, chunk.end, chunk.end_reason) for chunk in own] for own in batch.by_document()]
 
     assert spans(pychunk.segment(texts, placement=pychunk.Placement(threads=3), **options)) == spans(whole)
     order = random.Random(seed).sample(range(len(texts)), len(texts))

@@ -66,7 +66,7 @@ def test_an_overlap_that_was_asked_for_is_there(method: str, unit: str) -> None:
 def test_articles_have_the_overlap_that_was_asked_for(articles: list[str]) -> None:
     for method, options in (("fixed", {"size": 100, "overlap": 20}), ("topic", {"size": 100, "overlap": 20})):
         table = pychunk.segment(articles[:100], method, **options).table
-        document, start, end = (table[name].to_numpy() for name in ("document", "start", "end"))
+        document, start, end = (table[name].to_numpy() for name in ("document_index", "start", "end"))
         after = document[1:] == document[:-1]
         assert (table["overlap"].to_numpy()[1:][after] > 0).mean() >= 0.9
         assert not (after & (start[1:] <= start[:-1]) & (end[1:] >= end[:-1])).any()

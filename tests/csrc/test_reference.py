@@ -109,10 +109,10 @@ def check_cuts(native: Cuts, reference: Cuts) -> None:
     np.testing.assert_array_equal(native.first, reference.first)
     np.testing.assert_array_equal(native.offsets, reference.offsets)
     assert native.pairs == reference.pairs
-    assert (native.kind is None) == (reference.kind is None)
+    assert (native.relevance is None) == (reference.relevance is None)
     assert (native.score is None) == (reference.score is None)
-    if native.kind is not None:
-        np.testing.assert_array_equal(native.kind, reference.kind)
+    if native.relevance is not None:
+        np.testing.assert_array_equal(native.relevance, reference.relevance)
     if native.score is not None:
         np.testing.assert_array_equal(native.score.values, reference.score.values)
         np.testing.assert_array_equal(native.score.offsets, reference.score.offsets)
@@ -159,7 +159,9 @@ def test_a_given_sentence_may_begin_with_the_white_space_behind_a_piece() -> Non
     spans = [[(0, 15), (15, 21), (21, 28)]]
     assert text[21] == " "
     check_equal(made, [text], sentence_spans=spans)
-    cuts = [(chunk.text, chunk.cut) for chunk in made([text], columns={"sentence_spans": spans}).by_document()[0]]
+    cuts = [
+        (chunk.text, chunk.end_reason) for chunk in made([text], columns={"sentence_spans": spans}).by_document()[0]
+    ]
     assert cuts[2] == ("VID-19", "score")
 
 
@@ -175,7 +177,7 @@ def test_a_given_sentence_of_white_space_counts_for_nothing() -> None:
     text, spans = "aa bb cc.[1] r.e.", [[(0, 12), (12, 13), (13, 17)]]
     labelled = pychunk.Segmenter("pic", max_tokens=3)
     check_equal(labelled, [text], sentence_spans=spans)
-    kinds = {chunk.text: chunk.kind for chunk in labelled([text], columns={"sentence_spans": spans})}
+    kinds = {chunk.text: chunk.relevance for chunk in labelled([text], columns={"sentence_spans": spans})}
     assert kinds["[1]"] == kinds["aa bb"] == "relevant"
 
 
@@ -462,6 +464,6 @@ def test_a_cut_that_moves_takes_its_reason_along() -> None:
         assert len(pychunk.split_sentences(text)[0]) > max(firsts)
         reasons = np.array([CUT_REASONS.index(name) for name in ("sentence", "score", "page")], np.int8)
         made = Cuts(np.array(firsts, np.int32), np.array([0, 3]), reason=reasons)
-        segmenter = pychunk.Segmenter("given", keep_together=True)
+        segmenter = pychunk.Segmenter("precomputed", keep_together=True)
         check_equal(segmenter, [text], cuts=made)
-        assert next(iter(segmenter([text], columns={"cuts": made}))).cut == expected
+        assert next(iter(segmenter([text], columns={"cuts": made}))).end_reason == expected

@@ -289,7 +289,7 @@ def test_results_do_not_depend_on_batch_order_or_threads(found: list[Document], 
         )
         own: list[list[dict[str, Any]]] = [[] for _ in some]
         for row in out.to_list():
-            own[row.pop("document")].append(row)
+            own[row.pop("document_index")].append(row)
         return own
 
     together = rows(found, 4)
@@ -360,7 +360,7 @@ def test_units_stay_together_and_short_sections_share_a_chunk() -> None:
         "The sun burns hydrogen, and stars do. ### Other Dogs bark.",
     ]
     assert [chunk.path for chunk in chunks] == [*[["Guide"]] * 3, *[["Guide", "Details"]] * 2]
-    assert [(chunk.parent, chunk.depth, chunk.subtree, chunk.cut) for chunk in chunks] == [
+    assert [(chunk.parent, chunk.depth, chunk.subtree, chunk.end_reason) for chunk in chunks] == [
         (None, 0, 5, "size"),
         (0, 1, 1, "size"),
         (0, 1, 1, "heading"),

@@ -25,7 +25,7 @@ def test_passages_are_the_vectors_of_chunks_and_queries_those_of_the_encoder(tex
     chunks = pychunk.segment(texts, "fixed", size=10**9, unit="characters", vectors="chunk")
     wanted = np.zeros_like(found)
     for chunk in chunks:
-        wanted[chunk.document] = chunk.vector
+        wanted[chunk.document_index] = chunk.vector
     np.testing.assert_array_equal(found, wanted)
     queries = pychunk.embed(texts, task="query")
     np.testing.assert_array_equal(queries, registry.vector_encoder("static").encode(texts))

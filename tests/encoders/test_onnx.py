@@ -94,7 +94,7 @@ def test_an_encoder_equals_its_vectors_given(tiny_encoder: Path, options: dict[s
         vectors="sentence",
         **options,
     )
-    for name in ("document", "start", "end", "tokens", "kind"):
+    for name in ("document_index", "start", "end", "tokens", "relevance"):
         assert own.table[name].equals(given.table[name])
 
 

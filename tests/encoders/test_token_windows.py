@@ -112,4 +112,4 @@ def test_chunks_are_found_by_their_last_clause_and_windows_are_counted(minilm: P
     with pychunk.Index.create(tmp_path / "x", encoder=minilm, vectors="chunk") as index:
         index.add(chunks)
         index.save()
-        assert index.search("a violin from Cremona wrapped in silk", k=1, mode="dense")[0][0].id == "0"
+        assert index.search("a violin from Cremona wrapped in silk", k=1, mode="dense")[0][0].document_id == "0"

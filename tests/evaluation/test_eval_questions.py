@@ -324,11 +324,11 @@ def test_hits_are_those_that_are_counted_by_hand(language: str, data: Path) -> N
     chunked = by_method("paragraph", {}, found, encoder)
     best = runner.retrieve(chunked, found, encoder, "sparse", None, {"bm25": Bm25(stemmer="english")})
     values, _ = runner.measure(best, found, encoder)
-    table = chunked.table.select(["document", "start", "end", "text"]).to_pylist()
+    table = chunked.table.select(["document_index", "start", "end", "text"]).to_pylist()
     by_hand = []
     for row, question in zip(best.rows[:, 0], found.questions, strict=True):
         hit, (begin, end) = table[row], question.paragraph or (0, 0)
-        right = row >= 0 and hit["document"] == question.document and hit["start"] < end and begin < hit["end"]
+        right = row >= 0 and hit["document_index"] == question.document and hit["start"] < end and begin < hit["end"]
         by_hand.append(right and any(answer in hit["text"] for answer in question.answers))
     assert values["strict hits@1"].mean() == pytest.approx(np.mean(by_hand), abs=0.01)
     bare = datasets.Dataset(

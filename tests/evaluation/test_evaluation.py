@@ -70,7 +70,7 @@ def test_strict_hits_are_those_that_searching_by_hand_finds(tmp_path: Path, enco
     for i, (question, hits) in enumerate(zip(data.questions, lists)):
         begin, end = question.paragraph
         right = [
-            hit.document == question.document
+            hit.document_index == question.document
             and hit.start < end
             and hit.end > begin
             and f" {metrics.normalize_answer(question.answers[0])} " in f" {metrics.normalize_answer(hit.text)} "
@@ -207,7 +207,7 @@ def test_a_peer_is_asked_until_its_mean_length_is_right(encoder: Encoder, articl
     chunked = systems.by_peer(recursive, 80, data, encoder)
     assert chunked.words.mean() == pytest.approx(80, rel=0.08)
     for document, start, end, text in zip(
-        *(chunked.table[name].to_pylist() for name in ("document", "start", "end", "text"))
+        *(chunked.table[name].to_pylist() for name in ("document_index", "start", "end", "text"))
     ):
         assert data.documents[document][start:end] == text
 
@@ -280,7 +280,7 @@ def test_answer_cosine_and_relevant_share_are_means_over_the_top(encoder: Encode
     asked = encoder.encode([question.text for question in data.questions])
     found = runner.retrieve(chunked, data, encoder, "dense", asked, {})
     values, _ = runner.measure(found, data, encoder)
-    kinds = chunked.table["kind"].to_pylist()
+    kinds = chunked.table["relevance"].to_pylist()
     for i, question in enumerate(data.questions):
         top = [row for row in found.rows[i, :5] if row >= 0]
         answer = encoder.model.encode([question.answers[0]])[0]

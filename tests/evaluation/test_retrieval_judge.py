@@ -21,7 +21,7 @@ TEXTS = [f"Chunk {document:02d}-{at}" for document in range(12) for at in range(
 TABLE = pa.table(
     {
         "text": TEXTS,
-        "document": np.repeat(np.arange(12), 4),
+        "document_index": np.repeat(np.arange(12), 4),
         "start": np.tile([0, 10, 20, 25], 12),
         "end": np.tile([10, 20, 30, 35], 12),
     }

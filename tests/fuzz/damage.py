@@ -146,13 +146,13 @@ def answers(folder: Path, verify: Any) -> list[Any]:
         if "subtree" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, expansion="subtree"))
             searches.append(opened.search(QUERIES, 3, expansion=Expansion("section", parents=True, max_words=60)))
-        if "id" in opened.table.column_names:
+        if "document_id" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, modes[-1], ids=["d10", "d20", "d30"]))
             found += [opened.ids(), opened.get("d11").to_pylist()]
         if "year" in opened.table.column_names:
             searches.append(opened.search(QUERIES, 3, modes[-1], where="year >= 20"))
             texts = pa.table({"id": ["d1", "d2"], "text": [TEXTS[1], "another"]})
-            found.append(opened.changed(document_digests.of(texts, ["text"], None)).tolist())
+            found.append(opened.diff(document_digests.of(texts, ["text"], None)).tolist())
         found += [[repr(hit) for hit in own] for each in searches for own in each]
         return [len(opened), *found, opened.table.to_pylist()]
     finally:
@@ -165,10 +165,10 @@ def write(folder: Path) -> None:
 
     opened = Index.open(folder, verify=False)
     try:
-        if "id" in opened.table.column_names:
+        if "document_id" in opened.table.column_names:
             opened.remove([f"d{i}" for i in range(0, len(TEXTS), 5)] + [f"d{i}" for i in range(1, len(TEXTS), 2)])
         if "levels" not in opened.table.column_names:
-            ids = ["new"] if "id" in opened.table.column_names else None
+            ids = ["new"] if "document_id" in opened.table.column_names else None
             opened.add(segmented(["Dogs bark."], opened.info["vectors"], ids))
         opened.save()
     finally:

@@ -162,7 +162,7 @@ def count_tokens(texts: list[str]) -> list[int]:
     counted = pychunk.segment(
         texts, "sentence", columns={"sentence_spans": spans}, max_tokens=2**62, placement=pychunk.Placement(threads=1)
     ).table
-    for row, tokens in zip(counted["document"].to_pylist(), counted["tokens"].to_pylist(), strict=True):
+    for row, tokens in zip(counted["document_index"].to_pylist(), counted["tokens"].to_pylist(), strict=True):
         found[row] = tokens
     return found
 
@@ -227,7 +227,8 @@ def check_exact(case: Case, by_document: list[list[pychunk.Chunk]]) -> None:
         before = None
         for place, chunk in enumerate(chunks):
             here = f"document {row}, chunk {place}"
-            assert (chunk.document, chunk.chunk) == (row, place), f"{here} is called {chunk.document}, {chunk.chunk}"
+            called = (chunk.document_index, chunk.chunk_index)
+            assert called == (row, place), f"{here} is called {called[0]}, {called[1]}"
             assert text[chunk.start : chunk.end] == chunk.text, f"{here}: characters {chunk.start}:{chunk.end}"
             assert data[chunk.start_byte : chunk.end_byte] == chunk.text.encode(), f"{here}: bytes"
             assert chunk.text == chunk.text.strip() != "", f"{here} is white space or has it at an edge"
@@ -263,7 +264,7 @@ def check_limits(case: Case, chunks: list[pychunk.Chunk]) -> None:
         lengths = tokens if unit == "tokens" else lengths_of(texts, unit)
         for chunk, text, length in zip(chunks, texts, lengths, strict=True):
             # A default size may count characters, four a token, if words fall to pieces.
-            other = by_characters and name == "max_tokens" and not case.texts[chunk.document].isascii()
+            other = by_characters and name == "max_tokens" and not case.texts[chunk.document_index].isascii()
             instead = other and len(text) <= 4 * bound
             assert length <= bound or len(text) == 1 or instead, f"{name}={bound}: {length} {unit} in {text[:80]!r}"
 
@@ -280,10 +281,10 @@ def check_short(case: Case, chunks: list[pychunk.Chunk]) -> None:
     if most == "auto":
         most = 512 if options["method"] in ("pic", "semantic", "cluster", "nsp") else None
     pairs = [
-        (a, b, case.texts[a.document][a.start : b.end])
+        (a, b, case.texts[a.document_index][a.start : b.end])
         for a, b in zip(chunks, chunks[1:])
-        if a.document == b.document and min(a.tokens or 0, b.tokens or 0) < least
-        if case.texts[a.document].isascii() or not plan.auto_limits  # otherwise characters may count
+        if a.document_index == b.document_index and min(a.tokens or 0, b.tokens or 0) < least
+        if case.texts[a.document_index].isascii() or not plan.auto_limits  # otherwise characters may count
     ]
     bounds = [("tokens", most)] if most else []
     if plan.traits.sized:
@@ -400,9 +401,9 @@ def check(case: Case) -> None:
     if len(case.texts) > 1:
         parts = [run(case, rows=rows) for rows in (slice(case.cut), slice(case.cut, None)) if case.texts[rows]]
         for part, first in zip(parts, (0, case.cut) if case.cut else (0,)):
-            rows = part.table["document"].to_numpy() + first
-            table = part.table.set_column(0, "document", pa.array(rows, pa.int64())).replace_schema_metadata(None)
-            numbers = whole["document"].to_numpy()
+            rows = part.table["document_index"].to_numpy() + first
+            table = part.table.set_column(0, "document_index", pa.array(rows, pa.int64())).replace_schema_metadata(None)
+            numbers = whole["document_index"].to_numpy()
             inside = (numbers >= first) & (numbers < first + part.documents)
             own = whole.filter(pa.array(inside, pa.bool_()))
             same(table, own, f"in batches of {case.cut} and {len(case.texts) - case.cut}")
@@ -411,9 +412,9 @@ def check(case: Case) -> None:
             replace(case, texts=case.texts[::-1], given={name: values[::-1] for name, values in case.given.items()})
         ).by_document()
         for there, here in zip(backwards[::-1], by_document, strict=True):
-            mine = [(c.text, c.start, c.kind, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in there]
+            mine = [(c.text, c.start, c.relevance, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in there]
             assert mine == [
-                (c.text, c.start, c.kind, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in here
+                (c.text, c.start, c.relevance, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in here
             ], "in reverse order"
     if "pickle" in case.extras:
         options = {"on_error": "raise", **options_of(case)}

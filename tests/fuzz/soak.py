@@ -99,7 +99,7 @@ def segment(rng: random.Random, folder: Path) -> None:
     documents = texts(rng)
     chunks = segmenter(rng)(documents)
     for chunk in rng.sample(list(chunks), min(3, len(chunks))):
-        assert documents[chunk.document][chunk.start : chunk.end] == chunk.text
+        assert documents[chunk.document_index][chunk.start : chunk.end] == chunk.text
 
 
 def stream(rng: random.Random, folder: Path) -> None:

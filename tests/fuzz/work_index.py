@@ -56,7 +56,7 @@ class Indexing(Work):
         years = [1900 + version + i for i in range(len(names))] if version % 2 else [None] * len(names)
         keywords = {"metadata": {"year": years}} if version % 2 else {}
         state: State = {}
-        for name, text in zip(chunks.table["id"].to_pylist(), chunks.table["text"].to_pylist(), strict=True):
+        for name, text in zip(chunks.table["document_id"].to_pylist(), chunks.table["text"].to_pylist(), strict=True):
             state.setdefault(name, []).append((text, years[names.index(name)], said))
         return chunks, keywords, state
 
@@ -196,15 +196,16 @@ def _state_of(index: Any) -> State:
     state: State = {}
     for row, gone in zip(table.to_pylist(), removed, strict=True):
         if not gone:
-            state.setdefault(row["id"], []).append((row["text"], row.get("year"), row.get("context")))
+            state.setdefault(row["document_id"], []).append((row["text"], row.get("year"), row.get("context")))
     count = len(index)
     assert count == sum(map(len, state.values()))
     said = Counter(name for name, rows in state.items() for row in rows if row[2] is not None)
-    assert Counter(hit.id for hit in index.search("beside", k=10_000, mode="sparse")[0]) == said
+    assert Counter(hit.document_id for hit in index.search("beside", k=10_000, mode="sparse")[0]) == said
+    counts = Counter({name: len(rows) for name, rows in state.items()})
     for mode in ("dense", "sparse", "hybrid"):
         hits = index.search("document", k=10_000, mode=mode)[0]
-        assert Counter(hit.id for hit in hits) == Counter({name: len(rows) for name, rows in state.items()}), mode
+        assert Counter(hit.document_id for hit in hits) == counts, mode
     if "levels" in table.column_names:  # all levels of each document or none
         hits = index.search("document", k=10_000, ranking=Ranking(fusion="levels", levels="document"))[0]
-        assert Counter(hit.id for hit in hits) == Counter(list(state))
+        assert Counter(hit.document_id for hit in hits) == Counter(list(state))
     return state

@@ -55,7 +55,7 @@ def encoded(texts: list[str]) -> Any:
 
 def seen(hits: list[Any]) -> list[tuple[Any, ...]]:
     """Return a user's view of hits, with every bit of the scores."""
-    return [(hit.id, hit.document, hit.chunk, hit.text, hit.score) for hit in hits]
+    return [(hit.document_id, hit.document_index, hit.chunk_index, hit.text, hit.score) for hit in hits]
 
 
 def answers(index: Index, queries: list[str], k: int = 7) -> list[Any]:
@@ -84,7 +84,7 @@ class Reference:
         new: list[dict[str, Any]] = []
         plain = table.drop_columns([name for name in ("sentences", "vector") if name in table.column_names])
         for place, row in enumerate(plain.to_pylist()):
-            key = row.get("id", row["chunk_id"])
+            key = row.get("document_id", row["chunk_id"])
             row["rows"] = row["pooled"] = np.empty(0, F32)
             if "sentences" in table.column_names:
                 row["rows"] = self.stored(table["sentences"][place].values.field("vector"))
@@ -94,7 +94,11 @@ class Reference:
             if token_coverage.unread(load(), pa.chunked_array([[row["text"]]])).any():
                 row["rows"], row["pooled"] = 0 * row["rows"], 0 * row["pooled"]
             # a document of the same id, or without ids the same chunk, replaces an earlier one
-            new = [old for old in new if old["key"] != key or ("id" in row and old["document"] == row["document"])]
+            new = [
+                old
+                for old in new
+                if old["key"] != key or ("document_id" in row and old["document_index"] == row["document_index"])
+            ]
             new.append({"key": key, **row})
         keys = {row["key"] for row in new}
         self.rows = [row for row in self.rows if row["key"] not in keys] + new
@@ -145,7 +149,11 @@ def worth(query: str, vector: Any, mode: str) -> Any:
 
 def shown(found: list[tuple[float, int, dict[str, Any]]]) -> list[tuple[Any, ...]]:
     """Return a user's view of the best rows, without those with no score."""
-    return [(row.get("id"), row["document"], row["chunk"], row["text"], -score) for score, _, row in found if score]
+    return [
+        (row.get("document_id"), row["document_index"], row["chunk_index"], row["text"], -score)
+        for score, _, row in found
+        if score
+    ]
 
 
 def assert_equal_to(reference: Reference, index: Index, queries: list[str], k: int, **filters: Any) -> None:

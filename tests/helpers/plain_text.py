@@ -6,7 +6,7 @@ from typing import Any
 
 import pychunk
 
-#: Every method but ``given``; those that cut by meaning also without their minimum length, since they then cut most.
+#: Every method but ``precomputed``; those that cut by meaning also without their minimum length: they cut most then.
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("sentence", {}),
     ("paragraph", {}),

@@ -51,7 +51,7 @@ def use(index: pychunk.Index) -> None:
     for hit in index.search(["a"])[0]:
         print(hit.start, hit.text)
     for found in index.search_documents(["a"])[0]:
-        print(found.id, found.score, found.hits[0].text)
+        print(found.document_id, found.score, found.hits[0].text)
 """
     status, said = checked(text, tmp_path)
     assert status == 0, said

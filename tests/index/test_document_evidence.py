@@ -49,7 +49,7 @@ class WithDocuments(Reference):
     def documents(self) -> dict[Any, list[dict[str, Any]]]:
         found: dict[Any, list[dict[str, Any]]] = {}
         for row in self.rows:
-            found.setdefault(row.get("id", row["document"]), []).append(row)
+            found.setdefault(row.get("document_id", row["document_index"]), []).append(row)
         return found
 
     def by_words(self, query: str) -> dict[Any, np.float32]:
@@ -84,7 +84,7 @@ class WithDocuments(Reference):
         own_vectors = {name: self.by_vectors(vector, name) for name in kinds}
         found = []
         for place, row in enumerate(self.rows):
-            key = row.get("id", row["document"])
+            key = row.get("document_id", row["document_index"])
             parts = []
             if mode != "sparse":
                 parts += [F32(share) * products(row[name], vector).max() for name in kinds]
@@ -149,14 +149,16 @@ def test_with_removed_and_replaced_documents_filters_and_parts(tmp_path: Path) -
         reference.add(again)
         index.add(again)
         index.remove(ids[::7])
-        reference.rows = [row for row in reference.rows if row["id"] not in ids[::7]]
+        reference.rows = [row for row in reference.rows if row["document_id"] not in ids[::7]]
         queries = ["Do cats sleep all day?", "hydrogen burns in the oven"]
         assert_equal(reference, index, queries, 9, 1.0)
         chosen = ids[20:50:3]
-        assert_equal(reference, index, queries, 9, 1.0, ids=chosen, keep=lambda row: row["id"] in chosen)
+        assert_equal(reference, index, queries, 9, 1.0, ids=chosen, keep=lambda row: row["document_id"] in chosen)
         # Conditions choose chunks; the rest of a document counts as evidence nevertheless.
-        assert_equal(reference, index, queries, 9, 2.0, where="chunk >= 3", keep=lambda row: row["chunk"] >= 3)
-        assert_equal(reference, index, queries, 9, 2.0, where="chunk = 99", keep=lambda row: False)
+        assert_equal(
+            reference, index, queries, 9, 2.0, where="chunk_index >= 3", keep=lambda row: row["chunk_index"] >= 3
+        )
+        assert_equal(reference, index, queries, 9, 2.0, where="chunk_index = 99", keep=lambda row: False)
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -203,8 +205,8 @@ def test_documents_are_ranked_by_it_and_ranks_are_fused(tmp_path: Path) -> None:
         index.add(chunks_of(documents, ids=["short", "whole"]))
         plain = index.search_documents("cats purr", mode="sparse")[0]
         with_it = index.search_documents("cats purr", mode="sparse", ranking=Ranking(document_weight=1.0))[0]
-        assert [each.id for each in plain] == ["short", "whole"]
-        assert [each.id for each in with_it] == ["whole", "short"]
+        assert [each.document_id for each in plain] == ["short", "whole"]
+        assert [each.document_id for each in with_it] == ["whole", "short"]
         hit = with_it[0].hits[0]
         assert hit.score == pytest.approx(hit.scores["sparse"] + hit.scores["document_sparse"])
         hits = index.search("cats purr", k=8, ranking=Ranking(fusion="rrf", document_weight=1.0))[0]
@@ -271,10 +273,12 @@ def test_the_leaflets_are_told_apart_by_whole_documents(data: Path, tmp_path: Pa
             rows, _ = index.rank(
                 [each.text for each in leaflets.questions], 1, "sparse", ranking=Ranking(document_weight=weight)
             )
-            found = index.table.select(["id", "page"]).take(pa.array(rows[:, 0])).to_pylist()
+            found = index.table.select(["document_id", "page"]).take(pa.array(rows[:, 0])).to_pylist()
             pairs = list(zip(found, leaflets.questions))
-            document = np.mean([int(row["id"]) == each.document for row, each in pairs])
-            page = np.mean([int(row["id"]) == each.document and row["page"] == each.page for row, each in pairs])
+            document = np.mean([int(row["document_id"]) == each.document for row, each in pairs])
+            page = np.mean(
+                [int(row["document_id"]) == each.document and row["page"] == each.page for row, each in pairs]
+            )
             measured[weight] = document, page
     assert measured[0.0] == pytest.approx((0.893, 0.599), abs=0.005)
     assert measured[1.0] == pytest.approx((0.954, 0.630), abs=0.005)

@@ -47,7 +47,7 @@ def test_remove_by_id_or_chunk_and_compaction_keep_the_answers(
     assert index.remove(chunk_ids=[single, "?"]) == 1
     assert index.remove(chunk_ids=[single]) == 0
     gone = [f"a{i}" for i in range(130)]
-    assert index.remove(gone) == sum(each in set(gone) for each in article_chunks["id"].to_pylist()) - 1
+    assert index.remove(gone) == sum(each in set(gone) for each in article_chunks["document_id"].to_pylist()) - 1
     expected, left = answers(index, questions), len(index)
     index.save()
     assert index.info["removed"] == 0
@@ -92,7 +92,7 @@ def test_a_number_and_its_text_are_one_id_for_search_and_remove(given: Any, tmp_
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(PETS, ids=[11, 12, 13]))
         index.add(chunks_of(["None."], ids=[14]))
-        assert {hit.id for hit in index.search("dogs", k=9, ids=given)[0]} == {12}
+        assert {hit.document_id for hit in index.search("dogs", k=9, ids=given)[0]} == {12}
         assert index.remove(given) == 2
         assert index.search("dogs", ids=given) == [[]]
     with Index.create(tmp_path / "none") as index:
@@ -125,7 +125,7 @@ def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
             index.add(chunks_of(PETS[2:], ids=["c"]), metadata={"lang": [None]})
             assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": None}
             index.add(chunks_of(PETS[:2], ids=["a", "d"]))
-            assert {hit.id: hit.metadata["year"] for hit in index.search("x", k=9, mode="dense")[0]} == {
+            assert {hit.document_id: hit.metadata["year"] for hit in index.search("x", k=9, mode="dense")[0]} == {
                 **{"a": 1, "b": 2, "c": 3, "d": None}
             }
 
@@ -139,8 +139,11 @@ def test_columns_of_chunks_are_metadata_by_name(tmp_path: Path) -> None:
     )
     with Index.create(tmp_path / "i") as index:
         index.add(chunks, metadata=["year"])
-        assert {hit.id for hit in index.search("x", k=9, mode="dense", where={"year": {"gte": 2}})[0]} == {"b", "c"}
-        with pytest.raises(ValueError, match="metadata names the column 'lang'; the chunks have document, "):
+        assert {hit.document_id for hit in index.search("x", k=9, mode="dense", where={"year": {"gte": 2}})[0]} == {
+            "b",
+            "c",
+        }
+        with pytest.raises(ValueError, match="metadata names the column 'lang'; the chunks have document_index, "):
             index.add(chunks, metadata=["year", "lang"])
 
 
@@ -254,15 +257,17 @@ def test_chunks_from_elsewhere_are_encoded_and_found(vectors: str, tmp_path: Pat
     spans = [(0, 24), (24, 28), (28, len(text))]
     frame = pandas.DataFrame(
         {
-            "document": [7, 7, 7],
-            "chunk": [0, 1, 2],
+            "document_index": [7, 7, 7],
+            "chunk_index": [0, 1, 2],
             "chunk_id": ["x", "y", "z"],
             "start": [a for a, _ in spans],
             "end": [b for _, b in spans],
             "text": [text[a:b] for a, b in spans],
         }
     )
-    short = pa.schema([("document", pa.int32()), ("chunk", pa.int8()), ("start", pa.uint16()), ("end", pa.int64())])
+    short = pa.schema(
+        [("document_index", pa.int32()), ("chunk_index", pa.int8()), ("start", pa.uint16()), ("end", pa.int64())]
+    )
     narrow = pa.Table.from_pandas(frame, preserve_index=False)
     narrow = pa.table(
         {
@@ -277,7 +282,7 @@ def test_chunks_from_elsewhere_are_encoded_and_found(vectors: str, tmp_path: Pat
             assert index.add(encode_chunks(table, vectors=vectors)) == 3
         assert len(index) == 4
         hit = index.search("Do dogs bark?", k=1)[0][0]
-        assert (hit.document, hit.chunk_id, hit.text) == (7, "z", "Dogs bark at night.")
+        assert (hit.document_index, hit.chunk_id, hit.text) == (7, "z", "Dogs bark at night.")
         hit = index.search("They sleep.", k=1)[0][0]
         assert hit.text == text[:24]
         assert (hit.sentence is None) == (vectors == "chunk")
@@ -298,13 +303,13 @@ def test_encoding_again_changes_nothing_and_replaces_what_is_there(article_chunk
 
 def test_a_chunk_with_headings_in_it_is_encoded_whole() -> None:
     text = "# Cats\n\nCats purr when they are content.\n\n# Stars\n\nStars burn hydrogen for billions of years."
-    chunks = pychunk.segment(["One.", text], "given", columns={"cuts": [[0], [0]]}).table
+    chunks = pychunk.segment(["One.", text], "precomputed", columns={"cuts": [[0], [0]]}).table
     found = encode_chunks(chunks, vectors="both")
     spans = [[(each["start"], each["end"]) for each in own] for own in found["sentences"].to_pylist()]
     assert [[text[a:b].strip() for a, b in own] for own in spans][1] == [
         "# Cats", "Cats purr when they are content.", "# Stars", "Stars burn hydrogen for billions of years."
     ]  # fmt: skip
-    given = pychunk.segment(["One.", text], "given", columns={"cuts": [[0], [0]]}, vectors="chunk").table
+    given = pychunk.segment(["One.", text], "precomputed", columns={"cuts": [[0], [0]]}, vectors="chunk").table
     assert found["vector"].equals(given["vector"])
 
 
@@ -330,8 +335,8 @@ def test_chunks_without_vectors_are_encoded(tmp_path: Path, vectors: Any) -> Non
         own.add(encode_chunks(chunks, vectors=vectors))
         for mode in ("dense", "hybrid"):
             found, expected = (index.search(PETS, 3, mode) for index in (plain, own))
-            assert [[(hit.id, hit.score) for hit in hits] for hits in found] == [
-                [(hit.id, hit.score) for hit in hits] for hits in expected
+            assert [[(hit.document_id, hit.score) for hit in hits] for hits in found] == [
+                [(hit.document_id, hit.score) for hit in hits] for hits in expected
             ]
     with Index.create(tmp_path / "given", encoder=None, dim=4) as given:
         with pytest.raises(ValueError, match="the chunks have no sentence vectors"):

@@ -33,7 +33,7 @@ def update(index: Index, corpus: Corpus) -> int:
     """Update an index, and return the number of documents cut."""
     table = pa.table({"id": list(corpus), "text": pa.array(list(corpus.values()), pa.large_string())})
     documents = document_digests.of(table, ["text"], SEGMENTER.options)
-    new = index.changed(documents)
+    new = index.diff(documents)
     found = index.add(SEGMENTER(table.filter(new), columns={"text": "text"}, ids="id"), documents=documents.choose(new))
     assert found.added + found.replaced == new.sum()
     index.remove([name for name in index.ids() if name not in corpus])
@@ -50,8 +50,8 @@ def all_hits(index: Index, queries: list[str]) -> list[Any]:
             found.append(
                 sorted(
                     (
-                        hit.id,
-                        hit.chunk,
+                        hit.document_id,
+                        hit.chunk_index,
                         hit.chunk_id,
                         hit.start,
                         hit.end,
@@ -155,7 +155,7 @@ def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> Non
             with pytest.raises(ValueError, match=message):
                 index.add(chunks_of(PETS[:2], ids=ids), documents=told)
         assert len(index) == 0
-        assert index.changed(documents).all()
+        assert index.diff(documents).all()
     with pytest.raises(ValueError, match="documents must have an id; 1 have none"):
         document_digests.of(pa.table({"id": ["a", None], "text": ["", ""]}), ["text"], None)
 

@@ -37,7 +37,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         with pytest.raises(TypeError, match="takes chunks as segment"):
             index.add(["A text."])
         table = chunks_of(PETS, ids=["a", "b", "c"]).table
-        for name in ("text", "id"):
+        for name in ("text", "document_id"):
             nulls = pa.array([None, *table[name].to_pylist()[1:]])
             with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; 1"):
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
@@ -72,22 +72,31 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         ({"ranking": Ranking(fusion="sum")}, "fusion must be 'score', 'rrf' or 'levels'"),
         ({"k": 0}, "k must be a whole number of at least 1; got 0"),
         ({"k": True}, "k must be a whole number"),
-        ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document, id"),
+        ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document_index, document_id"),
         (
             {"where": pc.field("colour") == 1},
-            r"where cannot be applied.*colour.*the index has the columns document, id",
+            r"where cannot be applied.*colour.*the index has the columns document_index, document_id",
         ),
-        ({"where": {"chunk": "first"}}, "where: the column 'chunk' is int64, and got 'first'"),
-        ({"where": {"chunk": 2**70}}, "where: the column 'chunk' is int64, and got 1180591620717411303424"),
-        ({"where": {"chunk": {"$gte": 1}}}, r"'chunk' is compared by one of eq, ne, .*, lte, in; got '\$gte'"),
-        ({"where": {"chunk": {"in": "12"}}}, "'chunk' 'in' takes a list of values; got '12'"),
-        ({"where": {"chunk": {"gte": None}}}, "'chunk' is compared with None: ask for .*, or \"chunk is null\""),
-        ({"where": "chunk > "}, "where: expected a value at the end of 'chunk > '; text goes in quotes"),
-        ({"where": "chunk = 1 2"}, "expected 'and', 'or' or the end at character 10, before '2' of 'chunk = 1 2'"),
-        ({"where": "colour = red"}, "where names the column 'colour'; the index has document, id"),
-        ({"where": "chunk = first"}, "where: the column 'chunk' is int64, and got 'first'"),
-        ({"where": "(" * 99 + "chunk = 1"}, "more than 50 nested brackets and negations"),
-        ({"where": "chunk = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 130,000"),
+        ({"where": {"chunk_index": "first"}}, "where: the column 'chunk_index' is int64, and got 'first'"),
+        ({"where": {"chunk_index": 2**70}}, "where: the column 'chunk_index' is int64, and got 1180591620717411303424"),
+        (
+            {"where": {"chunk_index": {"$gte": 1}}},
+            r"'chunk_index' is compared by one of eq, ne, .*, lte, in; got '\$gte'",
+        ),
+        ({"where": {"chunk_index": {"in": "12"}}}, "'chunk_index' 'in' takes a list of values; got '12'"),
+        (
+            {"where": {"chunk_index": {"gte": None}}},
+            "'chunk_index' is compared with None: ask for .*, or \"chunk_index is null\"",
+        ),
+        ({"where": "chunk_index > "}, "where: expected a value at the end of 'chunk_index > '; text goes in quotes"),
+        (
+            {"where": "chunk_index = 1 2"},
+            "expected 'and', 'or' or the end at character 16, before '2' of 'chunk_index = 1 2'",
+        ),
+        ({"where": "colour = red"}, "where names the column 'colour'; the index has document_index, document_id"),
+        ({"where": "chunk_index = first"}, "where: the column 'chunk_index' is int64, and got 'first'"),
+        ({"where": "(" * 99 + "chunk_index = 1"}, "more than 50 nested brackets and negations"),
+        ({"where": "chunk_index = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 190,000"),
         ({"ranking": Ranking(min_score=float("nan"))}, "min_score must be a finite number; got nan"),
         ({"queries": ("cats", [1.0, 2.0])}, r"vectors of queries must be float\[1, 256\]"),
         (
@@ -152,7 +161,7 @@ def test_options_of_an_index_out_of_range_are_named(options: dict[str, Any], mes
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("where", [5, ["chunk"], pc.equal, b"chunk = 1"])
+@pytest.mark.parametrize("where", [5, ["chunk_index"], pc.equal, b"chunk_index = 1"])
 def test_what_is_no_condition_is_told_all_forms(where: Any, saved_index: Path) -> None:
     message = r"where must be a dict \(.*\), a text \(.*\) or an expression of pyarrow\.compute; got "
     with pytest.raises(TypeError, match=message):

@@ -32,7 +32,7 @@ def test_documents_in_hits_out(tmp_path: Path, documents: Path) -> None:
     found = [json.loads(line) for line in run("search", tmp_path / "it.idx", "Rhine", "kittens", "--json").splitlines()]
     assert [each["query"] for each in found] == ["Rhine", "kittens"]
     best = found[1]["hits"][0]
-    assert DOCUMENTS[best["id"]][best["start"] : best["end"]] == best["text"]
+    assert DOCUMENTS[best["document_id"]][best["start"] : best["end"]] == best["text"]
     assert set(best["scores"]) == {"dense", "sparse"}
 
 
@@ -128,7 +128,7 @@ def test_a_folder_and_the_shards_of_an_ingest_go_into_an_index(tmp_path: Path) -
     run("index", tmp_path / "shards", "-o", tmp_path / "two.idx")
     for name in ("one.idx", "two.idx"):
         with pychunk.Index.open(tmp_path / name) as index:
-            assert {hit.id for hit in index.search("Rhine", k=9)[0]} == {
+            assert {hit.document_id for hit in index.search("Rhine", k=9)[0]} == {
                 str(tmp_path / "in" / f"{name}.md") for name in DOCUMENTS
             }
 
@@ -153,7 +153,10 @@ def test_titles_are_columns_here_too(tmp_path: Path, documents: Path) -> None:
         "titles=id",
     ]
     run(*call, "-o", tmp_path / "it.idx")
-    assert json.loads(run("search", tmp_path / "it.idx", "Rhine", "-k", "1", "--json"))["hits"][0]["id"] == "rivers"
+    assert (
+        json.loads(run("search", tmp_path / "it.idx", "Rhine", "-k", "1", "--json"))["hits"][0]["document_id"]
+        == "rivers"
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_a_column_is_kept_of_the_inputs_that_have_it(tmp_path: Path) -> None:
         inputs = [tmp_path / name for name in order]
         run("index", *inputs, "--column", "text", "--metadata-columns", "lang", "-o", tmp_path / f"{order[0]}.idx")
         with pychunk.Index.open(tmp_path / f"{order[0]}.idx") as made:
-            kept = {Path(hit.id).name: hit.metadata["lang"] for hit in made.search("x", k=9, mode="dense")[0]}
+            kept = {Path(hit.document_id).name: hit.metadata["lang"] for hit in made.search("x", k=9, mode="dense")[0]}
         assert kept == {"a": "en", "b.md": None}
     output = refused("index", tmp_path / "b.md", "--metadata-columns", "lang", "-o", tmp_path / "x.idx")
     assert "markdown has no column 'lang'" in output
@@ -248,7 +251,7 @@ def test_what_is_broken_is_left_out_where_asked(tmp_path: Path) -> None:
     assert "line 2: " in refused(*call)
     assert "skipped" in invoke([str(each) for each in [*call, "--on-error", "skip"]]).stderr
     found = json.loads(run("search", tmp_path / "it.idx", "What do cats do?", "--json"))["hits"]
-    assert {hit["id"] for hit in found} == {"a", "c"}
+    assert {hit["document_id"] for hit in found} == {"a", "c"}
 
 
 def test_advice_is_in_the_commands_words(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_text_files_name_is_its_id_and_an_edited_one_replaces(tmp_path: Path, 
     files[0].write_text("Owls hunt at night.")
     run("index", files[0], "-o", tmp_path / "it.idx")
     with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert {hit.id: hit.text for hit in index.search("x", k=9, mode="dense")[0]} == {
+        assert {hit.document_id: hit.text for hit in index.search("x", k=9, mode="dense")[0]} == {
             str(file): text for file, text in zip(files, ["Owls hunt at night.", DOCUMENTS["rivers"]])
         }
     assert f"1. document {files[0]}, chunk 0" in run("search", tmp_path / "it.idx", "owls")
@@ -88,7 +88,7 @@ def test_columns_are_kept_again_unless_others_are_named(tmp_path: Path) -> None:
 
     def metadata() -> dict[str, Any]:
         with pychunk.Index.open(tmp_path / "it.idx") as made:
-            return {Path(hit.id).name: hit.metadata for hit in made.search("animals", k=9, mode="dense")[0]}
+            return {Path(hit.document_id).name: hit.metadata for hit in made.search("animals", k=9, mode="dense")[0]}
 
     (tmp_path / "a.csv").write_text("id,text,year,lang\na,Cats purr.,1984,en\n")
     (tmp_path / "b.csv").write_text("id,text,lang\nb,Dogs bark.,en\n")
@@ -180,7 +180,7 @@ def test_again_only_what_changed_is_cut(tmp_path: Path, monkeypatch: pytest.Monk
     assert "0 documents added, 3 kept, 0 replaced, 1 removed" in again("--prune")
     assert cut == [["a", "b", "c"], ["b", "d"]]
     with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert {hit.id: (hit.document, hit.text) for hit in index.search("x", k=9, mode="dense")[0]} == {
+        assert {hit.document_id: (hit.document_index, hit.text) for hit in index.search("x", k=9, mode="dense")[0]} == {
             "c": (2, "Owls hunt."),
             "b": (1, "Dogs sleep. They bark."),
             "d": (2, "Fish swim."),
@@ -243,7 +243,9 @@ def test_few_changes_of_many_batches_are_cut_in_one_go(tmp_path: Path, monkeypat
         run("index", folder, "-o", tmp_path / "it.idx")
         assert [count for count in calls if count] == ([len(changed)] if changed else [])
         with pychunk.Index.open(tmp_path / "it.idx") as index:
-            found = {hit.id: (hit.document, hit.text) for hit in index.search("x", k=99, mode="dense")[0]}
+            found = {
+                hit.document_id: (hit.document_index, hit.text) for hit in index.search("x", k=99, mode="dense")[0]
+            }
             assert found == {name: (i, text) for i, (name, text) in enumerate(texts.items())}
 
 
@@ -302,7 +304,7 @@ def test_chunks_are_pruned_by_their_ids(tmp_path: Path, documents: Path) -> None
         run("index", chunks, "-o", tmp_path / "it.idx", "--prune")
         with pychunk.Index.open(tmp_path / "it.idx") as index:
             assert index.ids() == ["cats"]
-    pq.write_table(pq.read_table(chunks).drop_columns(["id"]), chunks)
+    pq.write_table(pq.read_table(chunks).drop_columns(["document_id"]), chunks)
     output = refused("index", chunks, "-o", tmp_path / "none.idx", "--prune")
     assert "--prune needs document ids, and these chunks have none; segment with --ids" in output
     run("index", chunks, "-o", tmp_path / "mixed.idx")

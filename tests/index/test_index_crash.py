@@ -118,7 +118,7 @@ def refused(action, size=255_000):
     limit(resource.RLIM_INFINITY)
 
 def found(index, text="quagga"):
-    return {hit.id for hit in index.search(text, k=5)[0]}
+    return {hit.document_id for hit in index.search(text, k=5)[0]}
 
 """
 
@@ -275,4 +275,4 @@ def test_a_small_disk_that_is_made_larger(tmp_path: Path) -> None:
         index.save()
         index.close()
         again = Index.open(tmp_path / "disk" / "x", verify=True)
-        assert Counter(hit.id for hit in again.search("quagga", k=10_000, mode="dense")[0]) == before
+        assert Counter(hit.document_id for hit in again.search("quagga", k=10_000, mode="dense")[0]) == before

@@ -66,7 +66,7 @@ def test_adding_goes_on_while_a_part_is_finished(tmp_path: Path, monkeypatch: py
     may_end.set()
     index.add(batch(1))
     assert len(index) == 24
-    assert {hit.id for hit in index.search("okapi", k=24, mode="sparse")[0]} == {
+    assert {hit.document_id for hit in index.search("okapi", k=24, mode="sparse")[0]} == {
         f"{number}/{i}" for number in range(2) for i in range(1, 12, 3)
     }
     index.save()

@@ -53,7 +53,7 @@ def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_pa
     shutil.copytree(flat_folder, tmp_path / "flat")
     with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "x", kind="hnsw", bm25=None) as index:
         for begin in range(0, table.num_rows, 1500):  # each save adds its new ones
-            index.add(table.slice(begin, 1500).drop_columns(["id"]))
+            index.add(table.slice(begin, 1500).drop_columns(["document_id"]))
             index.save()
         assert recall(index, flat, queries) > 0.9
     with Index.open(tmp_path / "flat") as flat, Index.create(tmp_path / "y", kind="hnsw", bm25=None) as index:
@@ -63,7 +63,7 @@ def test_hnsw_finds_nearly_all_and_honours_filters_and_removal(many: Any, tmp_pa
         for each in (flat, index):
             each.remove(gone)
         assert recall(index, flat, queries) > 0.9
-        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
+        assert not {hit.document_id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
         chosen = [f"a{i}" for i in range(40)]
         assert recall(index, flat, queries, ids=chosen) == 1  # so few are scored one by one
         index.save()
@@ -101,8 +101,8 @@ def test_bytes_are_searched_by_hnsw_merged_and_compacted(many: Any, tmp_path: Pa
         assert recall(index, flat, queries) > 0.9
     expected = [seen(hits) for hits in flat.search(queries, mode="dense")]
     before = len(flat)
-    ids = [f"other {name}" for name in removed["id"].to_pylist()]
-    flat.add(removed.set_column(removed.column_names.index("id"), "id", pa.array(ids)))
+    ids = [f"other {name}" for name in removed["document_id"].to_pylist()]
+    flat.add(removed.set_column(removed.column_names.index("document_id"), "document_id", pa.array(ids)))
     flat.remove(list(dict.fromkeys(ids)))
     flat.save()  # more than half of the rows are removed; the bytes of the others stay
     assert (flat.info["removed"], flat.info["chunks"]) == (0, before)
@@ -122,7 +122,7 @@ def test_merging_parts_keeps_the_graph_and_compaction_builds_another(many: Any, 
         expected = [seen(hits) for hits in index.search(queries, mode="dense")]
         assert [seen(hits) for hits in Index.open(tmp_path / "x").search(queries, mode="dense")] == expected
         name = next((tmp_path / "x").glob("*.faiss")).name
-        held = list(dict.fromkeys(index.table["id"].to_pylist()))
+        held = list(dict.fromkeys(index.table["document_id"].to_pylist()))
         index.remove(held[:1])
         index.save()
         assert next((tmp_path / "x").glob("*.faiss")).name == name  # no new rows: the same file
@@ -158,7 +158,7 @@ def test_codes_find_nearly_all_honour_filters_and_grow(many: Any, tmp_path: Path
         for each in (flat, index):
             each.remove(gone)
         assert recall(index, flat, queries) > 0.95
-        assert not {hit.id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
+        assert not {hit.document_id for own in index.search(queries, k=10, mode="dense") for hit in own} & set(gone)
         assert recall(index, flat, queries, ids=["a1", "a3", "a5"]) == 1
 
 
@@ -311,8 +311,8 @@ def test_codes_find_nearly_all_through_any_order_of_changes(
         texts = [""] * len(queries)
         hits = index.search((texts, queries), k=10, mode="dense")
         for own, best in zip(hits, nearest):
-            assert len({hit.id for hit in own}) == min(10, len(held))
-            shares.append(len({hit.id for hit in own} & {names[row] for row in best}) / len(best))
+            assert len({hit.document_id for hit in own}) == min(10, len(held))
+            shares.append(len({hit.document_id for hit in own} & {names[row] for row in best}) / len(best))
     index.save()
     assert max(len(vectors) for vectors in index._contents.searcher().sentences.arrays) > 200
     assert 0.95 < np.mean(shares) < 1, "candidates are fewer than there are"

@@ -56,7 +56,7 @@ def test_an_index_of_levels_from_the_command_line(tmp_path: Path, documents: Pat
     for level in levels.split(","):
         hits = hits_of(index, "When do cats sleep?", "-k", 99, "--levels", level)
         assert sorted(hit["text"] for hit in hits) == sorted(found.texts_of(level))
-        assert all(hit["metadata"]["year"] == {"cats": 2001, "stars": 2002}[hit["id"]] for hit in hits)
+        assert all(hit["metadata"]["year"] == {"cats": 2001, "stars": 2002}[hit["document_id"]] for hit in hits)
     hits = hits_of(index, "When do cats sleep?", "-k", 99, "--levels", "paragraph,document")
     assert all({"paragraph", "section", "document"} & set(hit["metadata"]["levels"]) for hit in hits)
     assert "2 kept" in run(*build)  # nothing changed
@@ -156,7 +156,7 @@ def test_a_segmenter_of_nodes() -> None:
     table = pa.table({"text": ["One. Two.\n\nThree.", None, "Four."], "year": [1, 2, 3]})
     out = seg(table, ids=ids, metadata_columns=["year"], first_document=5)
     assert [error.row for error in out.errors] == [6]
-    assert out.table["document"].to_pylist() == [5] * 5 + [7]
+    assert out.table["document_index"].to_pylist() == [5] * 5 + [7]
     assert out.table["year"].to_pylist() == [1] * 5 + [3]
     assert out.table["levels"].to_pylist()[-1] == ["sentence", "paragraph", "document"]
     assert b"uuid" in out.table.schema.metadata.values()

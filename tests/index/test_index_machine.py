@@ -73,7 +73,7 @@ class Machine(RuleBasedStateMachine):
     @rule(ids=st.lists(IDS, min_size=1, max_size=3))
     def remove(self, ids: list[str]) -> None:
         before = len(self.now.rows)
-        self.now.rows = [row for row in self.now.rows if row["id"] not in ids]
+        self.now.rows = [row for row in self.now.rows if row["document_id"] not in ids]
         assert self.index.remove(ids) == before - len(self.now.rows)
         self.changed = True
 
@@ -105,7 +105,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(id=IDS, k=st.sampled_from([1, 3]))
     def search_in_one_document(self, id: str, k: int) -> None:
-        assert_equal_to(self.now, self.index, QUERIES[:1], k, ids=[id], keep=lambda row: row["id"] == id)
+        assert_equal_to(self.now, self.index, QUERIES[:1], k, ids=[id], keep=lambda row: row["document_id"] == id)
 
     @invariant()
     def is_the_reference(self) -> None:

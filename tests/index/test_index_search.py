@@ -85,14 +85,14 @@ def test_flat_search_of_real_text_is_brute_force(
         questions = questions[:4]
         few = {"where": {"number": [3, 4], "parity": "odd"}}
         assert_equal_to(reference, index, questions, 10, **few, keep=lambda row: row["number"] == 3)
-        expression = (pc.field("number") > 6) & pc.starts_with(pc.field("id"), "a1")
+        expression = (pc.field("number") > 6) & pc.starts_with(pc.field("document_id"), "a1")
         assert_equal_to(
             reference,
             index,
             questions,
             10,
             where=expression,
-            keep=lambda row: row["number"] > 6 and row["id"].startswith("a1"),
+            keep=lambda row: row["number"] > 6 and row["document_id"].startswith("a1"),
         )
         assert_equal_to(
             reference,
@@ -100,12 +100,12 @@ def test_flat_search_of_real_text_is_brute_force(
             questions,
             50,
             ids=["a7", "a9", "?"],
-            keep=lambda row: row["id"] in ("a7", "a9"),
+            keep=lambda row: row["document_id"] in ("a7", "a9"),
         )
         assert_equal_to(reference, index, questions, 5, ids=[], keep=lambda row: False)
         gone = {f"a{i}" for i in range(0, 200, 3)}
         index.remove(sorted(gone))
-        reference.rows = [row for row in reference.rows if row["id"] not in gone]
+        reference.rows = [row for row in reference.rows if row["document_id"] not in gone]
         assert_equal_to(reference, index, questions, 10)
         assert_equal_to(reference, index, questions, 10, where={"number": 3}, keep=lambda row: row["number"] == 3)
 
@@ -158,7 +158,7 @@ def test_answers_do_not_depend_on_parts_or_batches(
     dtype: str, article_chunks: pa.Table, questions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = article_chunks.filter(pc.field("number") < 4)
-    document = table["document"].to_numpy()
+    document = table["document_index"].to_numpy()
     pieces = [table.filter(pa.array(document % 100 == i)) for i in sorted(set(document % 100))]
     pieces = [piece for piece in pieces if piece.num_rows]
     whole = pa.concat_tables(pieces)
@@ -254,20 +254,20 @@ def test_a_hit_says_where_it_is_and_which_sentence_was_meant(tmp_path: Path) -> 
     with Index.create(tmp_path / "x") as index:
         index.add(chunks, metadata={"lang": ["en", "en", "rs"], "year": pa.array([1, 2, None])})
         hit = index.search("What do dogs fetch?", k=1)[0][0]
-        assert (hit.id, hit.document, hit.chunk, str(hit)) == ("dogs", 1, 0, PETS[1])
+        assert (hit.document_id, hit.document_index, hit.chunk_index, str(hit)) == ("dogs", 1, 0, PETS[1])
         assert PETS[1][hit.start : hit.end] == hit.text
         assert hit.sentence is not None
         assert PETS[1][slice(*hit.sentence)] == "Dogs fetch sticks."
         assert hit.metadata == {"lang": "en", "year": 2}
         assert hit.score == pytest.approx(hit.scores["dense"] + 1.5 * hit.scores["sparse"])
-        assert [hit.id for hit in index.search("Dogs?", where={"lang": "rs"})[0]] == ["rust"]
-        assert {hit.id for hit in index.search("Dogs?", where={"lang": ("rs", "en"), "year": [1, 2]})[0]} == {
+        assert [hit.document_id for hit in index.search("Dogs?", where={"lang": "rs"})[0]] == ["rust"]
+        assert {hit.document_id for hit in index.search("Dogs?", where={"lang": ("rs", "en"), "year": [1, 2]})[0]} == {
             "cats",
             "dogs",
         }
-        assert [hit.id for hit in index.search("Dogs?", where=pc.field("year").is_null())[0]] == ["rust"]
-        assert [hit.id for hit in index.search("Dogs?", where="year >= 2 and lang = 'en'")[0]] == ["dogs"]
-        assert [hit.id for hit in index.search("Dogs?", where={"year": {"gt": 1, "lt": 9}})[0]] == ["dogs"]
+        assert [hit.document_id for hit in index.search("Dogs?", where=pc.field("year").is_null())[0]] == ["rust"]
+        assert [hit.document_id for hit in index.search("Dogs?", where="year >= 2 and lang = 'en'")[0]] == ["dogs"]
+        assert [hit.document_id for hit in index.search("Dogs?", where={"year": {"gt": 1, "lt": 9}})[0]] == ["dogs"]
         scores = [hit.score for hit in index.search("Dogs?", k=9)[0]]
         assert [hit.score for hit in index.search("Dogs?", k=9, ranking=Ranking(min_score=scores[1]))[0]] == scores[:2]
         assert index.search("Dogs?", ranking=Ranking(min_score=99)) == [[]]
@@ -283,8 +283,8 @@ def test_a_hit_says_where_it_is_and_which_sentence_was_meant(tmp_path: Path) -> 
         assert index.get("cows").num_rows == 0
         index.remove(["dogs"])
         assert ("dogs" in index, index.ids(), index.get("dogs").num_rows) == (False, ["cats", "rust"], 0)
-        index.add(chunks.table.filter(pc.field("id") == "dogs"), metadata={"lang": ["", "en"], "year": [0, 2]})
-        assert index.search("x", where={"text": PETS[2]}, mode="dense")[0][0].id == "rust"
+        index.add(chunks.table.filter(pc.field("document_id") == "dogs"), metadata={"lang": ["", "en"], "year": [0, 2]})
+        assert index.search("x", where={"text": PETS[2]}, mode="dense")[0][0].document_id == "rust"
         assert index.search("bark", mode="sparse", k=9)[0][0].sentence is None
         assert index.search([]) == []
 
@@ -298,7 +298,7 @@ def test_expand_gives_the_chunks_around_a_hit_of_its_document_alone(tmp_path: Pa
             assert [part.text for part in hit.around] == ["Two dogs.", "Three birds.", "Four fish."]
             assert all(texts[0][part.start : part.end] == part.text for part in hit.around)
             hit = index.search("Four fish.", k=1, expansion=9)[0][0]
-            assert [part.chunk for part in hit.around] == [0, 1, 2, 3]
+            assert [part.chunk_index for part in hit.around] == [0, 1, 2, 3]
             hit = index.search("Five cows.", k=1, expansion=1)[0][0]
             assert [part.text for part in hit.around] == ["Five cows.", "Six hens."]
             index.remove(chunk_ids=[index.search("Two dogs.", k=1)[0][0].chunk_id])
@@ -323,12 +323,14 @@ def test_hits_by_document_are_the_best_of_each_document(ids: Any, tmp_path: Path
                 index.save()
                 assert index.info["removed"] == 0
             plain = index.search("Do cats purr or win?", k=9)[0]
-            first = {hit.document: hit for hit in reversed(plain)}
+            first = {hit.document_index: hit for hit in reversed(plain)}
             best = sorted(first.values(), key=lambda hit: -hit.score)
             for k in (1, 2, 9):
                 found = index.search_documents("Do cats purr or win?", k=k)[0]
                 assert [each.hits for each in found] == [(hit,) for hit in best[:k]]
-                assert [(each.id, each.score) for each in found] == [(hit.id, hit.score) for hit in best[:k]]
+                assert [(each.document_id, each.score) for each in found] == [
+                    (hit.document_id, hit.score) for hit in best[:k]
+                ]
 
 
 @pytest.mark.parametrize("mode", ["dense", "sparse", "hybrid"])
@@ -345,7 +347,7 @@ def test_as_many_documents_as_asked_for_however_many_chunks_one_has(mode: str, i
             for all_, own in zip(plain, found, strict=True):
                 best: dict[int, Any] = {}
                 for hit in all_:
-                    best.setdefault(hit.document, hit)
+                    best.setdefault(hit.document_index, hit)
                 assert [each.hits[0] for each in own] == list(best.values())[:k]
 
 

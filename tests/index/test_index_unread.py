@@ -78,7 +78,7 @@ def test_a_file_is_read_again_when_anything_says_that_it_changed(tmp_path: Path,
     for options in (["--limit", "4"], ["--reader", "encoding=latin-1"]):
         assert len(again(*options)) == 4
     with pychunk.Index.open(tmp_path / "x.idx") as made:
-        assert {hit.id: hit.text for hit in made.search("text", k=9)[0]} == {
+        assert {hit.document_id: hit.text for hit in made.search("text", k=9)[0]} == {
             str(folder / f"{i}.txt"): f"This is text {9 if i == 1 else i}." for i in range(4)
         }
 

@@ -44,16 +44,20 @@ def arrow(names: list[uuid.UUID]) -> Any:
 def test_uuids_come_back(given: Any, tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(TEXTS, ids=given(NAMES)))
-        assert index.search("cats", k=1)[0][0].id == NAMES[0]
+        assert index.search("cats", k=1)[0][0].document_id == NAMES[0]
     for _ in range(2):
         with Index.open(tmp_path / "x") as index:
             assert index.ids() == NAMES
-            assert [hits[0].id for hits in index.search(TEXTS, k=1)] == NAMES
-            assert [hits[0].id for hits in index.search_documents(TEXTS, k=1)] == NAMES
+            assert [hits[0].document_id for hits in index.search(TEXTS, k=1)] == NAMES
+            assert [hits[0].document_id for hits in index.search_documents(TEXTS, k=1)] == NAMES
             for each, text in zip(NAMES, TEXTS, strict=True):
                 for name in (each, str(each)):
-                    assert [hit.id for hit in index.search("cats", ids=[name])[0]] == [each]
-                    assert index.count({"id": name}) == index.count({"id": [name, uuid.UUID(int=9)]}) == 1
+                    assert [hit.document_id for hit in index.search("cats", ids=[name])[0]] == [each]
+                    assert (
+                        index.count({"document_id": name})
+                        == index.count({"document_id": [name, uuid.UUID(int=9)]})
+                        == 1
+                    )
                     assert name in index
                     assert index.get(name)["text"].to_pylist() == [text]
                 assert index.count(ids=arrow([each])) == 1
@@ -88,7 +92,7 @@ def test_an_index_that_began_with_text_goes_on_with_text(tmp_path: Path) -> None
         index.add(chunks_of(TEXTS, ids=list(map(str, NAMES))))
         index.add(chunks_of(TEXTS, ids=NAMES))
         assert index.ids() == list(map(str, NAMES))
-    assert Index.open(tmp_path / "x").search("cats", k=1)[0][0].id == str(NAMES[0])
+    assert Index.open(tmp_path / "x").search("cats", k=1)[0][0].document_id == str(NAMES[0])
 
 
 def test_what_was_not_saved_decides_nothing(tmp_path: Path) -> None:
@@ -110,7 +114,7 @@ def test_uuids_by_way_of_files_and_the_command_line(tmp_path: Path) -> None:
     assert chunk_tables.of_uuids(again)
     for path in (tmp_path / "x", tmp_path / "y"):
         found = json.loads(run("search", path, "cats", "-k", "1", "--json"))
-        assert found["hits"][0]["id"] == str(NAMES[0])
+        assert found["hits"][0]["document_id"] == str(NAMES[0])
     assert Index.open(tmp_path / "x").ids() == NAMES
     run("index", tmp_path / "texts.parquet", "--ids", "key", "-o", tmp_path / "y", "--prune")
     assert set(map(str, Index.open(tmp_path / "y").ids())) == set(map(str, NAMES))
@@ -131,11 +135,11 @@ def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
     documents = document_digests.of(table, ["text"], seg.options)
     assert documents.ids.to_pylist() == list(map(str, NAMES))
     with Index.create(tmp_path / "x") as index:
-        assert index.changed(documents).all()
+        assert index.diff(documents).all()
         index.add(seg(table, columns={"text": "text"}, ids="id"), documents=documents)
-        assert not index.changed(documents).any()
+        assert not index.diff(documents).any()
         chunks = seg(TEXTS, ids=list(map(str, NAMES))).table
-        foreign = chunks.set_column(chunks.column_names.index("id"), "id", arrow(NAMES))
+        foreign = chunks.set_column(chunks.column_names.index("document_id"), "document_id", arrow(NAMES))
         assert index.add(foreign).replaced == 2
     with Index.create(tmp_path / "y") as index:
         index.add(foreign, on_duplicate="merge")

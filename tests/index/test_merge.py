@@ -51,7 +51,10 @@ def test_merged_chunks_are_those_of_the_joined_text(rows: list[tuple[str, str]],
     found = merged(seg([text for _, text in rows], ids=[name for name, _ in rows]).table)
     texts = whole(rows)
     expected = seg(list(texts.values()), ids=list(texts)).table
-    for name in set(expected.column_names) - {"document", "cut"}:  # the reason that a row's last chunk ends
+    for name in set(expected.column_names) - {
+        "document_index",
+        "end_reason",
+    }:  # the reason that a row's last chunk ends
         assert found[name].to_pylist() == expected[name].to_pylist(), name
 
 
@@ -62,11 +65,11 @@ def test_merged_chunks_lie_in_the_joined_text(rows: list[tuple[str, str]], metho
     found = merged(pychunk.segment([text for _, text in rows], method, ids=[name for name, _ in rows]).table)
     texts = whole(rows)
     names = [name if text.strip() else "" for name, text in rows]
-    assert found["document"].to_pylist() == [names.index(each) for each in found["id"].to_pylist()]
+    assert found["document_index"].to_pylist() == [names.index(each) for each in found["document_id"].to_pylist()]
     for each in found.to_pylist():
-        assert texts[each["id"]][each["start"] : each["end"]] == each["text"]
-        assert texts[each["id"]].encode()[each["start_byte"] : each["end_byte"]] == each["text"].encode()
-        assert each["line"] == texts[each["id"]].count("\n", 0, each["start"]) + 1
+        assert texts[each["document_id"]][each["start"] : each["end"]] == each["text"]
+        assert texts[each["document_id"]].encode()[each["start_byte"] : each["end_byte"]] == each["text"].encode()
+        assert each["line"] == texts[each["document_id"]].count("\n", 0, each["start"]) + 1
     assert len(set(found["chunk_id"].to_pylist())) == found.num_rows
 
 
@@ -114,7 +117,7 @@ def test_an_index_of_paragraphs_answers_as_one_of_articles(tmp_path: Path) -> No
             for a, b in zip(one, two):
                 assert [(hit[0], *hit[2:]) for hit in a] == [(hit[0], *hit[2:]) for hit in b]
         hit = index.search("night", k=1, expansion=1)[0][0]
-        assert (hit.chunk, hit.start, hit.end, hit.sentence, hit.line) == (2, 24, 43, (24, 43), 3)
+        assert (hit.chunk_index, hit.start, hit.end, hit.sentence, hit.line) == (2, 24, 43, (24, 43), 3)
         assert hit.metadata["n"] == 3
         assert [each.text for each in hit.around] == ["They sleep.", "Cats hunt at night."]
 
@@ -139,8 +142,8 @@ def test_trees_and_pages_go_on_from_row_to_row() -> None:
     table = pychunk.segment(guides, ids=["g", "g"], **options).table
     found = merged(table)
     apart = pychunk.segment(guides, ids=["g", "h"], **options).table
-    count = apart["id"].to_pylist().count("g")
-    assert found["chunk"].to_pylist() == list(range(found.num_rows))
+    count = apart["document_id"].to_pylist().count("g")
+    assert found["chunk_index"].to_pylist() == list(range(found.num_rows))
     expected = [
         None if parent is None else parent + count * (row >= count)
         for row, parent in enumerate(apart["parent"].to_pylist())

@@ -55,7 +55,7 @@ def test_every_character_of_a_chunk_knows_its_page(
     starts = [starts_of(data, text) for text in texts]
     chunks = pychunk.segment(texts, method[0], **method[1], columns={"page_starts": starts})
     for chunk in chunks:
-        own = starts[chunk.document]
+        own = starts[chunk.document_index]
         assert chunk.page is not None
         assert chunk.page_breaks is not None
         for at in range(chunk.start, chunk.end):
@@ -83,7 +83,7 @@ def test_the_page_of_a_hit_is_that_of_its_best_sentence(
         asked = set(analyzer.terms(query))
         for mode in ("dense", "hybrid"):
             for hit in index.search(query, k=100, mode=mode)[0]:
-                own = starts[int(hit.id)]
+                own = starts[int(hit.document_id)]
                 assert hit.sentence is not None
                 start, end = hit.sentence
                 assert (hit.page, hit.page_end) == (bisect_right(own, start), bisect_right(own, max(start, end - 1)))
@@ -92,8 +92,8 @@ def test_the_page_of_a_hit_is_that_of_its_best_sentence(
         idf = index._contents.searcher().bm25.idf(sorted(asked))
         assert set(idf) == set().union(*holds)
         for hit in index.search(query, k=100, mode="sparse")[0]:
-            own = starts[int(hit.id)]
-            text = texts[int(hit.id)]
+            own = starts[int(hit.document_id)]
+            text = texts[int(hit.document_id)]
             pages = sorted({bisect_right(own, at) for at in range(hit.start, hit.end)})
             worth = {}
             for page in range(pages[0], pages[-1] + 1):
@@ -161,10 +161,12 @@ def test_the_command_says_the_file_and_the_page(tmp_path: Path) -> None:
     shown = run("search", tmp_path / "a.idx", "suns", "-k", "1", "--mode", "sparse")
     assert "stars.pdf, page 2" in shown
     hit = json.loads(run("search", tmp_path / "a.idx", "sleeping", "-k", "1", "--mode", "sparse", "--json"))["hits"][0]
-    assert (hit["id"], hit["page"], hit["page_end"]) == (str(files[0]), 2, 2)
+    assert (hit["document_id"], hit["page"], hit["page_end"]) == (str(files[0]), 2, 2)
     run("index", tmp_path / "pdf", "-o", tmp_path / "b.idx", "--method", "page", "--terms", "ngrams")
     with pychunk.Index.open(tmp_path / "a.idx") as one, pychunk.Index.open(tmp_path / "b.idx") as other:
-        assert one.table.drop_columns(["id", "chunk_id"]) == other.table.drop_columns(["id", "chunk_id"])
+        assert one.table.drop_columns(["document_id", "chunk_id"]) == other.table.drop_columns(
+            ["document_id", "chunk_id"]
+        )
 
 
 @pytest.mark.slow
@@ -187,5 +189,5 @@ def test_leaflets_one_by_one_are_those_of_their_folder(tmp_path: Path, data: Pat
     run("index", folder, "-o", tmp_path / "b.idx", *options)
     with pychunk.Index.open(tmp_path / "a.idx") as one, pychunk.Index.open(tmp_path / "b.idx") as other:
         assert len(one) == 256
-        columns = ["document", "chunk", "text", "page", "page_end", "page_breaks"]
+        columns = ["document_index", "chunk_index", "text", "page", "page_end", "page_breaks"]
         assert one.table.select(columns) == other.table.select(columns)

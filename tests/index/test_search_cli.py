@@ -89,21 +89,36 @@ def test_every_damaged_index_is_told(tmp_path: Path, documents: Path) -> None:
 def test_filters_and_neighbours(tmp_path: Path, documents: Path) -> None:
     call = ["index", documents, "--column", "text", "--id-column", "id", "-m", "recursive:size=6"]
     run(*call, "-o", tmp_path / "it.idx")
-    hits = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--where", "id=cats", "--expand", "1", "--json"))[
-        "hits"
-    ]
-    assert {hit["id"] for hit in hits} == {"cats"}
+    hits = json.loads(
+        run("search", tmp_path / "it.idx", "Rhine", "--where", "document_id=cats", "--expand", "1", "--json")
+    )["hits"]
+    assert {hit["document_id"] for hit in hits} == {"cats"}
     for options, ids in (
-        (["--where", "id = 'cats' and chunk >= 1"], {"cats"}),
-        (["--where", "id=cats", "--where", "id=rivers"], {"cats", "rivers"}),
-        (["--where", "id=cats", "--where", "id=rivers", "--where", "chunk > 0 or id = 'rivers'"], {"cats", "rivers"}),
-        (["--where", "id=cats", "--where", "id='rivers'", "--where", "not id=cats"], {"rivers"}),
+        (["--where", "document_id = 'cats' and chunk_index >= 1"], {"cats"}),
+        (["--where", "document_id=cats", "--where", "document_id=rivers"], {"cats", "rivers"}),
+        (
+            [
+                "--where",
+                "document_id=cats",
+                "--where",
+                "document_id=rivers",
+                "--where",
+                "chunk_index > 0 or document_id = 'rivers'",
+            ],
+            {"cats", "rivers"},
+        ),
+        (
+            ["--where", "document_id=cats", "--where", "document_id='rivers'", "--where", "not document_id=cats"],
+            {"rivers"},
+        ),
         (["--min-score", "9"], set()),
     ):
         found = json.loads(run("search", tmp_path / "it.idx", "Rhine", "--mode", "dense", "--json", *options))["hits"]
-        assert {hit["id"] for hit in found} == ids
-    assert "expected a value at the end of 'id ='" in refused("search", tmp_path / "it.idx", "x", "--where", "id =")
-    assert [passage["chunk"] for passage in hits[0]["around"]] == [0, 1]
+        assert {hit["document_id"] for hit in found} == ids
+    assert "expected a value at the end of 'document_id ='" in refused(
+        "search", tmp_path / "it.idx", "x", "--where", "document_id ="
+    )
+    assert [passage["chunk_index"] for passage in hits[0]["around"]] == [0, 1]
 
 
 def test_rewriting_by_options_says_where_it_is_taken(tmp_path: Path, documents: Path) -> None:

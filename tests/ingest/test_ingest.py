@@ -75,8 +75,8 @@ def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str)
     table = pq.read_table(path)
     expected = pychunk.segment(table, columns={"text": "text"}, ids="id", vectors="chunk").table
     found = ds.dataset(tmp_path / "out").to_table()
-    assert found.drop_columns("kind").equals(expected.drop_columns("kind"))
-    assert found["kind"].to_pylist() == expected["kind"].to_pylist()
+    assert found.drop_columns("relevance").equals(expected.drop_columns("relevance"))
+    assert found["relevance"].to_pylist() == expected["relevance"].to_pylist()
     assert report.shards > 3
     assert (report.documents, report.chunks, report.letters) == (60, len(expected), 0)
     assert report.text_bytes == sum(len(text.encode()) for text in table["text"].to_pylist())
@@ -87,7 +87,7 @@ def test_a_data_set_holds_what_segment_returns(tmp_path: Path, compression: str)
         assert (len(data), hashlib.sha256(data).hexdigest()) == (shard["bytes"], shard["sha256"])
         rows_ = pq.read_table(tmp_path / "out" / shard["name"])
         assert len(rows_) == shard["chunks"]
-        assert set(rows_["document"].to_pylist()) <= set(
+        assert set(rows_["document_index"].to_pylist()) <= set(
             range(shard["first_document"], shard["first_document"] + shard["documents"])
         )
 
@@ -311,7 +311,7 @@ def test_limit_and_sample(tmp_path: Path) -> None:
         expected = pychunk.segment([row["text"] for row in kept], ids=[row["id"] for row in kept]).table
         found = ds.dataset(out).to_table()
         assert found["chunk_id"].equals(expected["chunk_id"])
-        assert found["document"].to_pylist() == expected["document"].to_pylist()
+        assert found["document_index"].to_pylist() == expected["document_index"].to_pylist()
         drawn[seed] = best
         wanted = contents(out)
         (out / "part-000001.parquet").unlink()
@@ -449,7 +449,7 @@ def test_columns_are_kept_and_titles_come_from_one(tmp_path: Path) -> None:
     )
     (table,) = map(pq.read_table, out.glob("*.parquet"))
     assert (table.schema.field("year").type, set(table["year"].to_pylist())) == (pa.int16(), {1999})
-    assert next(row for row in table.to_pylist() if "Stars" in row["text"])["kind"] == "relevant"
+    assert next(row for row in table.to_pylist() if "Stars" in row["text"])["relevance"] == "relevant"
     with pytest.raises(ValueError, match=r"holds a run of something else: metadata_columns"):
         ingest(tmp_path / "in.parquet", out, columns={"text": "text", "titles": "title"}, summary="title", **own_cuts)
     with pytest.raises(TypeError, match="titles must be the name of a column of the source; got list"):
@@ -506,7 +506,7 @@ def test_files_of_several_kinds_have_one_set_of_columns(tmp_path: Path) -> None:
     report = ingest(tmp_path / "in", tmp_path / "out", shard_bytes=30)
     assert report.new_shards == 2  # one of each kind
     whole = pq.read_table(sorted((tmp_path / "out").glob("*.parquet")))
-    paths = {Path(name).name: path for name, path in zip(whole["id"].to_pylist(), whole["path"].to_pylist())}
+    paths = {Path(name).name: path for name, path in zip(whole["document_id"].to_pylist(), whole["path"].to_pylist())}
     assert paths == {"a.txt": None, "b.md": ["Stars"]}
     schemas = [pq.read_schema(file) for file in sorted((tmp_path / "out").glob("*.parquet"))]
     assert schemas[0].equals(schemas[1])
@@ -523,7 +523,8 @@ def test_several_sources_are_read_in_their_order_and_belong_to_the_run(tmp_path:
     pq.write_table(pa.table({"id": ["1", "2"], "text": ["Cats purr.", "Dogs bark."]}), tmp_path / "in.parquet")
     sources = [tmp_path / name for name in ("z.txt", "in.parquet", "notes")]
     ingest(sources, tmp_path / "out")
-    ids = [str(each).removeprefix(f"{tmp_path}/") for each in pq.read_table(tmp_path / "out")["id"].to_pylist()]
+    found = pq.read_table(tmp_path / "out")["document_id"].to_pylist()
+    ids = [str(each).removeprefix(f"{tmp_path}/") for each in found]
     assert list(dict.fromkeys(ids)) == ["z.txt", "1", "2", "notes/b.md", "notes/a.txt"]
     assert ingest(sources, tmp_path / "out", resume=True).did_nothing
     for others in (sources[::-1], sources[:2], [*sources[:2], tmp_path / "notes" / "a.txt"]):

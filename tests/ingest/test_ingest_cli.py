@@ -71,8 +71,9 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
     done = invoke(["ingest", dump, *by_title, "--metadata-columns", "title", "-o", str(tmp_path / "chunks")])
     assert done.exit_code == 0, done.output
     found = pq.read_table(tmp_path / "chunks")
-    assert set(zip(found["id"].to_pylist(), found["title"].to_pylist(), strict=True)) == {("0", "Cats"), ("1", "Stars")}
-    kinds = dict(zip(found["text"].to_pylist(), found["kind"].to_pylist(), strict=True))
+    titles = set(zip(found["document_id"].to_pylist(), found["title"].to_pylist(), strict=True))
+    assert titles == {("0", "Cats"), ("1", "Stars")}
+    kinds = dict(zip(found["text"].to_pylist(), found["relevance"].to_pylist(), strict=True))
     assert [text for text, kind in kinds.items() if kind == "irrelevant"] == ["The sun burns.", "Dogs bark."]
     again = invoke(["segment", dump, *by_title, "--metadata-columns", "title", "-o", str(tmp_path / "chunks.parquet")])
     assert again.exit_code == 0, again.output
@@ -118,7 +119,7 @@ def test_several_sources_are_cut_as_segment_cuts_them(tmp_path: Path, monkeypatc
     done = invoke(["ingest", *sources, "--column", "text", "-o", "out"])
     assert (done.exit_code, "6 documents" in done.output) == (0, True), done.output
     assert invoke(["segment", *sources, "--column", "text", "-o", "all.parquet"]).exit_code == 0
-    columns = ["document", "id", "start", "end", "text"]
+    columns = ["document_index", "document_id", "start", "end", "text"]
     assert pq.read_table("out", columns=columns).equals(pq.read_table("all.parquet", columns=columns))
     other = invoke(["ingest", *sources[::-1], "--column", "text", "-o", "out", "--resume"])
     assert (other.exit_code, "the same sources in the same order" in other.output) == (2, True)
@@ -201,4 +202,4 @@ def test_the_sample_of_wikipedia_has_a_title_for_each_article(data: Path, tmp_pa
     assert done.exit_code == 0, done.output
     found = pq.read_table(out / "_summaries")
     assert (found.num_rows, found["text"][0].as_py(), set(found["source"].to_pylist())) == (106, "Anarchism", {"title"})
-    assert len(set(found["id"].to_pylist())) == 106
+    assert len(set(found["document_id"].to_pylist())) == 106

@@ -143,7 +143,7 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
     letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
     assert {Path(each["source"]).name for each in letters} == {"a page.html.gz", "truncated.pdf", "empty.pdf"}
     found = {name: ds.dataset(tmp_path / "whole" / name).to_table() for name in ("", "_removed")}
-    ids = set(found[""]["id"].to_pylist()) | set(found["_removed"]["id"].to_pylist())
+    ids = set(found[""]["document_id"].to_pylist()) | set(found["_removed"]["document_id"].to_pylist())
     assert len(ids) == len(pages) + len(leaflets) + 1
     assert {"navigation", "running_head"} <= set(found["_removed"]["reason"].to_pylist())
     assert sum(name.startswith("_removed/") for name in wanted) == sum(name.startswith("part-") for name in wanted) > 10

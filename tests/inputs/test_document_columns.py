@@ -40,7 +40,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "page_starts": {"method": "page"},
     "blocks": {"method": "structure"},
     "removed": {"method": "sentence"},
-    "cuts": {"method": "given"},
+    "cuts": {"method": "precomputed"},
 }
 
 
@@ -73,7 +73,9 @@ def test_the_name_of_a_column_says_what_its_values_say(name: str, frame: Callabl
             [frame(name), frame(name)], columns={"text": "text", name: "c"}, metadata_columns=["n"]
         )
     )
-    assert streamed[1].table["n"].to_pylist() == [7 + row - 3 for row in streamed[1].table["document"].to_pylist()]
+    assert streamed[1].table["n"].to_pylist() == [
+        7 + row - 3 for row in streamed[1].table["document_index"].to_pylist()
+    ]
     assert streamed[0].table.drop_columns(["n"]).equals(as_values.table)
 
 
@@ -84,7 +86,7 @@ def test_blocks_of_a_distributed_frame_take_every_entry(name: str) -> None:
     )
     made = pa.concat_tables(list(data_frame_chunks(arrow_of(name))))
     same = pychunk.segment(arrow_of(name), columns={"text": "text", name: "c"}, metadata_columns=["n"], **OPTIONS[name])
-    assert made.drop_columns(["document"]).equals(same.table.drop_columns(["document"]))
+    assert made.drop_columns(["document_index"]).equals(same.table.drop_columns(["document_index"]))
     assert set(data_frame_chunks.needed(["text", "c", "n", "other"])) == {"text", "c", "n"}
 
 
@@ -140,9 +142,9 @@ def test_kept_columns_stand_after_the_chunks_own_with_their_types(texts: list[st
     assert out.table.column_names[len(plain.column_names) :] == list(own)
     for name, values in own.items():
         assert out.table.schema.field(name).type == values.type
-        assert out.table[name].to_pylist() == [values[row].as_py() for row in plain["document"].to_pylist()]
+        assert out.table[name].to_pylist() == [values[row].as_py() for row in plain["document_index"].to_pylist()]
     for chunk in out:
-        assert chunk.metadata == {"n": chunk.document, "tags": ["a"], "topic": "x", "none": None}
+        assert chunk.metadata == {"n": chunk.document_index, "tags": ["a"], "topic": "x", "none": None}
     assert [chunk.metadata for chunk in out] == [out[i].metadata for i in range(len(out))]
 
 

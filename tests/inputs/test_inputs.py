@@ -19,7 +19,7 @@ NAMES = [uuid.UUID(int=7), uuid.UUID(int=8)]
 
 def ids_in(documents: object, **options: object) -> list[object]:
     out = pychunk.segment(documents, "sentence", **options)
-    ids = [chunks[0].id for chunks in out.by_document()]
+    ids = [chunks[0].document_id for chunks in out.by_document()]
     assert len({chunk.chunk_id for chunk in out}) == len(out)
     return ids
 
@@ -35,7 +35,7 @@ def test_buffers_may_be_longer_than_what_they_hold(more: int) -> None:
 
 
 def test_one_text_takes_its_id_title_and_summary_as_a_str() -> None:
-    assert [chunk.id for chunk in pychunk.segment("One. Two.", "sentence", ids="x")] == ["x", "x"]
+    assert [chunk.document_id for chunk in pychunk.segment("One. Two.", "sentence", ids="x")] == ["x", "x"]
     named = pychunk.segment(["One. Two."], "sentence", ids=["x"]).table["chunk_id"]
     assert pychunk.segment("One. Two.", "sentence", ids="x").table["chunk_id"].equals(named)
     text = "Cats purr. Dogs bark. Stars burn."

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def chunks(out: Path) -> tuple[dict[str, Any], pa.DataType]:
     table = pyarrow.dataset.dataset(out, format="parquet").to_table()
-    names = [Path(name).name for name in table["id"].to_pylist()]
+    names = [Path(name).name for name in table["document_id"].to_pylist()]
     return dict(zip(names, table["title"].to_pylist())), table.schema.field("title").type
 
 

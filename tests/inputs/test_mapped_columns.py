@@ -56,7 +56,7 @@ for each in (Dataset, IterableDataset, DatasetDict):
 
 
 def rows(found: pychunk.ChunkBatch) -> list[tuple[Any, str, Any]]:
-    return list(zip(*(found.table[name].to_pylist() for name in ("id", "text", "author"))))
+    return list(zip(*(found.table[name].to_pylist() for name in ("document_id", "text", "author"))))
 
 
 WHOLE = [(7, "One. Two.", "Ann"), (8, "Three.", None)]

@@ -18,7 +18,7 @@ def test_columns_keep_their_types() -> None:
     assert kept_columns([], texts) == {}
     found = kept_columns(["year"], texts)
     assert found["year"].type == pa.int16()
-    chunks = pa.table({"document": [5, 5, 6]})
+    chunks = pa.table({"document_index": [5, 5, 6]})
     assert with_kept(chunks, found, 5)["year"].to_pylist() == [1984, 1984, None]
     assert with_kept(chunks, {}, 5).equals(chunks)
 
@@ -28,7 +28,10 @@ def test_columns_keep_their_types() -> None:
     [
         ("year", r"must be a list of columns; got 'year': write metadata_columns=\['year'\]"),
         (["year", "year"], "must name each column once and none of the chunks' own; got year, year"),
-        (["chunk"], "none of the chunks' own; got chunk; chunks have document, .*: rename the column first"),
+        (
+            ["chunk_index"],
+            "none of the chunks' own; got chunk_index; chunks have document_index, .*: rename the column first",
+        ),
     ],
 )
 def test_names_are_checked_whatever_the_documents(names: Sequence[str], message: str) -> None:

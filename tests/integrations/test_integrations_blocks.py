@@ -45,7 +45,8 @@ def number(text: str) -> int:
 def expected(table: pa.Table, method: str, ids: str | None, **options: Any) -> list[dict[str, Any]]:
     rows = pychunk.segment(table, method, columns={"text": "text"}, ids=ids, **options).table.to_pylist()
     keys = table.column(ids or "text").to_pylist()
-    return [{**row, "document": number(str(keys[row["document"]])), "n": row["document"]} for row in rows]
+    numbers = [row["document_index"] for row in rows]
+    return [{**row, "document_index": number(str(keys[n])), "n": n} for row, n in zip(rows, numbers)]
 
 
 @pytest.mark.slow
@@ -84,13 +85,12 @@ def test_rows_that_are_not_text_can_be_rows(texts: list[str | None], cuts: list[
     good = [{name: row[name] for name in row if name != "error"} for row in out if row["error"] is None]
     assert good == expected(table, "sentence", "key", on_error="skip")
     bad = [row for row in out if row["error"] is not None]
-    assert (
-        [row["n"] for row in bad] == [row["id"] for row in bad] == [n for n, text in enumerate(texts) if text is None]
-    )
+    empty = [n for n, text in enumerate(texts) if text is None]
+    assert [row["n"] for row in bad] == [row["document_id"] for row in bad] == empty
     for row in bad:
         assert row["error"] == "the text is null"
-        assert row["document"] == number(str(row["id"]))
-        assert row["text"] is row["chunk"] is row["start"] is row["chunk_id"] is None
+        assert row["document_index"] == number(str(row["document_id"]))
+        assert row["text"] is row["chunk_index"] is row["start"] is row["chunk_id"] is None
 
 
 def test_the_metadata_stays_with_the_blocks_so_that_an_index_takes_them() -> None:
@@ -110,9 +110,9 @@ def test_an_index_takes_the_blocks(tmp_path: Path) -> None:
         for block in blocks_of(table, [1, 2]):
             index.add(run([block], "sentence", ids="key", metadata_columns=["topic"], vectors="sentence"))
         hit = index.search(["What do stars burn?"], k=1)[0][0]
-        assert (hit.id, hit.text) == ("stars", "Stars burn hydrogen.")
+        assert (hit.document_id, hit.text) == ("stars", "Stars burn hydrogen.")
         hits = index.search(["What do stars burn?"], k=9, where={"topic": "animals"})[0]
-        assert {found.id for found in hits} == {"pets"}
+        assert {found.document_id for found in hits} == {"pets"}
 
 
 def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
@@ -148,16 +148,16 @@ def test_what_a_document_brings_along_is_the_name_of_a_column() -> None:
             threshold=0.5,
             **own,
         ).table
-        assert made.drop_columns(["document"]).to_pylist() == same.drop_columns(["document"]).to_pylist()
+        assert made.drop_columns(["document_index"]).to_pylist() == same.drop_columns(["document_index"]).to_pylist()
         assert made["page_end"].to_pylist() == [1, 2, 2, 1, 2]
         if name == "fixed":  # the width is known before a block is seen
             given_both = {"sentence_vectors": name, "sentence_spans": "spans"}
             schema = run(blocks, "sentence", given_both, vectors="chunk").schema
             assert schema.field("vector").type == pa.list_(pa.float32(), 4)
-    titled = run(blocks, "pic", {"titles": "title"}, summary="title").drop_columns(["document"])
+    titled = run(blocks, "pic", {"titles": "title"}, summary="title").drop_columns(["document_index"])
     assert titled.equals(
         pychunk.segment(table, columns={"text": "text", "titles": "title"}, summary="title").table.drop_columns(
-            ["document"]
+            ["document_index"]
         )
     )
 
@@ -219,7 +219,7 @@ def test_a_row_that_is_not_text_is_named_by_its_id() -> None:
 
 def test_rows_left_out_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     table = pa.table({"text": ["a", None], "key": [7, 8]})
-    assert run([table], "pic", ids="key", on_error="skip")["id"].to_pylist() == [7]
+    assert run([table], "pic", ids="key", on_error="skip")["document_id"].to_pylist() == [7]
     assert "left out: id 8: the text is null" in caplog.text
 
 

@@ -38,8 +38,8 @@ def test_pandas() -> None:
     chunks = pychunk.segment(df, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").to_pandas()
     assert chunks["text"].tolist() == CHUNKS["text"].to_pylist()
     assert chunks["chunk_id"].tolist() == CHUNKS["chunk_id"].to_pylist()
-    titled = chunks.merge(df[["id", "title"]], on="id")
-    assert titled["title"].tolist() == [TITLES[each] for each in CHUNKS["id"].to_pylist()]
+    titled = chunks.merge(df[["id", "title"]], left_on="document_id", right_on="id")
+    assert titled["title"].tolist() == [TITLES[each] for each in CHUNKS["document_id"].to_pylist()]
 
 
 def test_polars(path: str) -> None:
@@ -47,16 +47,16 @@ def test_polars(path: str) -> None:
     df = pl.read_parquet(path)
     chunks = pychunk.segment(df, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").to_polars()
     assert same(chunks.to_dicts())
-    titled = chunks.join(df.select("id", "title"), on="id", maintain_order="left")
-    assert titled["title"].to_list() == [TITLES[each] for each in CHUNKS["id"].to_pylist()]
+    titled = chunks.join(df.select("id", "title"), left_on="document_id", right_on="id", maintain_order="left")
+    assert titled["title"].to_list() == [TITLES[each] for each in CHUNKS["document_id"].to_pylist()]
 
 
 def test_duckdb(path: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     articles = duckdb.sql(f"select id, text from '{path}'")
     chunks = pychunk.segment(articles, columns={"text": "text"}, ids="id", max_tokens=8, vectors="chunk").table
-    counts = duckdb.sql("select id, count(*) from chunks group by id order by id").fetchall()
-    assert counts == [(each, CHUNKS["id"].to_pylist().count(each)) for each in ("a", "c", "d")]
+    counts = duckdb.sql("select document_id, count(*) from chunks group by document_id order by document_id").fetchall()
+    assert counts == [(each, CHUNKS["document_id"].to_pylist().count(each)) for each in ("a", "c", "d")]
     assert chunks.equals(CHUNKS.cast(chunks.schema))
 
 
@@ -72,7 +72,7 @@ def test_hugging_face_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     chunks = ds.with_format("arrow").map(cut, batched=True, remove_columns=ds.column_names)
     assert same(chunks.with_format(None).to_list())
     small = ds.with_format("arrow").map(cut, batched=True, batch_size=1, remove_columns=ds.column_names)
-    for name in ("id", "chunk", "chunk_id", "start", "end", "text"):
+    for name in ("document_id", "chunk_index", "chunk_id", "start", "end", "text"):
         assert list(small.with_format(None)[name]) == CHUNKS[name].to_pylist()
 
 

@@ -59,7 +59,7 @@ def dataset(table: pa.Table, cuts: list[int]) -> Any:
 
 def rows(result: Any, *keys: str) -> list[dict[str, Any]]:
     table = pa.concat_tables(block for block in ray.get(result.to_arrow_refs()) if block.num_rows)
-    return table.sort_by([(key, "ascending") for key in (*keys, "chunk")]).to_pylist()
+    return table.sort_by([(key, "ascending") for key in (*keys, "chunk_index")]).to_pylist()
 
 
 def expected(
@@ -67,12 +67,12 @@ def expected(
 ) -> list[dict[str, Any]]:
     found = pychunk.segment(table, method, columns={"text": "text"}, ids="key", **options).table.to_pylist()
     kept = table.select(metadata_columns).to_pylist()
-    wanted = [{**row, **kept[row["document"]]} for row in found]
-    return without_documents(sorted(wanted, key=lambda row: (row["id"], row["chunk"])))
+    wanted = [{**row, **kept[row["document_index"]]} for row in found]
+    return without_documents(sorted(wanted, key=lambda row: (row["document_id"], row["chunk_index"])))
 
 
 def without_documents(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in row.items() if name != "document"} for row in found]
+    return [{name: value for name, value in row.items() if name != "document_index"} for row in found]
 
 
 def test_rows_are_those_of_segment() -> None:
@@ -86,9 +86,9 @@ def test_rows_are_those_of_segment() -> None:
         concurrency=2,
         batch_bytes=900,
     )
-    found = rows(out, "id")
+    found = rows(out, "document_id")
     assert without_documents(found) == expected(table, metadata_columns=("n",), vectors="chunk")
-    assert len({row["document"] for row in found}) == len({row["id"] for row in found}) == 18
+    assert len({row["document_index"] for row in found}) == len({row["document_id"] for row in found}) == 18
     block = next(block for block in ray.get(out.to_arrow_refs()) if block.num_rows)
     alone = pychunk.segment(table, columns={"text": "text"}, ids="key", vectors="chunk").table
     assert block.schema.field("vector").type == alone.schema.field("vector").type
@@ -97,18 +97,20 @@ def test_rows_are_those_of_segment() -> None:
 
 def test_without_ids_the_document_is_the_key() -> None:
     table = articles()
-    once = rows(adapter.segment(dataset(table, [3]), "sentence", columns={"text": "text"}), "document")
-    again = rows(adapter.segment(dataset(table, [8, 19]), "sentence", columns={"text": "text"}), "document")
+    once = rows(adapter.segment(dataset(table, [3]), "sentence", columns={"text": "text"}), "document_index")
+    again = rows(adapter.segment(dataset(table, [8, 19]), "sentence", columns={"text": "text"}), "document_index")
     assert once == again
     alone = pychunk.segment(table, "sentence", columns={"text": "text"}).table.to_pylist()
-    in_order = sorted(without_documents(alone), key=lambda row: (row["chunk_id"], row["chunk"]))
-    assert sorted(without_documents(once), key=lambda row: (row["chunk_id"], row["chunk"])) == in_order
+    in_order = sorted(without_documents(alone), key=lambda row: (row["chunk_id"], row["chunk_index"]))
+    assert sorted(without_documents(once), key=lambda row: (row["chunk_id"], row["chunk_index"])) == in_order
 
 
 def test_pandas_blocks_and_the_only_string_column() -> None:
     pd = pytest.importorskip("pandas")
     table = articles(1).select(["text", "n"])
-    out = rows(adapter.segment(ray.data.from_pandas(pd.DataFrame(table.to_pandas())), "sentence", ids="n"), "id")
+    out = rows(
+        adapter.segment(ray.data.from_pandas(pd.DataFrame(table.to_pandas())), "sentence", ids="n"), "document_id"
+    )
     alone = pychunk.segment(table, "sentence", ids="n").table.to_pylist()
     assert without_documents(out) == without_documents(alone)
 
@@ -120,12 +122,12 @@ def test_rows_that_are_not_text() -> None:
     def run(on_error: str) -> list[dict[str, Any]]:
         return rows(
             adapter.segment(dataset(table, [1]), "sentence", columns={"text": "text"}, ids="key", on_error=on_error),
-            "id",
+            "document_id",
         )
 
     assert without_documents(run("skip")) == good
     found = run("row")
-    assert [row["id"] for row in found] == ["a", "a", "b", "c"]
+    assert [row["document_id"] for row in found] == ["a", "a", "b", "c"]
     assert [row["error"] for row in found] == [None, None, "the text is null", None]
     with pytest.raises(Exception, match="id 'b': the text is null; fix it or pass on_error='skip' or 'row'"):
         run("raise")
@@ -162,7 +164,7 @@ def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(adapter, "_Actor", Dying)
     table = articles()
     out = adapter.segment(dataset(table, [10, 20]), columns={"text": "text"}, ids="key", concurrency=2, batch_bytes=900)
-    found = without_documents(rows(out, "id"))
+    found = without_documents(rows(out, "document_id"))
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "died").read_text()), 0)
     assert found == expected(table)

@@ -106,7 +106,7 @@ def test_a_langchain_store_of_segmented_documents_tells_where_chunks_are(store: 
 
 @pytest.mark.parametrize("options", SEARCHES)
 def test_a_langchain_store_searches_as_the_index_does(store: Any, documents: Any, options: dict[str, Any]) -> None:
-    expected = [(hit.id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
+    expected = [(hit.document_id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
     each_search, for_all = store.PychunkVectorStore(documents), store.PychunkVectorStore(documents, **options)
     for pairs in (
         each_search.similarity_search_with_score(ASKED, 3, **options),

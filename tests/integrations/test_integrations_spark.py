@@ -59,11 +59,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 def rows(result: Any, *keys: str) -> list[dict[str, Any]]:
-    return result.toArrow().sort_by([(key, "ascending") for key in (*keys, "chunk")]).to_pylist()
+    return result.toArrow().sort_by([(key, "ascending") for key in (*keys, "chunk_index")]).to_pylist()
 
 
 def without_documents(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in row.items() if name != "document"} for row in found]
+    return [{name: value for name, value in row.items() if name != "document_index"} for row in found]
 
 
 def expected(
@@ -71,8 +71,8 @@ def expected(
 ) -> list[dict[str, Any]]:
     found = pychunk.segment(table, method, columns={"text": "text"}, ids="key", **options).table.to_pylist()
     kept = table.select(metadata_columns).to_pylist()
-    wanted = [{**row, **kept[row["document"]]} for row in found]
-    return without_documents(sorted(wanted, key=lambda row: (row["id"], row["chunk"])))
+    wanted = [{**row, **kept[row["document_index"]]} for row in found]
+    return without_documents(sorted(wanted, key=lambda row: (row["document_id"], row["chunk_index"])))
 
 
 @pytest.mark.parametrize("vectors", [None, "chunk", "sentence"])
@@ -89,7 +89,7 @@ def test_rows_are_those_of_segment(spark: SparkSession, vectors: str | None) -> 
         unwrap_lines=False,
     )
     kinds = {field.name: field.dataType.simpleString() for field in out.schema}
-    assert [kinds[name] for name in ("document", "id", "kind", "text", "score")] == [
+    assert [kinds[name] for name in ("document_index", "document_id", "relevance", "text", "score")] == [
         "bigint",
         "string",
         "string",
@@ -100,11 +100,11 @@ def test_rows_are_those_of_segment(spark: SparkSession, vectors: str | None) -> 
     assert kinds.get("vector") == ("array<float>" if vectors == "chunk" else None)
     sentences = "array<struct<start:bigint,end:bigint,vector:array<float>>>"
     assert kinds.get("sentences") == (sentences if vectors == "sentence" else None)
-    found = rows(out, "id")
+    found = rows(out, "document_id")
     assert without_documents(found) == expected(
         table, metadata_columns=("a day", "n"), vectors=vectors, unwrap_lines=False
     )
-    assert len({row["document"] for row in found}) == len({row["id"] for row in found}) == 18
+    assert len({row["document_index"] for row in found}) == len({row["document_id"] for row in found}) == 18
 
 
 def test_empty_partitions_and_no_ids(spark: SparkSession) -> None:
@@ -126,11 +126,11 @@ def test_ids_and_kept_columns_keep_their_types(spark: SparkSession) -> None:
     out = adapter.segment(
         frame, "sentence", columns={"text": "text"}, ids="number", metadata_columns=["map", "day", "raw"]
     )
-    assert out.schema["id"].dataType == spark_types.IntegerType()
+    assert out.schema["document_id"].dataType == spark_types.IntegerType()
     for name in ("map", "day", "raw"):
         assert out.schema[name].dataType == frame.schema[name].dataType
-    first, second = out.orderBy("chunk").collect()
-    assert (first.id, first.text, second.text) == (1, "One.", "Two.")
+    first, second = out.orderBy("chunk_index").collect()
+    assert (first.document_id, first.text, second.text) == (1, "One.", "Two.")
     assert (first["map"], first.day, first.raw) == (second["map"], second.day, second.raw)
     assert (first["map"], first.day, bytes(first.raw)) == ({"a": [1.5]}, datetime.date(2024, 2, 29), b"x")
 
@@ -140,11 +140,13 @@ def test_rows_that_are_not_text(spark: SparkSession) -> None:
     frame = spark.createDataFrame(table).repartition(2)
 
     def run(on_error: str) -> list[dict[str, Any]]:
-        return rows(adapter.segment(frame, "sentence", columns={"text": "text"}, ids="key", on_error=on_error), "id")
+        return rows(
+            adapter.segment(frame, "sentence", columns={"text": "text"}, ids="key", on_error=on_error), "document_id"
+        )
 
     assert without_documents(run("skip")) == expected(table, "sentence", on_error="skip")
     found = run("row")
-    assert [row["id"] for row in found] == ["a", "a", "b", "c"]
+    assert [row["document_id"] for row in found] == ["a", "a", "b", "c"]
     assert [row["error"] for row in found] == [None, None, "the text is null", None]
     with pytest.raises(Exception, match="id 'b': the text is null; fix it or pass on_error='skip' or 'row'"):
         run("raise")

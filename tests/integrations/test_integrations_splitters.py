@@ -241,7 +241,7 @@ def test_chonkie_spans_are_exact(chonkie: Any) -> None:
 )
 def test_chonkie_chunks_have_token_counts(chonkie: Any, method: str, options: dict[str, Any]) -> None:
     counted = pychunk.segment(DOCUMENTS, "sentence", max_tokens=10**6)
-    tokens = {(chunk.document, chunk.start, chunk.end): chunk.tokens for chunk in counted}
+    tokens = {(chunk.document_index, chunk.start, chunk.end): chunk.tokens for chunk in counted}
     lists = chonkie.PychunkChunker(method, **options)(DOCUMENTS)
     assert [[(chunk.start_index, chunk.end_index) for chunk in chunks] for chunks in lists] == spans(
         DOCUMENTS, method, **options

@@ -52,4 +52,4 @@ def test_the_sentence_that_an_index_finds(
         found = ast.literal_eval(capsys.readouterr().out)
         found = found[0] if isinstance(found, list) else found
         found = tuple(found.values()) if isinstance(found, dict) else found
-        assert found[:3] == (hit.id, hit.start, hit.text)
+        assert found[:3] == (hit.document_id, hit.start, hit.text)

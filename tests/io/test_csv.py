@@ -285,7 +285,7 @@ def test_every_command_reads_csv_and_segment_writes_it(tmp_path: Path) -> None:
         done = invoke([*arguments, "--column", "text", "-m", "sentence"])
         assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert [(row["id"], row["text"]) for row in rows] == [("007", "Cats purr."), ("007", "Dogs bark.")]
+    assert [(row["document_id"], row["text"]) for row in rows] == [("007", "Cats purr."), ("007", "Dogs bark.")]
     chunks = pychunk.segment("Cats purr.", vectors="chunk")
     with pytest.raises(ValueError, match=r"cannot hold the column 'vector' of type fixed_size_list<.*>\[256\]: write"):
         chunks.write(tmp_path / "vectors.csv")
@@ -305,7 +305,7 @@ def test_chunks_in_csv_go_into_an_index(tmp_path: Path) -> None:
     done = invoke(["index", str(tmp_path / "c.csv"), "-o", str(tmp_path / "it.idx")])
     assert done.exit_code == 0, done.output
     with pychunk.Index.open(tmp_path / "it.idx") as index:
-        assert {(hit.id, hit.text) for hit in index.search("cats", k=5)[0]} == {
+        assert {(hit.document_id, hit.text) for hit in index.search("cats", k=5)[0]} == {
             ("007", "Cats purr."),
             ("007", "Dogs bark."),
         }

@@ -380,12 +380,13 @@ def test_mixed_types_and_keys_cost_no_more_than_clean_lines(tmp_path: Path) -> N
         assert clock(lines(extra)) < 4 * clean + 0.05
 
 
-def test_chunks_of_chunk_files_keep_their_ids_and_types(tmp_path: Path) -> None:
-    rows_ = [{"document": i, "id": f"2020-01-0{i + 1}", "score": 1.5, "vector": [1.0, 2.0]} for i in range(3)]
+@pytest.mark.parametrize(("document", "id_"), [("document_index", "document_id"), ("document", "id")])  # now, before
+def test_chunks_of_chunk_files_keep_their_ids_and_types(document: str, id_: str) -> None:
+    rows_ = [{document: i, id_: f"2020-01-0{i + 1}", "score": 1.5, "vector": [1.0, 2.0]} for i in range(3)]
     data = "\n".join([json.dumps(row) for row in rows_]).encode()
     (part,) = json_lines.typed(blocks_of(data, 1000), "f", lambda letter: None)
-    assert part.table["id"].to_pylist() == [row["id"] for row in rows_]
-    assert [part.table[name].type for name in ("document", "score", "vector")] == [
+    assert part.table[id_].to_pylist() == [row[id_] for row in rows_]
+    assert [part.table[name].type for name in (document, "score", "vector")] == [
         pa.int64(), pa.float64(), pa.list_(pa.float64())
     ]  # fmt: skip
     letters: list[DeadLetter] = []

@@ -45,17 +45,17 @@ def test_markdown_stays_as_it_is(texts: list[str]) -> None:
     parsed = pychunk.parse(texts, "markdown")
     assert pa.chunked_array(parsed.texts, pa.large_string()).to_pylist() == texts
     for chunk in pychunk.segment(parsed):
-        assert texts[chunk.document][chunk.start : chunk.end] == chunk.text
+        assert texts[chunk.document_index][chunk.start : chunk.end] == chunk.text
 
 
 def test_ids_and_columns_of_a_table_stay() -> None:
     table = pa.table({"body": [MARKDOWN, "Plain."], "name": ["a", "b"], "year": [2001, 2002]})
     chunks = pychunk.segment(pychunk.parse(table, column="body", ids="name"), metadata_columns=["year"])
-    assert [(each["id"], each["path"], each["year"]) for each in chunks.table.to_pylist()] == [
+    assert [(each["document_id"], each["path"], each["year"]) for each in chunks.table.to_pylist()] == [
         ("a", ["Cats"], 2001),
         ("b", [], 2002),
     ]
-    assert "id" not in pychunk.segment(pychunk.parse(["One.", "Two."])).table.column_names
+    assert "document_id" not in pychunk.segment(pychunk.parse(["One.", "Two."])).table.column_names
     with pytest.raises(ValueError, match="string columns are: body, name"):
         pychunk.parse(table)
 

@@ -176,19 +176,19 @@ def test_dumps_are_cut_by_structure_and_by_other_methods_as_plain_text_is(data: 
     first = next(chunk for chunk in usual if chunk.path)
     assert first.path == ["Etymology and terminology"]
     for method in METHODS:
-        if method in ("given", "nsp", "structure", "proposition") or not METHODS[method]().is_native:
+        if method in ("precomputed", "nsp", "structure", "proposition") or not METHODS[method]().is_native:
             continue
         named = pychunk.segment(batch.documents(), method)
-        assert named.table.drop_columns(["id", "chunk_id"]).equals(
+        assert named.table.drop_columns(["document_id", "chunk_id"]).equals(
             pychunk.segment(texts, method).table.drop_columns("chunk_id")
         )
     said = pychunk.segment(batch.table, "sentence", columns={"blocks": "blocks"}, ids="id")  # what is named is taken
     assert said.texts != pychunk.segment(batch.table, "sentence", ids="id").texts
     ingest(path, tmp_path / "usual")
-    assert pq.read_table(tmp_path / "usual").drop_columns("kind").equals(usual.table.drop_columns("kind"))
+    assert pq.read_table(tmp_path / "usual").drop_columns("relevance").equals(usual.table.drop_columns("relevance"))
     ingest(path, tmp_path / "topic", method="topic")
     topic = pychunk.segment(texts, "topic", ids=batch.table["id"].to_pylist()).table
-    assert pq.read_table(tmp_path / "topic").drop_columns("kind").equals(topic.drop_columns("kind"))
+    assert pq.read_table(tmp_path / "topic").drop_columns("relevance").equals(topic.drop_columns("relevance"))
 
 
 def test_old_dumps_without_ns_and_redirect_flags(tmp_path: Path) -> None:

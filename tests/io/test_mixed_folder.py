@@ -109,10 +109,11 @@ def test_each_file_is_read_or_a_letter(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert f"{len(READ)} documents" in done.stderr
     assert f"{len(BROKEN) + len(UNREAD)} failures" in done.stderr
-    table = pyarrow.dataset.dataset(tmp_path / "out").to_table(columns=["id", "text"]).to_pylist()
+    table = pyarrow.dataset.dataset(tmp_path / "out").to_table(columns=["document_id", "text"]).to_pylist()
     texts: dict[str, str] = {}
     for row in table:
-        texts[row["id"].removeprefix("in/")] = texts.get(row["id"].removeprefix("in/"), "") + row["text"]
+        name = row["document_id"].removeprefix("in/")
+        texts[name] = texts.get(name, "") + row["text"]
     assert set(texts) == {id_ for _, id_, _ in READ.values()}
     for _, id_, text in READ.values():
         assert text in texts[id_]

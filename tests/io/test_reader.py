@@ -22,7 +22,7 @@ def test_the_documents_of_files_of_several_kinds_are_one_batch(tmp_path: Path) -
     assert by_text.keys() == {"Cats purr.", "Dogs bark.", "Owls hoot."}
     assert sorted(chunks.table["year"].to_pylist(), key=str) == [7, None, None]
     assert chunks.metadata["method"] == "topic"
-    assert by_text["Owls hoot."].id == "c"
+    assert by_text["Owls hoot."].document_id == "c"
 
 
 def test_files_with_and_without_structure_are_not_one_batch(tmp_path: Path) -> None:

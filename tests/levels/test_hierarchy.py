@@ -89,7 +89,13 @@ def test_nodes_are_those_of_the_slow_twin(texts: list[str], levels: list) -> Non
     places = {str(level): place for place, level in enumerate(found.levels)}
     span = {row["node"]: (row["sentence"], row["sentence"] + row["sentences"]) for row in table}
     got = [
-        (row["document"], places[row["level"]], places[row["last_level"]], *span[row["node"]], span.get(row["parent"]))
+        (
+            row["document_index"],
+            places[row["level"]],
+            places[row["last_level"]],
+            *span[row["node"]],
+            span.get(row["parent"]),
+        )
         for row in table
     ]
     assert sorted(got, key=str) == sorted(wanted, key=str)
@@ -125,7 +131,7 @@ def test_a_nodes_vector_is_that_of_a_chunk_of_its_sentences(texts: list[str], le
     found = pychunk.segment_levels(texts, levels, "pic", vectors="chunk", columns=columns)
     exact = {"keep_together": False, "max_tokens": None, "min_tokens": 0, "vectors": "chunk"}
     for place, level in enumerate(found.levels[1:], 1):
-        chunks = pychunk.segment(texts, "given", columns={**columns, "cuts": found.cuts(level)}, **exact)
+        chunks = pychunk.segment(texts, "precomputed", columns={**columns, "cuts": found.cuts(level)}, **exact)
         assert chunks.texts == found.texts_of(level)
         if found.count(level):
             own = found.stored(level)

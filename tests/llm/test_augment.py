@@ -53,13 +53,13 @@ def test_a_head_is_of_the_text_alone_however_it_is_cut(texts: list[str], charact
     ):
         found = pychunk.segment(texts, augment=how, **options)
         for chunk, context in zip(found, contexts(found), strict=True):
-            assert context == whole_words(" ".join(texts[chunk.document].split()), characters)
+            assert context == whole_words(" ".join(texts[chunk.document_index].split()), characters)
             assert len(context) <= characters
-            assert texts[chunk.document][chunk.start : chunk.end] == chunk.text
+            assert texts[chunk.document_index][chunk.start : chunk.end] == chunk.text
     lapping = pychunk.segment(texts, "fixed", size=4, unit="words", overlap=2, keep_together=False, augment=how)
     assert all(
         c == whole_words(" ".join(texts[d].split()), characters)
-        for d, c in zip(lapping.table["document"].to_pylist(), contexts(lapping), strict=True)
+        for d, c in zip(lapping.table["document_index"].to_pylist(), contexts(lapping), strict=True)
     )
 
 
@@ -100,7 +100,7 @@ def test_a_function_gets_documents_and_gives_a_string_for_each_or_for_each_chunk
         return [each.texts[-1] if len(each.texts) < 3 else [f"{each.id}{i}" for i in range(3)] for each in documents]
 
     assert contexts(sentences(ids=list("abcd"), augment=mine)) == [*("a0", "a1", "a2"), "One.", *["Keep it dry."] * 2]
-    assert [(each.document, each.id, len(each.texts)) for each in met] == [(0, "a", 3), (1, "b", 1), (3, "d", 2)]
+    assert [(each.index, each.id, len(each.texts)) for each in met] == [(0, "a", 3), (1, "b", 1), (3, "d", 2)]
     many = sentences([f"{i}." for i in range(150)], augment=lambda documents: [str(len(documents))] * len(documents))
     assert contexts(many) == ["64"] * 128 + ["22"] * 22
 
@@ -165,7 +165,7 @@ def test_what_is_no_way_or_makes_no_sense_is_refused() -> None:
         pychunk.augment(pychunk.augment(plain))
     with pytest.raises(ValueError, match=r"'x' must have a value for each of the 3 documents.*got 2"):
         pychunk.augment(plain, "column:x", columns={"x": "ab"})
-    with pytest.raises(ValueError, match="missing: document, chunk, start"):
+    with pytest.raises(ValueError, match="missing: document_index, chunk_index, start"):
         pychunk.augment(pa.table({"text": ["a"]}))
 
 
@@ -270,7 +270,7 @@ def test_a_neighbour_is_the_most_central_sentence_around_a_chunk(window: int) ->
     documents = [said[:7], said[7:10], said[10:]]
     texts = ["\n\n".join(" ".join(each) for each in document) for document in documents]
     table = pychunk.segment(texts, "paragraph", keep_together=False, vectors="sentence").table
-    assert table["chunk"].to_pylist() == [*range(7), *range(3), 0]
+    assert table["chunk_index"].to_pylist() == [*range(7), *range(3), 0]
     found = contexts(pychunk.augment(table, "neighbours", window=window))
     assert found == contexts(pychunk.augment(table.drop_columns(["sentences"]), "neighbours", window=window))
     first = 0

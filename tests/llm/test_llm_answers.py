@@ -65,7 +65,7 @@ def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str
 
 
 def spans(own: Answer) -> list[tuple[Any, ...]]:
-    return [(part.id, part.start, part.end, part.page) for part in own.sources]
+    return [(part.document_id, part.start, part.end, part.page) for part in own.sources]
 
 
 def test_an_answer_comes_with_the_spans_that_it_is_taken_from(index: Any) -> None:
@@ -75,7 +75,7 @@ def test_an_answer_comes_with_the_spans_that_it_is_taken_from(index: Any) -> Non
         assert [spans(each) for each in found] == [[("stars.pdf", 0, 20, 1)], [("cats.pdf", 24, 42, 2)]]
         for own in found:
             for part in own.shown:
-                assert TEXTS[part.document][part.start : part.end].strip()
+                assert TEXTS[part.document_index][part.start : part.end].strip()
             assert set(own.sources) <= set(own.shown)
         assert (found.failed, server.counts["kind answer"], server.counts["calls"]) == ([], 2, 2)
         assert found.facts["prompts"] == ["en/answer/1", "en/choice/1"]
@@ -83,7 +83,7 @@ def test_an_answer_comes_with_the_spans_that_it_is_taken_from(index: Any) -> Non
         table = found.table
         assert table["answer"].to_pylist() == ["hydrogen", "by day"]
         assert table["sources"].to_pylist()[1] == [
-            {"id": "cats.pdf", "document": 0, "start": 24, "end": 42, "page": 2, "page_end": 2}
+            {"document_id": "cats.pdf", "document_index": 0, "start": 24, "end": 42, "page": 2, "page_end": 2}
         ]
         assert json.loads(table.schema.metadata[b"pychunk"])["answers"]["model"] == "test"
         (alone,) = answer(index, QUESTIONS[0], llm=llm, words=12, mode="sparse")

@@ -71,7 +71,8 @@ def test_autochunker_cuts_where_the_model_says() -> None:
     with Server(answer=answer) as server, client(server) as llm:
         chunks = pychunk.segment(text, "autochunker", llm=llm)
         assert chunks.texts == ["One. Two.", "Four. Five."]
-        assert chunks.removed.to_pylist() == [{"document": 0, "start": 10, "end": 26, "reason": "noise", "score": None}]
+        removed = {"document_index": 0, "start": 10, "end": 26, "reason": "noise", "score": None}
+        assert chunks.removed.to_pylist() == [removed]
         assert chunks.errors == []
         assert server.counts["calls"] == 1
         assert chunks.metadata["llm"]["model"] == "test"
@@ -116,7 +117,7 @@ def test_a_long_document_is_asked_about_in_windows(method: str) -> None:
         chunks = pychunk.segment([TEXT, "", "Short one."], method, llm=llm, window_tokens=100)
         assert server.counts["calls"] > 3
         for row, text in enumerate([TEXT, "", "Short one."]):
-            joined = " ".join(chunk.text for chunk in chunks if chunk.document == row)
+            joined = " ".join(chunk.text for chunk in chunks if chunk.document_index == row)
             assert joined == text
         assert chunks.errors == []
 
@@ -261,7 +262,7 @@ def test_nothing_is_lost_whatever_the_model_answers(method: str, answers: list[s
         assert removed == []
     for row, text in enumerate(texts):
         spans = [(chunk.start, chunk.end) for chunk in by_document[row]]
-        spans += [(each["start"], each["end"]) for each in removed if each["document"] == row]
+        spans += [(each["start"], each["end"]) for each in removed if each["document_index"] == row]
         kept = "".join("".join(text[start:end].split()) for start, end in sorted(spans))
         assert kept == "".join(text.split())
 

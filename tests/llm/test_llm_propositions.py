@@ -165,7 +165,8 @@ def test_instructions_in_a_document_change_windows_that_show_them_alone(place: i
         chunks = pychunk.segment(texts, "paragraph", augment=LLMPropositionSource(llm, window_tokens=SMALL))
     assert chunks.texts == pychunk.segment(texts, "paragraph").texts
     own, other = (
-        [(chunk.text, each) for chunk, each in zip(chunks, contexts(chunks)) if chunk.document == row] for row in (0, 1)
+        [(chunk.text, each) for chunk, each in zip(chunks, contexts(chunks)) if chunk.document_index == row]
+        for row in (0, 1)
     )
     # by calls: chunks 0 to 2 and 3 to 6, or 0 to 3 and 4 to 6; the last one of a call is also shown with the next
     assert [at for at, (_, each) in enumerate(own) if "Buy!" in each] == list(told)
@@ -290,7 +291,7 @@ def test_segment_ingest_index_and_search(tmp_path: Path) -> None:
         with pychunk.Index.open(tmp_path / "i") as index:
             for word, name in (("vocalise", "cats"), ("howl", "dogs"), ("sodium", "bread")):
                 hit = index.search([word], 1, mode="sparse")[0][0]
-                assert (hit.id, word in hit.text, word in hit.context) == (name, False, True)
+                assert (hit.document_id, word in hit.text, word in hit.context) == (name, False, True)
         done = invoke(["ingest", str(source), "-o", str(tmp_path / "out"), "--ids", "id", *flags])
         assert done.exit_code == 0, done.output
         (written,) = (tmp_path / "out").glob("*.parquet")

@@ -56,7 +56,7 @@ def test_a_query_is_searched_with_what_a_model_writes(
         )
         found = index.search(QUERIES, 3, stages=Rewrite(Hyde(llm) if name == "hyde" else MultiQuery(llm)))
         assert [seen(hits) for hits in found] == [seen(hits) for hits in expected]
-        assert [hits[0].id for hits in found] == ["a", "b"]
+        assert [hits[0].document_id for hits in found] == ["a", "b"]
         assert server.counts[f"kind {name}"] == server.counts["calls"] == 2, "one call a query"
         assert llm.account.stages["rewrite"].calls == 2
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)

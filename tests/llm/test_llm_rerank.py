@@ -104,13 +104,13 @@ def test_an_index_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with Server(answer=oracle) as server, LLM(server.url, "test", cache=False) as llm:
         for rerank in (Logprob(llm), Listwise(llm)):
             (hits,) = index.search(["Which one is number 17?"], k=3, stages=Rerank(rerank, 30))
-            assert hits[0].id == "17"
+            assert hits[0].document_id == "17"
         monkeypatch.setenv("PYCHUNK_LLM_URL", server.url)
         monkeypatch.setenv("PYCHUNK_LLM_MODEL", "test")
         monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path))
         for name in ("logprob", "listwise"):
             (hits,) = index.search(["Which one is number 18?"], k=3, stages=Rerank(name, 30))
-            assert hits[0].id == "18"
+            assert hits[0].document_id == "18"
         monkeypatch.delenv("PYCHUNK_LLM_URL")
         with pytest.raises(ValueError, match="PYCHUNK_LLM_URL"):
             index.search(["Which one?"], stages=Rerank("listwise"))

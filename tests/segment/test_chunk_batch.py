@@ -80,7 +80,7 @@ def test_a_slice_is_a_batch_with_the_same_facts(chunks: ChunkBatch, cut: slice) 
         chunks.errors,
     )
     assert [[c for c in own if c in part] for own in chunks.by_document()] == [
-        sorted(own, key=lambda c: c.chunk) for own in part.by_document()
+        sorted(own, key=lambda c: c.chunk_index) for own in part.by_document()
     ]
 
 
@@ -119,7 +119,7 @@ def test_lists_are_of_plain_values() -> None:
         assert type(chunk.tokens) is int
         assert type(chunk.page) is int
         assert chunk.vector is None
-        assert chunk.id is None
+        assert chunk.document_id is None
 
 
 def test_a_table_with_columns_of_other_hands(chunks: ChunkBatch) -> None:
@@ -247,36 +247,37 @@ LONG = 'It\'s a "text" of\nmany lines, \0 and \U0001f600 and 漢字. ' * 200
 
 def chunk_of(text: str, **others: Any) -> Chunk:
     span = {"start": 0, "end": len(text), "start_byte": 0, "end_byte": len(text.encode())}
-    return Chunk(**{"document": 0, "chunk": 0, "chunk_id": "0" * 32, **span, "text": text, **others})
+    return Chunk(**{"document_index": 0, "chunk_index": 0, "chunk_id": "0" * 32, **span, "text": text, **others})
 
 
 @pytest.mark.parametrize("text", ["", "Short.", LONG, "\0" * 500, "\U000e0001" * 500, "'" * 500, "漢" * 500])
 def test_reprs_fit_a_line(text: str) -> None:
     hit = Hit(3, 1, "x" * 300, 2, "0" * 32, 0, 99_999, text, 0.123456789, {"dense": 0.1}, metadata={"a": text})
     shown = [
-        chunk_of(text, document=10**6, chunk=10**4, start=10**8, end=10**8 + 1, id="x" * 300, vector=[0.5] * 256,
-                 sentences=[{"start": 0, "end": 1, "vector": [0.5] * 256}], metadata={"a": text}),
+        chunk_of(text, document_index=10**6, chunk_index=10**4, start=10**8, end=10**8 + 1, document_id="x" * 300,
+                 vector=[0.5] * 256, sentences=[{"start": 0, "end": 1, "vector": [0.5] * 256}], metadata={"a": text}),
         chunk_of(text),
         hit,
         Passage(0, 0, len(text), text),
         DocumentHits("x" * 300, 1, 0.123456789, (hit, hit)),
     ]  # fmt: skip
     for each in map(repr, shown):
-        assert len(each) <= 130
+        assert len(each) <= 150
         assert "\n" not in each
         assert "0.5, 0.5" not in each
         assert "x" * 40 not in each
-    assert all(len(repr(each)) <= 100 for each in shown[1:2])
+    assert all(len(repr(each)) <= 120 for each in shown[1:2])
     assert f"score={0.1235}" in repr(hit)
 
 
 def test_a_repr_shows_the_beginning_of_the_text(chunks: ChunkBatch) -> None:
     assert (
-        repr(chunk_of("It's.", chunk=3, start=5, end=11))
-        == 'Chunk(document=0, chunk=3, start=5, end=11, text="It\'s.")'
+        repr(chunk_of("It's.", chunk_index=3, start=5, end=11))
+        == 'Chunk(document_index=0, chunk_index=3, start=5, end=11, text="It\'s.")'
     )
     assert repr(chunks[0]) == (
-        "Chunk(document=0, id='a', chunk=0, start=0, end=32, text='Cats purr when they are content.')"
+        "Chunk(document_index=0, document_id='a', chunk_index=0, start=0, end=32, "
+        "text='Cats purr when they are content.')"
     )
     assert one_line("X", {}, "abc") == "X(text='abc')"
     assert quoted("a" * 50, 20) == "'" + "a" * 15 + "...'"

@@ -23,10 +23,17 @@ def test_what_is_removed_is_listed_with_reason_and_score() -> None:
     removed = [[(0, 5, "navigation", 0.9), {"start": 17, "end": 24, "reason": "footer"}], [], None]
     out = pychunk.segment(texts, "recursive", columns={"removed": removed}, ids=["a", "b", "c"])
     assert out.texts == ["Cats purr.", "Dogs bark."]
-    assert out[0].cut == "removed"
+    assert out[0].end_reason == "removed"
     assert out.removed.to_pylist() == [
-        {"document": 0, "id": "a", "start": 0, "end": 5, "reason": "navigation", "score": pytest.approx(0.9)},
-        {"document": 0, "id": "a", "start": 17, "end": 24, "reason": "footer", "score": None},
+        {
+            "document_index": 0,
+            "document_id": "a",
+            "start": 0,
+            "end": 5,
+            "reason": "navigation",
+            "score": pytest.approx(0.9),
+        },
+        {"document_index": 0, "document_id": "a", "start": 17, "end": 24, "reason": "footer", "score": None},
     ]
     assert pychunk.segment(texts, "recursive").removed is None
     assert pychunk.segment(["All of it."], "structure", columns={"removed": [[(0, 10)]]}).texts == []
@@ -65,7 +72,7 @@ def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None
     columns: DocumentColumns = {"blocks": [[], blocks], "removed": [[], [(0, 5)]]}
     chunks = pychunk.segment(["", text], "structure", size=9, unit="words", columns=columns)
     (root,) = chunks.tree(1)
-    assert [chunk.chunk for chunk in root] == list(range(9))
+    assert [chunk.chunk_index for chunk in root] == list(range(9))
     assert [len(node.children) for node in root.children] == [0, 0, 0, 0, 2]
     assert root.children[4].chunk.path == ["Guide", "Details"]
     assert "Dogs bark." in root.children[4].text
@@ -77,7 +84,7 @@ def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None
     )
     assert any(chunk.overlap for chunk in overlapping)
     assert "".join(overlapping.to_markdown().split()) == "".join(MARKDOWN.split())
-    assert [node.chunk.chunk for node in chunks[4:7].tree(1)] == [4, 5]
+    assert [node.chunk.chunk_index for node in chunks[4:7].tree(1)] == [4, 5]
     with pytest.raises(ValueError, match="holds several documents: name one by its row, from 0"):
         chunks.tree()
     with pytest.raises(ValueError, match="document must be a row from 0 to 1; got 2"):

@@ -20,7 +20,7 @@ UKRAINIAN = "Препарат знімає біль. Він діє швидко.
 
 
 def spans(batch: pychunk.ChunkBatch) -> list[tuple[int, int, int]]:
-    return list(zip(*(batch.table[name].to_pylist() for name in ("document", "start", "end")), strict=True))
+    return list(zip(*(batch.table[name].to_pylist() for name in ("document_index", "start", "end")), strict=True))
 
 
 def test_the_default_is_topic_within_64_to_200_tokens() -> None:

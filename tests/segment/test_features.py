@@ -139,12 +139,16 @@ def test_given_cuts_of_any_method_are_that_method(plan: dict[str, Any]) -> None:
     ]
     expected = segmenter(texts, columns=beside).table
     cuts = segmenter.cuts(texts, columns=beside)
-    found = pychunk.segment(texts, "given", columns={"sentence_spans": spans, "cuts": cuts, **beside}, **budget).table
+    found = pychunk.segment(
+        texts, "precomputed", columns={"sentence_spans": spans, "cuts": cuts, **beside}, **budget
+    ).table
     for name in found.column_names:
         if name != "tokens" or budget["max_tokens"]:
             assert found[name].equals(expected[name]), name
     lists = [cuts.part(row).tolist() for row in range(cuts.documents)]
-    plain = pychunk.segment(texts, "given", columns={"sentence_spans": spans, "cuts": lists, **beside}, max_tokens=None)
+    plain = pychunk.segment(
+        texts, "precomputed", columns={"sentence_spans": spans, "cuts": lists, **beside}, max_tokens=None
+    )
     whole = pychunk.Segmenter(**{**options, **OWN_CUTS, "max_tokens": None, "overlap": 0})
     if plan["method"] not in ("cluster", "topic"):  # whose cuts hang on the limits
         assert plain.texts == whole(texts, columns=beside).texts
@@ -164,7 +168,9 @@ def test_what_is_given_is_dealt_out_with_its_texts(method: str, monkeypatch: pyt
     assert in_parts.first.tolist() == cuts.first.tolist()
     budget = {"max_tokens": 30, "min_tokens": 4, "keep_together": True}
     for made in (cuts, in_parts):
-        found = pychunk.segment(texts, "given", columns={"sentence_vectors": vectors, "cuts": made}, **budget).table
+        found = pychunk.segment(
+            texts, "precomputed", columns={"sentence_vectors": vectors, "cuts": made}, **budget
+        ).table
         for name in found.column_names:
             assert found[name].combine_chunks().equals(whole[name].combine_chunks()), name
 
@@ -231,7 +237,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
 @pytest.mark.parametrize(
     ("cuts", "error"),
     [
-        (None, "method 'given' needs columns={'cuts': ...}"),
+        (None, "method 'precomputed' needs columns={'cuts': ...}"),
         ([[0]], "one list for each of 2 documents; got 1"),
         ([[0], [1]], "cuts of document 1 must begin with 0"),
         ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
@@ -243,16 +249,16 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
 )
 def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        pychunk.segment(["One here. Two there.", "Three."], "given", columns={"cuts": cuts})
+        pychunk.segment(["One here. Two there.", "Three."], "precomputed", columns={"cuts": cuts})
 
 
 def test_cuts_are_for_given_alone() -> None:
-    with pytest.raises(ValueError, match=r"columns={'cuts': ...} is for method 'given'; got Topic"):
+    with pytest.raises(ValueError, match=r"columns={'cuts': ...} is for method 'precomputed'; got Topic"):
         pychunk.segment("One.", columns={"cuts": [[0]]})
     with pytest.raises(ValueError, match="cuts text"):
         pychunk.Segmenter("recursive", separators=[" "]).cuts("One.")
-    assert pychunk.segment("One. Two. Three.", "given", columns={"cuts": [0, 2]}).texts == ["One. Two.", "Three."]
-    assert pychunk.segment(["", "A."], "given", columns={"cuts": [[], [0]]}).texts == ["A."]
+    assert pychunk.segment("One. Two. Three.", "precomputed", columns={"cuts": [0, 2]}).texts == ["One. Two.", "Three."]
+    assert pychunk.segment(["", "A."], "precomputed", columns={"cuts": [[], [0]]}).texts == ["A."]
 
 
 def test_native_methods_say_the_same_of_themselves_on_both_sides() -> None:

@@ -41,7 +41,7 @@ def test_a_missing_title_is_an_error_or_leaves_its_document_out(case: int) -> No
     assert found.errors == [(1, f"{name} is null"), (3, f"{name} is null")]
     whole = pychunk.segment([TEXTS[0], TEXTS[2]], "pic", summary="title", columns={"titles": ["cats", "numbers"]})
     assert found.texts == whole.texts
-    assert found.table["document"].to_pylist() == [2 * row for row in whole.table["document"].to_pylist()]
+    assert found.table["document_index"].to_pylist() == [2 * row for row in whole.table["document_index"].to_pylist()]
     assert found.documents == 4
 
 
@@ -95,4 +95,4 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     done = invoke(["segment", path, str(tmp_path / "a.txt"), *flags, "--on-error", "skip"])
     assert done.exit_code == 0, done.output
     assert "a.txt: text has no column 'headline', which every document needs" in done.output
-    assert set(pq.read_table(tmp_path / "o.parquet")["document"].to_pylist()) == {0, 1}
+    assert set(pq.read_table(tmp_path / "o.parquet")["document_index"].to_pylist()) == {0, 1}

@@ -148,11 +148,11 @@ def test_boundaries_do_not_depend_on_the_batch(
     texts = [text[:700] for text in articles[:5]]
     whole = pychunk.Segmenter(method, encoder=encoder, placement=pychunk.Placement(threads=2))(
         texts
-    ).table.drop_columns(["document"])
+    ).table.drop_columns(["document_index"])
     for size, threads in ((1, 2), (3, 1), (len(texts), 1)):
         segmenter = pychunk.Segmenter(method, encoder=encoder, placement=pychunk.Placement(threads=threads))
         parts = segmenter.stream(texts[i : i + size] for i in range(0, len(texts), size))
-        assert pa.concat_tables(part.table.drop_columns(["document"]) for part in parts).equals(whole)
+        assert pa.concat_tables(part.table.drop_columns(["document_index"]) for part in parts).equals(whole)
 
 
 @pytest.mark.parametrize(

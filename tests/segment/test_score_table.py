@@ -41,8 +41,8 @@ def test_the_threshold_explains_each_cut(method: str, options: dict, texts: list
     begins = [set(seg.cuts(texts).part(row).tolist()) for row in range(len(texts))]
     rows = table.to_pylist()
     for row, after in zip(rows, [*rows[1:], None]):
-        ends = after is None or after["document"] != row["document"]
-        assert row["cut"] == (not ends and row["sentence"] + 1 in begins[row["document"]])
+        ends = after is None or after["document_index"] != row["document_index"]
+        assert row["cut"] == (not ends and row["sentence"] + 1 in begins[row["document_index"]])
         if ends or row["threshold"] is None:
             continue
         if method == "pic":
@@ -68,8 +68,17 @@ def test_scores_are_those_of_the_reference(method: str, options: dict, monkeypat
 
 def test_scores_say_what_they_are() -> None:
     table = Segmenter("semantic", window=2).scores(["One cat. Two dogs.", "", "Three."], ids=["a", "b", "c"])
-    assert table.column_names == ["document", "id", "sentence", "start", "end", "score", "threshold", "cut"]
-    assert table["id"].to_pylist() == ["a", "a", "c"]
+    assert table.column_names == [
+        "document_index",
+        "document_id",
+        "sentence",
+        "start",
+        "end",
+        "score",
+        "threshold",
+        "cut",
+    ]
+    assert table["document_id"].to_pylist() == ["a", "a", "c"]
     facts = json.loads(table.schema.metadata[b"pychunk"])
     assert facts == {"method": "semantic", "score": "cosine of 2 sentences on either side", "of": "pairs"}
     assert table["score"].null_count == 2

@@ -24,7 +24,7 @@ from pychunk._engine.reference.text import wordpiece
 from pychunk.encoders import static_encoder
 from pychunk.methods import METHODS
 
-PLAIN = sorted(name for name in METHODS.keys() - {"given", "proposition"} if METHODS[name]().is_native)
+PLAIN = sorted(name for name in METHODS.keys() - {"precomputed", "proposition"} if METHODS[name]().is_native)
 
 
 def own_options(method: str) -> dict[str, object]:
@@ -49,7 +49,7 @@ def check_exact(texts: list[str], out: pychunk.ChunkBatch, *, overlap: bool = Fa
     for text, chunks in zip(texts, out.by_document(), strict=True):
         covered = np.zeros(len(text), dtype=int)
         for position, chunk in enumerate(chunks):
-            assert chunk.chunk == position
+            assert chunk.chunk_index == position
             assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip() != ""
             assert text.encode()[chunk.start_byte : chunk.end_byte].decode() == chunk.text
             covered[chunk.start : chunk.end] += 1
@@ -94,8 +94,8 @@ def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, d
     alone = [pychunk.segment(text, method, **options).by_document()[0] for text in texts]
     for position, i in enumerate(order):
         for mine, single in zip(shuffled[position], alone[i], strict=True):
-            assert (mine.text, mine.start, mine.chunk_id, mine.kind, mine.score, mine.vector) == (
-                single.text, single.start, single.chunk_id, single.kind, single.score, single.vector
+            assert (mine.text, mine.start, mine.chunk_id, mine.relevance, mine.score, mine.vector) == (
+                single.text, single.start, single.chunk_id, single.relevance, single.score, single.vector
             )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_every_kind_of_input_gives_the_same_chunks() -> None:
 def test_ids_come_back_and_make_the_chunk_id() -> None:
     table = pa.table({"key": [7, 8], "text": [TEXT, TEXT]})
     out = pychunk.segment(table, ids="key", columns={"text": "text"})
-    assert set(out.table.column("id").to_pylist()) == {7, 8}
+    assert set(out.table.column("document_id").to_pylist()) == {7, 8}
     ids = out.table.column("chunk_id").to_pylist()
     assert len(set(ids)) == len(ids)
     assert ids == pychunk.segment([TEXT, TEXT], ids=[7, 8]).table.column("chunk_id").to_pylist()
@@ -204,7 +204,7 @@ def test_bad_input_names_the_row(bad: object, error: type[Exception], message: s
 
 def test_skipped_rows_keep_their_numbers() -> None:
     out = pychunk.segment(["A cat.", None, "A dog.", 5], "sentence", on_error="skip")
-    assert out.table.column("document").to_pylist() == [0, 2]
+    assert out.table.column("document_index").to_pylist() == [0, 2]
     assert [error.row for error in out.errors] == [1, 3]
     assert len(out.by_document()) == 4
 
@@ -339,7 +339,7 @@ def test_merged_chunks_take_the_kind_that_holds_more_tokens() -> None:
         texts, "pic", summary="given", max_tokens=40, min_tokens=10, encoder="static",
         columns={"summaries": np.array([[1.0, 0.0]]), "sentence_vectors": [vectors]},
     )  # fmt: skip
-    assert [(chunk.tokens, chunk.kind) for chunk in out] == [(4, "irrelevant"), (40, "relevant"), (9, "relevant")]
+    assert [(chunk.tokens, chunk.relevance) for chunk in out] == [(4, "irrelevant"), (40, "relevant"), (9, "relevant")]
     assert out.table["score"].to_pylist()[2] == pytest.approx(0.5)
 
 
@@ -415,7 +415,7 @@ def test_pic_case_study() -> None:
         min_tokens=0,
     )
     assert [chunk.text for chunk in out] == ["Ants ate. Bees buzz.", "Cats purr. Dogs bark. Eels swim."]
-    assert [chunk.kind for chunk in out] == ["irrelevant", "relevant"]
+    assert [chunk.relevance for chunk in out] == ["irrelevant", "relevant"]
     assert np.allclose([chunk.score for chunk in out], [0.469, 0.610667])
 
 
@@ -470,7 +470,10 @@ def test_segmenter_pickles_streams_fits_and_is_shared_by_threads() -> None:
     for worker in workers:
         worker.join()
     assert all(result.equals(expected) for result in results)
-    assert [out.table.column("document").to_pylist()[0] for out in segmenter.stream([[TEXT], [TEXT, TEXT]])] == [0, 1]
+    assert [out.table.column("document_index").to_pylist()[0] for out in segmenter.stream([[TEXT], [TEXT, TEXT]])] == [
+        0,
+        1,
+    ]
     fitted = pychunk.Segmenter("semantic").fit([TEXT])
     assert fitted.plan.threshold == "value"
     assert pickle.loads(pickle.dumps(fitted)).plan == fitted.plan
@@ -526,7 +529,7 @@ def test_vectors_of_many_blocks_are_those_of_each_document_alone(column: str, si
     for _ in range(2):  # the second time in memory that the first one released
         found = made(texts).table
         for d in (0, 1, 6, 41, 118, 119):
-            own = found.filter(np.asarray(found["document"]) == d)
+            own = found.filter(np.asarray(found["document_index"]) == d)
             alone = made([texts[d]]).table
             assert own[column].to_pylist() == alone[column].to_pylist()
 
@@ -539,7 +542,10 @@ def test_summaries_hang_on_their_document_alone(texts: list[str], summary: str) 
             batch, "pic", summary=summary, summaries_out=True, placement=pychunk.Placement(threads=threads)
         )
         assert out.summaries is not None
-        return [{name: value for name, value in row.items() if name != "document"} for row in out.summaries.to_pylist()]
+        return [
+            {name: value for name, value in row.items() if name != "document_index"}
+            for row in out.summaries.to_pylist()
+        ]
 
     together = told(texts, 3)
     assert together == [row for text in texts for row in told([text], 1)]

@@ -27,7 +27,7 @@ def summaries(texts: Any, **options: Any) -> pa.Table:
 @pytest.mark.parametrize("source", MADE)
 def test_one_row_a_document_and_sentences_from_its_text(source: str) -> None:
     found = summaries(TEXTS, summary=source, ids=list("abcde")).to_pylist()
-    assert [(row["document"], row["id"], row["source"]) for row in found] == [
+    assert [(row["document_index"], row["document_id"], row["source"]) for row in found] == [
         (i, name, source) for i, name in enumerate("abcde")
     ]
     for text, row, spans in zip(TEXTS, found, pychunk.split_sentences(TEXTS), strict=True):
@@ -72,9 +72,9 @@ def test_they_do_not_depend_on_batch_or_threads(texts: list[str], source: str, t
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmenter, "CALL_BYTES", size)
         assert summaries(texts, summary=source, placement=Placement(threads=threads)).equals(whole)
-    alone = [summaries([text], summary=source).drop_columns(["document"]) for text in texts]
+    alone = [summaries([text], summary=source).drop_columns(["document_index"]) for text in texts]
     if texts:
-        assert pa.concat_tables(alone).equals(whole.drop_columns(["document"]))
+        assert pa.concat_tables(alone).equals(whole.drop_columns(["document_index"]))
     streamed = Segmenter("pic", summary=source, summaries_out=True).stream([texts[:2], texts[2:]])
     assert pa.concat_tables([out.summaries for out in streamed]).equals(whole)
 

@@ -177,7 +177,7 @@ def test_every_range_of_levels_is_what_a_search_finds(tmp_path: Path) -> None:
     queries = [each.text for each in data.questions]
     with breadth_levels.index_of(data, tmp_path / "it.idx") as index:
         found = breadth_levels.f1_of_ranges(index, data, queries)
-        places = [np.asarray(index.table[name]) for name in ("document", "start", "end")]
+        places = [np.asarray(index.table[name]) for name in ("document_index", "start", "end")]
         for number, pair in enumerate(breadth.ranges()):
             rows, _ = index.rank(queries, breadth_levels.HITS, ranking=Ranking(levels=pair))
             for question, own, scores in zip(data.questions, rows, found[:, number], strict=True):

@@ -111,7 +111,8 @@ def test_curve_thresholds_and_reasons_are_those_of_the_table() -> None:
     assert curve["v"][:-1] == pytest.approx(table["score"].to_pylist()[:-1], abs=1e-6)
     assert curve["v"][-1] is None
     assert curve["t"] == pytest.approx(table["threshold"][0].as_py(), abs=1e-6)
-    assert [data["reasons"][i] for i in data["documents"][0]["layers"][0]["cut"]] == chunks.table["cut"].to_pylist()
+    cut = data["documents"][0]["layers"][0]["cut"]
+    assert [data["reasons"][i] for i in cut] == chunks.table["end_reason"].to_pylist()
 
 
 def test_several_methods_and_queries() -> None:
@@ -132,7 +133,7 @@ def test_hits_of_an_index(tmp_path: Path) -> None:
         grouped = index.search_documents("What do stars burn?", k=1)
     for hits in (found[0], found, grouped):
         data, *_ = parts(chunks.view(queries={"What do stars burn?": hits}).html)
-        assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk
+        assert data["documents"][0]["layers"][0]["hits"][0][0][0] == found[0][0].chunk_index
 
 
 def test_a_method_in_python_has_its_own_curve_and_threshold() -> None:

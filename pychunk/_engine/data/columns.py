@@ -42,11 +42,13 @@ def _about(text: str, **facts: Any) -> dict[str, Any]:
 class ChunkFields:
     """A row of the chunk table: its columns in their order, and the default of those that the table may lack."""
 
-    document: int = field(
+    document_index: int = field(
         metadata=_about("row of the input; over a stream it keeps counting", in_hits=True, delta=True)
     )
-    id: Any = field(default=None, metadata=_about("the caller's document id", when="ids are given", in_hits=True))
-    chunk: int = field(metadata=_about("position in the document", in_hits=True, delta=True))
+    document_id: Any = field(
+        default=None, metadata=_about("the caller's document id", when="ids are given", in_hits=True)
+    )
+    chunk_index: int = field(metadata=_about("position in the document", in_hits=True, delta=True))
     chunk_id: str = field(metadata=_about("128-bit hash of document id, span and text", in_hits=True))
     start: int = field(metadata=_about("first character, counted from 0", in_hits=True, delta=True))
     end: int = field(metadata=_about("one after its last character", in_hits=True, delta=True))
@@ -56,18 +58,18 @@ class ChunkFields:
         default=None,
         metadata=_about("line of its first character, counted from 1 by line feeds", in_hits=True, delta=True),
     )
-    line_end: int | None = field(default=None, metadata=_about("line of its last character", in_hits=True, delta=True))
+    end_line: int | None = field(default=None, metadata=_about("line of its last character", in_hits=True, delta=True))
     text: str = field(metadata=_about("the chunk: document[start:end]", in_hits=True))
     tokens: int | None = field(
         default=None,
         metadata=_about("number of tokens by the encoder's tokenizer; null if not counted", nullable=True, delta=True),
     )
     overlap: int = field(default=0, metadata=_about("characters repeated from the chunk before", delta=True))
-    kind: str | None = field(default=None, metadata=_about("method pic: relevant or irrelevant", labels=KINDS))
+    relevance: str | None = field(default=None, metadata=_about("method pic: relevant or irrelevant", labels=KINDS))
     score: float | None = field(
         default=None, metadata=_about("mean of the method's scores of its sentences, or of pairs of neighbours")
     )
-    cut: str | None = field(
+    end_reason: str | None = field(
         default=None, metadata=_about("why the chunk ends: " + ", ".join(CUT_REASONS), labels=CUT_REASONS)
     )
     page: int | None = field(
@@ -130,3 +132,31 @@ class ChunkFields:
 
 
 COLUMNS = tuple(Column(each.name, **each.metadata) for each in fields(ChunkFields) if each.metadata)
+
+#: The columns of chunk tables and hierarchies that had other names before, by these names.
+FORMER = {
+    "document": "document_index",
+    "id": "document_id",
+    "chunk": "chunk_index",
+    "kind": "relevance",
+    "cut": "end_reason",
+    "line_end": "end_line",
+}
+
+
+def current_names(names: list[str]) -> list[str]:
+    """Return the columns of a table of chunks or nodes by their names of now.
+
+    A column of the caller that has one of these names gets an underscore at its end.
+
+    Example:
+        >>> current_names(["document", "chunk", "start", "text", "relevance", "kind"])
+        ['document_index', 'chunk_index', 'start', 'text', 'relevance_', 'relevance']
+        >>> current_names(["document_index", "chunk_index", "document", "chunk"])
+        ['document_index', 'chunk_index', 'document', 'chunk']
+    """
+    has_new_names = "document_index" in names and ("chunk_index" in names or "chunk" not in names)
+    if "document" not in names or has_new_names:
+        return names
+    new = {FORMER[name] for name in names if name in FORMER}
+    return [FORMER.get(name) or (f"{name}_" if name in new else name) for name in names]

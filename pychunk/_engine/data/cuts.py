@@ -27,10 +27,10 @@ class Cuts:
     Attributes:
         first: int32, one per chunk: its first sentence, counted from the start of its document. The first chunk of a
             document has 0.
-        offsets: int64[k + 1] for ``first``, ``kind`` and ``reason``.
+        offsets: int64[k + 1] for ``first``, ``relevance`` and ``reason``.
         reason: int8, one per chunk: why it begins there, as a position in ``columns.CUT_REASONS``. None means the
             method's own reason. The entry for a document's first chunk has no meaning.
-        kind: int8, one per chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
+        relevance: int8, one per chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
         score: float32, one per sentence, or with ``pairs`` one per pair of neighbours in a document. A chunk's score is
             the mean of the scores inside it.
         pairs: Whether ``score`` has one entry per pair of neighbours. Such scores also choose where chunks that are too
@@ -44,7 +44,7 @@ class Cuts:
 
     first: I32
     offsets: I64
-    kind: I8 | None = None
+    relevance: I8 | None = None
     score: Ragged | None = None
     pairs: bool = False
     reason: I8 | None = None
@@ -73,11 +73,11 @@ class Cuts:
 
     @classmethod
     def concat(cls, parts: Sequence[Cuts]) -> Cuts:
-        """Concatenate the documents of several cuts. Kinds and scores are kept only if all parts have them."""
+        """Concatenate the documents of several cuts. Labels and scores are kept only if all parts have them."""
         if not parts:
             return cls(np.empty(0, np.int32), np.zeros(1, np.int64))
         firsts = Ragged.concat([Ragged(part.first, part.offsets) for part in parts], np.int32)
-        kinds = [part.kind for part in parts if part.kind is not None]
+        kinds = [part.relevance for part in parts if part.relevance is not None]
         scores = [part.score for part in parts if part.score is not None]
         reasons = [part.reason for part in parts if part.reason is not None]
         return cls(
@@ -99,7 +99,7 @@ class Cuts:
     def rows(self, begin: int, end: int) -> Cuts:
         """Return the cuts of documents [begin, end). Nothing is copied."""
         score = None if self.score is None else self.score.rows(begin, end)
-        return Cuts(self.first, self.offsets[begin : end + 1], self.kind, score, self.pairs, self.reason)
+        return Cuts(self.first, self.offsets[begin : end + 1], self.relevance, score, self.pairs, self.reason)
 
     def check(self, doc_offsets: I64, first_row: int = 0) -> None:
         """Check the cuts against the numbers of sentences in each document.

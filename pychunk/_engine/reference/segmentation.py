@@ -144,11 +144,15 @@ def decide(document: Document) -> Decision:
         return METHODS[document.plan.method](document)
     first = cuts.part(row).tolist()
     groups = list(zip(first, [*first[1:], document.n], strict=True))
-    kinds = [-1] * len(first) if cuts.kind is None else cuts.kind[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    kinds = (
+        [-1] * len(first)
+        if cuts.relevance is None
+        else cuts.relevance[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
+    )
     labels = [kind for (a, b), kind in zip(groups, kinds, strict=True) for _ in range(a, b)]
     scores = () if cuts.score is None else cuts.score.part(row)
     why = () if cuts.reason is None else cuts.reason[cuts.offsets[row] : cuts.offsets[row + 1]].tolist()
-    return Decision(groups, scores, () if cuts.kind is None else labels, reasons=why)
+    return Decision(groups, scores, () if cuts.relevance is None else labels, reasons=why)
 
 
 class Parts:

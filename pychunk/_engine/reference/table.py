@@ -107,7 +107,7 @@ def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: lis
         "heading_text": np.frombuffer(b"".join(found), np.uint8),
         "heading_offsets": np.cumsum([0, *map(len, found)]).astype(np.int64),
         "path": np.array(
-            [before[row["document"] - request.first_row] + i for row in rows for i in row["path"]], np.int64
+            [before[row["document_index"] - request.first_row] + i for row in rows for i in row["path"]], np.int64
         ),
         "path_offsets": np.cumsum([0, *(len(row["path"]) for row in rows)]).astype(np.int64),
         "header": np.frombuffer(b"".join(headers), np.uint8),
@@ -130,19 +130,19 @@ def _row(
     pairs = plan.traits.scores == "pairs" if request.cuts is None else request.cuts.pairs
     scores = np.array(cut.decision.scores[own : last - pairs], np.float32)
     row = {
-        "document": request.first_row + document.row,
-        "chunk": position,
+        "document_index": request.first_row + document.row,
+        "chunk_index": position,
         "start": begin,
         "end": end,
         "start_byte": len(document.text[:begin].encode()),
         "end_byte": len(document.text[:end].encode()),
         "overlap": max(0, min(previous, end) - begin),
-        "kind": _kind(document, cut.decision.labels, parts, own, counted),
+        "relevance": _kind(document, cut.decision.labels, parts, own, counted),
         "score": thresholds.mean(scores) if len(scores) else np.nan,
         "tokens": document.count(text) if counted else 0,
-        "cut": _reason(cut, end, last),
+        "end_reason": _reason(cut, end, last),
         "line": document.text.count("\n", 0, begin) + 1,
-        "line_end": document.text.count("\n", 0, end) + 1,
+        "end_line": document.text.count("\n", 0, end) + 1,
         "page": document.page_at(begin),
         "page_end": document.page_at(end - 1),
         "text": text.encode(),
@@ -183,12 +183,12 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
     def column(name: str, kind: type) -> Any:
         return np.array([row[name] for row in rows], kind)
 
-    whole = ["document", "chunk", "start", "end", "start_byte", "end_byte", "line", "line_end", "overlap"]
+    whole = ["document_index", "chunk_index", "start", "end", "start_byte", "end_byte", "line", "end_line", "overlap"]
     whole += ["tokens"] * _counts_tokens(request)
     whole += ["page", "page_end"] * (plan.traits.pages or request.features.page_starts is not None)
     out: dict[str, Any] = {name: column(name, np.int64) for name in whole}
-    out["kind"], out["score"], out["cut"] = (
-        column(name, kind) for name, kind in (("kind", np.int8), ("score", np.float32), ("cut", np.int8))
+    out["relevance"], out["score"], out["end_reason"] = (
+        column(name, kind) for name, kind in (("relevance", np.int8), ("score", np.float32), ("end_reason", np.int8))
     )
     out["text"] = np.frombuffer(b"".join(row["text"] for row in rows), np.uint8)
     out["text_offsets"] = np.cumsum([0, *(len(row["text"]) for row in rows)]).astype(np.int64)

@@ -321,8 +321,8 @@ def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
     """Return the chunks with these numbers of their documents in the source."""
-    own = numbers[np.asarray(out.table["document"], np.int64) - out.first_document]
-    at = out.table.column_names.index("document")
+    own = numbers[np.asarray(out.table["document_index"], np.int64) - out.first_document]
+    at = out.table.column_names.index("document_index")
     errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
     table = out.table.set_column(at, out.table.schema.field(at), primitive(own))
     return ChunkBatch(**{**vars(out), "table": table, "errors": errors})

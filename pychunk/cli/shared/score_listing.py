@@ -31,7 +31,7 @@ def with_curves(made: Segmenter, batches: Iterator[tuple[TextBatch, list[dict[st
         out = made(texts, first_document=first, **arguments_of(said))
         table = made.scores(texts, first_document=first, columns=arguments_of(said)["columns"])
         facts = json.loads(table.schema.metadata[b"pychunk"])
-        rows = np.asarray(table["document"].combine_chunks())
+        rows = np.asarray(table["document_index"].combine_chunks())
         for document, chunks in enumerate(out.by_document(), first):
             begin, end = (int(at) for at in np.searchsorted(rows, [document, document + 1]))
             curve = Curve(table.slice(begin, end - begin).to_pydict())
@@ -78,13 +78,13 @@ class Curve:
 
 def header(chunk: Chunk) -> Text:
     """Return the line above the text of a chunk in a listing."""
-    name = chunk.document if chunk.id is None else chunk.id
-    header = Text(f"document {name}, chunk {chunk.chunk}", style="bold cyan")
+    name = chunk.document_index if chunk.document_id is None else chunk.document_id
+    header = Text(f"document {name}, chunk {chunk.chunk_index}", style="bold cyan")
     header.append(f"  {chunk.start}:{chunk.end}", style="dim")
     if chunk.tokens is not None:
         header.append(f"  {chunk.tokens} tokens", style="dim")
-    if chunk.kind is not None:
-        header.append(f"  {chunk.kind}", style="green" if chunk.kind == "relevant" else "dim")
+    if chunk.relevance is not None:
+        header.append(f"  {chunk.relevance}", style="green" if chunk.relevance == "relevant" else "dim")
     if chunk.score is not None:
         header.append(f"  {chunk.score:.3f}", style="dim")
     return header

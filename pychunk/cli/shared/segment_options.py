@@ -140,9 +140,10 @@ class SegmentOptions:
             ValueError: An option is given twice, has no effect, or cannot be given on a command line.
         """
         name, options = (None, {}) if self.method is None else method_of(self.method)
-        if name == "given":
+        if name == "precomputed":
             raise ValueError(
-                "method given takes its cuts from Python: pychunk.segment(texts, 'given', columns={'cuts': ...})"
+                "method precomputed takes its cuts from Python: "
+                "pychunk.segment(texts, 'precomputed', columns={'cuts': ...})"
             )
         vector_encoder = flags.pop("vector_encoder", None)
         if vector_encoder is not None and flags.get("vectors") is None:
@@ -226,7 +227,9 @@ class ReaderOptions:
     ] = None
     ids: Annotated[
         str | None,
-        typer.Option("--ids", "--id-column", metavar="COLUMN", help="Column with the document ids, stored as `id`."),
+        typer.Option(
+            "--ids", "--id-column", metavar="COLUMN", help="Column with the document ids, stored as `document_id`."
+        ),
     ] = None
     metadata_columns: Annotated[
         list[str] | None,

@@ -42,16 +42,16 @@ def print_removed(console: Console, out: ChunkBatch) -> None:
         return
     spans: dict[int, Counter[str]] = {}
     sizes: dict[int, Counter[str]] = {}
-    names = out.removed["id" if "id" in out.removed.column_names else "document"].to_pylist()
+    names = out.removed["document_id" if "document_id" in out.removed.column_names else "document_index"].to_pylist()
     known: dict[int, object] = {}
     for name, row in zip(names, out.removed.to_pylist(), strict=True):
         reason = row["reason"] or "removed"
-        known[row["document"]] = name
-        spans.setdefault(row["document"], Counter())[reason] += 1
-        sizes.setdefault(row["document"], Counter())[reason] += row["end"] - row["start"]
+        known[row["document_index"]] = name
+        spans.setdefault(row["document_index"], Counter())[reason] += 1
+        sizes.setdefault(row["document_index"], Counter())[reason] += row["end"] - row["start"]
     held = Counter[int]()
     for document, start, end in zip(
-        *(out.table[name].to_pylist() for name in ("document", "start", "end")), strict=True
+        *(out.table[name].to_pylist() for name in ("document_index", "start", "end")), strict=True
     ):
         held[document] += end - start
     for document, found in sizes.items():

@@ -108,13 +108,13 @@ def _choose(data: Dataset) -> bool:
 def _cited(found: Answers, data: Dataset) -> tuple[list[int], list[int]]:
     """Return (documents, pages) of the first source of each answer, -1 if the answer names no source."""
     first = [each.sources[0] if each.sources else None for each in found]
-    documents = [-1 if part is None else part.document for part in first]
+    documents = [-1 if part is None else part.document_index for part in first]
     own = [
         -1
         if part is None
         else part.page
         if part.page is not None
-        else int(page_accuracy.pages_at(data.page_starts[part.document], [part.start])[0])
+        else int(page_accuracy.pages_at(data.page_starts[part.document_index], [part.start])[0])
         for part in first
     ]
     return documents, own

@@ -102,8 +102,8 @@ def judge(
             the chunk is complete, for ``"context_switch"`` that its subject changes, for ``"task"`` that it serves the
             task.
         texts: The chunks, such as ``chunks.texts``.
-        documents: The document of each chunk, for intervals, such as ``chunks.table["document"]``. By default, each
-            chunk is a document of its own.
+        documents: The document of each chunk, for intervals, such as ``chunks.table["document_index"]``. By default,
+            each chunk is a document of its own.
         task: The purpose of the chunks, for ``"task"``.
         together: The most chunks in a call.
         window_tokens: The most tokens of the chunks in a call, as estimated.

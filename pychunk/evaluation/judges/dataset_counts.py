@@ -56,7 +56,7 @@ def counted(name: str, chunked: SystemChunks, rows: npt.ArrayLike, data: Dataset
 
 def _documents(chunked: SystemChunks, chosen: I64) -> Iterator[tuple[int, I64, I64]]:
     """Yield (number, rows of all its chunks, their spans) for each document that holds a chosen chunk."""
-    document = np.asarray(chunked.table["document"], np.int64)
+    document = np.asarray(chunked.table["document_index"], np.int64)
     spans = np.stack([np.asarray(chunked.table[name], np.int64) for name in ("start", "end")], axis=1)
     for number in np.unique(document[chosen]):
         own = np.flatnonzero(document == number)
@@ -75,7 +75,7 @@ def _answering(chunked: SystemChunks, chosen: I64, data: Dataset) -> Bools:
     asked: dict[int, list[int]] = {}
     for number, each in enumerate(data.questions):
         asked.setdefault(each.document, []).append(number)
-    places = zip(*(table[name].to_pylist() for name in ("document", "start", "end")), strict=True)
+    places = zip(*(table[name].to_pylist() for name in ("document_index", "start", "end")), strict=True)
     return np.array(
         [
             any(_answers(data, number, *place) for known in (place[0], -1) for number in asked.get(known, ()))

@@ -205,7 +205,7 @@ def judge_retrieval(
 
     Args:
         llm: The client.
-        table: Chunks with the columns ``text``, ``document``, ``start`` and ``end``.
+        table: Chunks with the columns ``text``, ``document_index``, ``start`` and ``end``.
         search: A search whose rows are those of ``table``, such as ``lambda queries, k: index.rank(queries, k)[0]``.
         sample: The number of chunks drawn with ``seed``. If there are fewer, all are taken.
         each: The number of questions for each chunk.
@@ -222,7 +222,7 @@ def judge_retrieval(
     for name, value in (("sample", sample), ("k", k)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
-    missing = sorted({"text", "document", "start", "end"} - set(table.column_names))
+    missing = sorted({"text", "document_index", "start", "end"} - set(table.column_names))
     if missing:
         raise ValueError(f"table has no column {', '.join(missing)}")
     texts = table["text"].to_pylist()
@@ -237,7 +237,7 @@ def judge_retrieval(
         hits = np.resize(drawn, (len(questions), k))
     else:
         hits = np.asarray(search(questions, k), np.int64) if questions else np.zeros((0, k), np.int64)
-    documents = np.asarray(table["document"], np.int64)
+    documents = np.asarray(table["document_index"], np.int64)
     graded = grade(llm, questions, hits, texts, documents[sources], seed=seed, language=language)
     spans = np.stack([np.asarray(table[name], np.int64) for name in ("start", "end")], axis=1)
     counted = np.full(hits.shape, -1, np.int64)

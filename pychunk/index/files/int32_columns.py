@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..._engine import arrow
 from ..._engine.arrow import compute as pc
 from ..._engine.data.columns import COLUMNS
 
-#: The first version of an index in which they may be. Older versions of pychunk would read them as int64.
-SCHEMA = 6
 #: The key in the metadata of a part's schema of the names of what is int32 and was int64.
 KEY = b"pychunk.int32"
 #: The name of the sentences' spans among these names. No column has it.
@@ -29,6 +28,16 @@ _OWN = frozenset(column.name for column in COLUMNS)
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 
 I64 = npt.NDArray[np.int64]
+
+
+def with_current_names(table: pa.Table) -> pa.Table:
+    """Return the table of a part that an older version of pychunk wrote, with the names that its columns have now."""
+    named = arrow.with_current_names(table)
+    if named is table or KEY not in (table.schema.metadata or {}):
+        return named
+    new = dict(zip(table.column_names, named.column_names, strict=True))
+    own = json.dumps([new.get(name, name) for name in names(table.schema)]).encode()
+    return named.replace_schema_metadata({**table.schema.metadata, KEY: own})
 
 
 def fitting(table: pa.Table, spans: npt.NDArray[Any] | None) -> tuple[str, ...]:

@@ -153,10 +153,12 @@ class Snapshot:
         if where is not None:
             mask = mask & conditions.rows(where, int32_columns.Columns(self.stored, self.schema, self.check))
         if ids is not None:
-            if "id" not in self.stored.column_names:
+            if "document_id" not in self.stored.column_names:
                 raise ValueError("ids names documents, and those of this index have none: segment with ids=")
-            self.check(["id"])
-            found = pc.is_in(self.stored["id"].cast(pa.large_string()), value_set=argument_checks.ids("ids", ids))
+            self.check(["document_id"])
+            found = pc.is_in(
+                self.stored["document_id"].cast(pa.large_string()), value_set=argument_checks.ids("ids", ids)
+            )
             mask = mask & np.asarray(found)
         return np.asarray(mask, np.bool_)
 
@@ -332,12 +334,12 @@ class Snapshot:
         Without ids, the chunks of a document follow one another.
         """
         assert self.stored is not None
-        self.check(["document", "chunk", "id"])
-        document, chunk = (np.asarray(self.stored[name]) for name in ("document", "chunk"))
+        self.check(["document_index", "chunk_index", "document_id"])
+        document, chunk = (np.asarray(self.stored[name]) for name in ("document_index", "chunk_index"))
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         found = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)
-        if "id" in self.stored.column_names:
-            ids = self.stored["id"].cast(pa.large_string()).combine_chunks().dictionary_encode()
+        if "document_id" in self.stored.column_names:
+            ids = self.stored["document_id"].cast(pa.large_string()).combine_chunks().dictionary_encode()
             known = np.asarray(ids.indices.fill_null(-1), np.int64)
             found = np.where(known < 0, found, known + self.rows)
         return found

@@ -24,7 +24,7 @@ class Part:
     Attributes:
         source: The number of the mark above the part, from 1.
         rank: The rank of the best hit that brought the part, from 0.
-        id, document: The fields of the hit.
+        document_id, document_index: The fields of the hit.
         start, end: The span in characters of the document.
         page, page_end: The pages of the hits' best sentences, or None without pages.
         text_start, text_end: The span in characters of the assembled text, which holds the same characters.
@@ -32,8 +32,8 @@ class Part:
 
     source: int
     rank: int
-    id: Any
-    document: int
+    document_id: Any
+    document_index: int
     start: int
     end: int
     page: int | None
@@ -60,9 +60,12 @@ class AssembledText:
     @cached_property
     def table(self) -> pa.Table:
         """The parts as a table, with ids as text."""
-        rows = [{**vars(part), "id": None if part.id is None else str(part.id)} for part in self.parts]
+        rows = [
+            {**vars(part), "document_id": None if part.document_id is None else str(part.document_id)}
+            for part in self.parts
+        ]
         whole = {name: pa.int64() for name in Part.__dataclass_fields__}
-        return pa.Table.from_pylist(rows, pa.schema({**whole, "id": pa.large_string()}))
+        return pa.Table.from_pylist(rows, pa.schema({**whole, "document_id": pa.large_string()}))
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,9 @@ class _Run:
 
     @property
     def key(self) -> tuple[str, str]:
-        return type(self.hit.id).__name__, str(self.hit.document if self.hit.id is None else self.hit.id)
+        return type(self.hit.document_id).__name__, str(
+            self.hit.document_index if self.hit.document_id is None else self.hit.document_id
+        )
 
 
 def assemble(
@@ -115,7 +120,7 @@ def assemble(
         argument_checks.whole("words", words, 1)
     kept: list[_Run] = []
     for rank, hit in enumerate(_flat(hits)):
-        own = Passage(hit.chunk, hit.start, hit.end, hit.text)
+        own = Passage(hit.chunk_index, hit.start, hit.end, hit.text)
         for passages in dict.fromkeys([hit.around or (own,), (own,)]):
             wanted = _merged([*kept, *(_run(hit, rank, passage) for passage in passages)])
             if words is None or _laid_out(wanted, order, marks).words <= words:
@@ -135,7 +140,7 @@ def _flat(hits: Iterable[Any]) -> list[Hit]:
 
 def _run(hit: Hit, rank: int, passage: Passage) -> _Run:
     pages = () if hit.page is None else (hit.page, hit.page if hit.page_end is None else hit.page_end)
-    return _Run(hit, rank, passage.chunk, passage.start, passage.end, passage.text, pages)
+    return _Run(hit, rank, passage.chunk_index, passage.start, passage.end, passage.text, pages)
 
 
 def _merged(runs: Sequence[_Run]) -> list[_Run]:
@@ -190,7 +195,7 @@ def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
             text += "\n" if place else ""
             page, page_end = (run.pages[0], run.pages[-1]) if run.pages else (None, None)
             span = len(text), len(text) + len(run.text)
-            facts = run.hit.id, run.hit.document, run.start, run.end
+            facts = run.hit.document_id, run.hit.document_index, run.start, run.end
             parts.append(Part(number, run.rank, *facts, page, page_end, *span))
             text += run.text
     return AssembledText(text, tuple(parts))
@@ -202,5 +207,5 @@ def _follows(before: _Run, after: _Run) -> bool:
 
 
 def _mark(number: int, hit: Hit, pages: Sequence[int]) -> str:
-    name = " ".join(str(hit.document if hit.id is None else hit.id).split())
+    name = " ".join(str(hit.document_index if hit.document_id is None else hit.document_id).split())
     return f"[{number}: {name}{', ' + pages_text(pages[0], pages[-1]) if pages else ''}]"

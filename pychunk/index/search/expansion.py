@@ -76,10 +76,10 @@ def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]
 
     Example:
         >>> chunks = [Passage(i, 0, 0, "one two three") for i in range(4)]
-        >>> [each.chunk for each in within(chunks, 1, 10)]
+        >>> [each.chunk_index for each in within(chunks, 1, 10)]
         [1, 2, 3]
     """
-    at = next(i for i, each in enumerate(passages) if each.chunk == own)
+    at = next(i for i, each in enumerate(passages) if each.chunk_index == own)
     counts = [len(each.text.split()) for each in passages]
     first, last, left = at, at + 1, words - counts[at]
     while last < len(passages) and counts[last] <= left:
@@ -167,12 +167,12 @@ def up_to(
     taken: set[tuple[int, int]] = set()
     for i in range(len(hits)) if first is None else first:
         hit = hits[i]
-        own: Sequence[Passage] = hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+        own: Sequence[Passage] = hit.around or (Passage(hit.chunk_index, hit.start, hit.end, hit.text),)
         if documents is not None:
-            own = [each for each in own if (documents[i], each.chunk) not in taken]
-        fitting = within(own, hit.chunk, words)
+            own = [each for each in own if (documents[i], each.chunk_index) not in taken]
+        fitting = within(own, hit.chunk_index, words)
         if words_of(fitting) <= words:
             kept[i] = tuple(fitting)
             words -= words_of(fitting)
-            taken.update((documents[i], each.chunk) for each in fitting if documents is not None)
+            taken.update((documents[i], each.chunk_index) for each in fitting if documents is not None)
     return [replace(hits[i], around=kept[i]) for i in sorted(kept)]

@@ -51,7 +51,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
             own_hits.append(
                 Hit(
                     row=row,
-                    id=shown.pop("id", None),
+                    document_id=shown.pop("document_id", None),
                     score=score,
                     scores=dict(zip(names, scores, strict=True)),
                     sentence=span,

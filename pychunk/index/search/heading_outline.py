@@ -39,7 +39,7 @@ class Outline:
         rows = np.arange(table.num_rows, dtype=np.int64)
         size, parent, chunk = (
             np.asarray(table.column(name).cast(pa.int64()).fill_null(empty), np.int64)
-            for name, empty in (("subtree", 1), ("parent", -1), ("chunk", 0))
+            for name, empty in (("subtree", 1), ("parent", -1), ("chunk_index", 0))
         )
         # Rows are found by their chunks' numbers, because removed chunks may have no row any more.
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])

@@ -16,13 +16,13 @@ _Each = TypeVar("_Each")
 class Passage:
     """A chunk next to a hit, or the hit itself, in reading order."""
 
-    chunk: int
+    chunk_index: int
     start: int
     end: int
     text: str
 
     def __repr__(self) -> str:
-        return one_line("Passage", {"chunk": self.chunk, "start": self.start, "end": self.end}, self.text)
+        return one_line("Passage", {"chunk_index": self.chunk_index, "start": self.start, "end": self.end}, self.text)
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +31,7 @@ class Hit:
 
     Attributes:
         row: The row in the index.
-        document, id, chunk, chunk_id, start, end, text: The columns of the chunk table.
+        document_index, document_id, chunk_index, chunk_id, start, end, text: The columns of the chunk table.
         score: The score by which the hits are ranked.
         scores: The score of each stage. ``dense`` is the cosine of the chunk, or of its best sentence if the index
             holds sentences. ``sentence`` is the cosine of its best sentence, with fusion ``"levels"``. ``sparse`` is
@@ -39,7 +39,7 @@ class Hit:
             evidence there are also the scores of the document, such as ``document_dense``. If the search skips errors,
             ``rewrite`` or ``rerank`` is the reason in words why the stage was skipped. With a planner, ``plan`` has the
             chosen levels, and the reason.
-        line, line_end: The lines of the first and last character in the document, from 1.
+        line, end_line: The lines of the first and last character in the document, from 1.
         page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
             uses no sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
             The pages of the chunk itself, if the index has no terms, or is so old that its chunks do not know where
@@ -54,9 +54,9 @@ class Hit:
     """
 
     row: int
-    document: int
-    id: Any
-    chunk: int
+    document_index: int
+    document_id: Any
+    chunk_index: int
     chunk_id: str
     start: int
     end: int
@@ -65,7 +65,7 @@ class Hit:
     scores: dict[str, Any]
     sentence: tuple[int, int] | None = None
     line: int | None = None
-    line_end: int | None = None
+    end_line: int | None = None
     page: int | None = None
     page_end: int | None = None
     path: list[str] | None = None
@@ -77,7 +77,7 @@ class Hit:
         return self.text
 
     def __repr__(self) -> str:
-        facts = {name: getattr(self, name) for name in ("id", "chunk", "start", "end")}
+        facts = {name: getattr(self, name) for name in ("document_id", "chunk_index", "start", "end")}
         return one_line("Hit", {"score": round(self.score, 4), **facts}, self.text)
 
     def _repr_html_(self) -> str:
@@ -88,13 +88,14 @@ class Hit:
 class DocumentHits:
     """A document that a search returns, with the hit of its best chunk, whose score is the document's."""
 
-    id: Any
-    document: int
+    document_id: Any
+    document_index: int
     score: float
     hits: tuple[Hit, ...]
 
     def __repr__(self) -> str:
-        shown = f"id={quoted(self.id, 32)}, document={self.document}, score={round(self.score, 4)}"
+        shown = f"document_id={quoted(self.document_id, 32)}, document_index={self.document_index}"
+        shown = f"{shown}, score={round(self.score, 4)}"
         return f"DocumentHits({shown}, hits=<{len(self.hits)}>)"
 
     def _repr_html_(self) -> str:
@@ -121,19 +122,19 @@ def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
 
     Example:
         >>> first, second, third = (Passage(i, 10 * i, 10 * i + 9, "text") for i in range(3))
-        >>> facts = {"document": 0, "id": "a", "chunk_id": "", "text": "", "score": 1.0, "scores": {}}
-        >>> a = Hit(row=0, chunk=0, start=0, end=9, around=(first, second), **facts)
-        >>> b = Hit(row=2, chunk=2, start=20, end=29, around=(second, third), **facts)
-        >>> [[each.chunk for each in hit.around] for hit in once([a, b], [0, 0])]
+        >>> facts = {"document_index": 0, "document_id": "a", "chunk_id": "", "text": "", "score": 1.0, "scores": {}}
+        >>> a = Hit(row=0, chunk_index=0, start=0, end=9, around=(first, second), **facts)
+        >>> b = Hit(row=2, chunk_index=2, start=20, end=29, around=(second, third), **facts)
+        >>> [[each.chunk_index for each in hit.around] for hit in once([a, b], [0, 0])]
         [[0, 1], [2]]
     """
     taken: dict[int, list[tuple[int, int]]] = {}
     kept = []
     for hit, document in zip(hits, documents, strict=True):
         others = taken.setdefault(document, [])
-        own = hit.around or (Passage(hit.chunk, hit.start, hit.end, hit.text),)
+        own = hit.around or (Passage(hit.chunk_index, hit.start, hit.end, hit.text),)
         new = [each for each in own if all(each.end <= a or b <= each.start for a, b in others)]
-        if any(each.chunk == hit.chunk for each in new):
+        if any(each.chunk_index == hit.chunk_index for each in new):
             others += [(each.start, each.end) for each in new]
             kept.append(replace(hit, around=tuple(new)))
     return kept

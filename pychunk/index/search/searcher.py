@@ -305,7 +305,7 @@ class Searcher(Snapshot):
     def outline(self) -> Outline:
         """The trees of headings of its documents."""
         assert self.stored is not None
-        self.check(["subtree", "parent", "chunk"])
+        self.check(["subtree", "parent", "chunk_index"])
         for part in self._parts:
             part.check_tree()
         return Outline.of(self.stored, self._document_of)
@@ -318,7 +318,7 @@ class Searcher(Snapshot):
     def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
         """Return chunks of one document, given by row, as passages."""
         values = [self.chunks.row(row) for row in rows if self.alive[row]]
-        return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in values)
+        return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in values)
 
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
         """Return a chunk with up to ``width`` chunks of the same document before and after it.
@@ -332,7 +332,9 @@ class Searcher(Snapshot):
                 return self.passages(beside.tolist())
         begin, end = max(0, row - width), min(self.rows, row + width + 1)
         names = [
-            name for name in ("document", "id", "chunk", "start", "end", "text") if name in self.stored.column_names
+            name
+            for name in ("document_index", "document_id", "chunk_index", "start", "end", "text")
+            if name in self.stored.column_names
         ]
         self.check(names, begin, end)
         near = self.stored.select(names).slice(begin, end - begin).to_pylist()
@@ -341,9 +343,11 @@ class Searcher(Snapshot):
             each
             for at, each in enumerate(near, begin)
             if self.alive[at]
-            and each["document"] == here["document"]
-            and each.get("id") == here.get("id")
-            and abs(at - row) <= abs(each["chunk"] - here["chunk"]) <= width  # Removed chunks may have no rows.
-            and (each["chunk"] - here["chunk"]) * (at - row) >= 0
+            and each["document_index"] == here["document_index"]
+            and each.get("document_id") == here.get("document_id")
+            and abs(at - row)
+            <= abs(each["chunk_index"] - here["chunk_index"])
+            <= width  # Removed chunks may have no rows.
+            and (each["chunk_index"] - here["chunk_index"]) * (at - row) >= 0
         ]
-        return tuple(Passage(each["chunk"], each["start"], each["end"], each["text"]) for each in kept)
+        return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in kept)

@@ -28,9 +28,9 @@ class ChunkRows:
             checks the texts of one row. It is called before rows of a batch are first read.
 
     Example:
-        >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk": [0, 1]}))
+        >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk_index": [0, 1]}))
         >>> rows.row(1), rows.words(np.array([1, 0])).tolist()
-        ({'text': 'They sleep a lot.', 'chunk': 1}, [4, 2])
+        ({'text': 'They sleep a lot.', 'chunk_index': 1}, [4, 2])
     """
 
     def __init__(

@@ -26,9 +26,6 @@ from ..._engine.arrow import compute as pc
 
 #: The name of the column.
 CONTEXT = "context"
-#: The first version of an index in which a context may be. Older versions of pychunk would not count it when they
-#: rewrite a part.
-SCHEMA = 5
 _MARK = {b"pychunk": b"context"}
 
 

@@ -28,8 +28,9 @@ from .manifest_values import OWN, fault
 #: The newest version of an index that can be read. Version 2 gives BM25's analysis a version of its own, which older
 #: releases of pychunk do not know. Version 3 adds vectors in 8 bits. Version 4 adds options of the analysis. Version 5
 #: adds contexts (:mod:`.context_column`). Version 6 adds integers of 32 bits
-#: (:mod:`pychunk.index.files.int32_columns`).
-SCHEMA = 6
+#: (:mod:`pychunk.index.files.int32_columns`). Version 7 renames columns
+#: (:data:`pychunk._engine.data.columns.FORMER`).
+SCHEMA = 7
 MANIFEST, LOCK = "manifest.json", "lock"
 #: The file in which ``pychunk index`` stores its knowledge of input files. It is no part of the index.
 SEEN = "seen.bin"
@@ -41,14 +42,6 @@ _ARROW_BEGINS = 8
 #: How much of each file is checked: all at once, or its headers and each block when it is first read, or its size
 #: alone.
 Verify = Literal[True, False, "headers"]
-
-
-def schema_of(dtype: str, terms: str | None) -> int:
-    """Return the version of a new index.
-
-    It is the oldest that can express the index, so that older versions of pychunk can read it if possible.
-    """
-    return 4 if terms is not None else 3 if dtype == "int8" else 2
 
 
 def _digest(manifest: dict[str, Any]) -> int:

@@ -29,7 +29,7 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
             or the values have no type.
         TypeError: The values are no list.
     """
-    document = np.asarray(table["document"], np.int64) - getattr(chunks, "first_document", 0)
+    document = np.asarray(table["document_index"], np.int64) - getattr(chunks, "first_document", 0)
     documents = getattr(chunks, "documents", None)
     for name, values in metadata.items():
         if name in table.column_names:
@@ -55,7 +55,7 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
 
 def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
     """Return the columns of documents that chunks in an index have, and these chunks lack."""
-    if "id" not in table.column_names or "id" not in known.names:
+    if "document_id" not in table.column_names or "document_id" not in known.names:
         return []
     return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
 
@@ -65,18 +65,19 @@ def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:
 
     Args:
         table: The chunk table.
-        before: The earlier chunks, with ``id``, as text, and the further columns. Values in which chunks of one
-            document differ belong to single chunks, and are null.
+        before: The earlier chunks, with ``document_id``, as text, and the further columns. Values in which chunks of
+            one document differ belong to single chunks, and are null.
 
     Example:
-        >>> table = pa.table({"id": ["a", "a", "b"], "chunk": [0, 1, 0]})
-        >>> with_columns_of_before(table, pa.table({"id": ["a", "a"], "year": [7, 7], "n": [1, 2]})).to_pydict()
-        {'id': ['a', 'a', 'b'], 'chunk': [0, 1, 0], 'year': [7, 7, None], 'n': [None, None, None]}
+        >>> table = pa.table({"document_id": ["a", "a", "b"], "chunk_index": [0, 1, 0]})
+        >>> before = pa.table({"document_id": ["a", "a"], "year": [7, 7], "n": [1, 2]})
+        >>> with_columns_of_before(table, before).to_pydict()
+        {'document_id': ['a', 'a', 'b'], 'chunk_index': [0, 1, 0], 'year': [7, 7, None], 'n': [None, None, None]}
     """
     if not len(before):
         return table
-    documents, ids = before["id"].to_pylist(), table["id"].cast(pa.large_string()).to_pylist()
-    for field in before.drop_columns(["id"]).schema:
+    documents, ids = before["document_id"].to_pylist(), table["document_id"].cast(pa.large_string()).to_pylist()
+    for field in before.drop_columns(["document_id"]).schema:
         values: dict[str, Any] = {}
         for document, value in zip(documents, before[field.name].to_pylist(), strict=True):
             values[document] = value if values.setdefault(document, value) == value else None

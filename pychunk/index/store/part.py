@@ -287,7 +287,7 @@ class Part:
         """
         source = pa.memory_map(str(folder / CHUNKS))
         try:
-            table = read_table(source)
+            table = int32_columns.with_current_names(read_table(source))
             table.validate()
             names = int32_columns.widened_schema(table.schema).names
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -354,10 +354,10 @@ class Part:
         """
         if not self.blocks or "parent" not in self.table.column_names:
             return
-        self.check(["parent", "subtree", "chunk"])
+        self.check(["parent", "subtree", "chunk_index"])
         parent, size, chunk = (
             np.asarray(self.table[name].cast(pa.int64()).fill_null(empty), np.int64)
-            for name, empty in (("parent", -1), ("subtree", 1), ("chunk", 0))
+            for name, empty in (("parent", -1), ("subtree", 1), ("chunk_index", 0))
         )
         most = 1 << 31
         if ((parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)).any():
@@ -436,14 +436,6 @@ class Part:
     def schema(self) -> pa.Schema:
         """The columns as they were added."""
         return int32_columns.widened_schema(self.table.schema)
-
-    @property
-    def version(self) -> int:
-        """The first version of an index that may hold such a part."""
-        terms = None if self.postings is None else self.postings.terms.type
-        if int32_columns.names(self.table.schema) or terms == pa.string():
-            return int32_columns.SCHEMA
-        return context_column.SCHEMA if context_column.is_in(self.table.schema) else 1
 
     def rows(self) -> Rows:
         """Return all rows in order to write them again."""

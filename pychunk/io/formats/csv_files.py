@@ -26,7 +26,7 @@ from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import csv_quotes
 from .row_documents import only_text
-from .table_parts import IDENTITY, TABLE_BYTES, Part, said, wanted_of
+from .table_parts import TABLE_BYTES, Part, columns_of_strings, said, wanted_of
 from .text_files import not_text
 
 #: The maximum size of one row in bytes.
@@ -271,7 +271,7 @@ class _ColumnRequest:
         if asked is None and len(set(names)) < len(names):
             # If columns that nobody asked for have one name, the first is read.
             asked = list(dict.fromkeys(names))
-        exact = [name for name in names if name in IDENTITY] if typed else names
+        exact = columns_of_strings(names) if typed else names
         self.convert = arrow.ConvertOptions(
             column_types={name: pa.large_string() for name in exact},
             include_columns=asked,

@@ -28,7 +28,7 @@ from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 from . import json_paths
 from .row_documents import only_text
-from .table_parts import IDENTITY, TABLE_BYTES, Part
+from .table_parts import TABLE_BYTES, Part, columns_of_strings
 
 #: The maximum size of one line in bytes.
 MAX_LINE_BYTES = BYTES.json
@@ -96,7 +96,7 @@ def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iter
         found = _Columns(lines, [key for key, _ in _keys(lines)])
         found.tell(first, name, dead_letters)
         if len(found.spans):
-            yield Part(found.typed(IDENTITY), "line", found.numbers(first), bytes_read)
+            yield Part(found.typed(columns_of_strings(list(found.columns))), "line", found.numbers(first), bytes_read)
 
 
 def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[tuple[bytes, int, int]]:

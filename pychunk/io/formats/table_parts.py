@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ..._engine.data.columns import current_names
 from ..._util.memory_errors import check_memory
 
 #: The approximate text of one table, in bytes.
@@ -16,8 +17,20 @@ TABLE_BYTES = 16 << 20
 REPEATED_OBJECTS = 256 << 20
 
 
-#: The columns that are strings whenever types are found, since an id such as 007 is not a number.
-IDENTITY = ("id", "text", "chunk_id", "kind")
+_STRINGS = ("id", "document_id", "text", "chunk_id", "relevance")
+
+
+def columns_of_strings(names: Sequence[str]) -> list[str]:
+    """Return the columns that are strings whenever types are found, since an id such as 007 is not a number.
+
+    Example:
+        >>> columns_of_strings(["document_index", "document_id", "text", "year"])
+        ['document_id', 'text']
+        >>> columns_of_strings(["document", "id", "chunk", "text", "kind", "relevance"])  # of an older version
+        ['id', 'text', 'kind']
+    """
+    named = zip(names, current_names(list(names)), strict=True)
+    return [name for name, current in named if current in _STRINGS]
 
 
 class Part(NamedTuple):

@@ -124,7 +124,7 @@ def test_what_a_model_is_shown_is_what_is_counted(data: Path) -> None:
             ).texts
             scores = model.encode(cut) @ question
             assert [hit.text for hit in found] == [cut[row] for row in np.argsort(-scores, kind="stable")]
-            assert {hit.id for hit in found} == {list(ARTICLES)[number]}
+            assert {hit.document_id for hit in found} == {list(ARTICLES)[number]}
 
 
 def test_what_does_not_fit_is_not_held(

@@ -40,3 +40,16 @@ def test_digests_are_those_of_values() -> None:
     table = pa.table({"a": [1.5, None], "b": ["x", "y"]})
     assert same_results.digest(table) == same_results.digest(table.select(["b", "a"]))
     assert same_results.digest(table) != same_results.digest(pa.table({"a": [1.5, 2.0], "b": ["x", "y"]}))
+
+
+def test_former_and_current_names_of_columns_have_equal_digests() -> None:
+    import pyarrow as pa
+
+    from bench.regression import same_results
+
+    now, before = list(same_results.FORMER.values()), list(same_results.FORMER)
+    columns = [[number, None] for number in range(len(now))]
+    assert same_results.digest(pa.table(columns, now)) == same_results.digest(pa.table(columns, before))
+    passages = b'{"query": "a", "hits": [{"document": 0, "id": "x", "around": [{"chunk": 1}]}]}\n'
+    hit = {"document_index": 0, "document_id": "x", "around": [{"chunk_index": 1}]}
+    assert same_results.printed_hits(passages) == [{"query": "a", "hits": [hit]}]

@@ -33,7 +33,10 @@ def section_of(rows: list[dict[str, Any]], hit: Any) -> dict[str, Any]:
     holding = [
         row
         for row in rows
-        if row["id"] == hit.id and "section" in row["levels"] and row["start"] <= hit.start and hit.end <= row["end"]
+        if row["document_id"] == hit.document_id
+        and "section" in row["levels"]
+        and row["start"] <= hit.start
+        and hit.end <= row["end"]
     ]
     assert len(holding) <= 1
     return holding[0] if holding else {"start": hit.start, "end": hit.end}
@@ -52,7 +55,7 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
     for query in QUERIES:
         plain = index.search(query, k=9, ranking=Ranking(levels=levels, fusion=fusion))[0]
         found = index.search(query, k=9, ranking=Ranking(levels=levels, fusion=fusion), expansion="section")[0]
-        sections = {(hit.id, section_of(rows, hit)["start"], section_of(rows, hit)["end"]) for hit in plain}
+        sections = {(hit.document_id, section_of(rows, hit)["start"], section_of(rows, hit)["end"]) for hit in plain}
         assert len(found) == len(sections)
         assert {hit.row for hit in found} <= {hit.row for hit in plain}
         for hit in found:
@@ -61,7 +64,7 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
             wanted = sorted(
                 (row["start"], row["end"], row["text"])
                 for row in rows
-                if row["id"] == hit.id
+                if row["document_id"] == hit.document_id
                 and level in row["levels"]
                 and own["start"] <= row["start"]
                 and row["end"] <= own["end"]
@@ -69,7 +72,9 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
             assert [(each.start, each.end, each.text) for each in hit.around] == wanted
             assert (hit.start, hit.end, hit.text) in wanted
             best = min(
-                each for each, other in enumerate(plain) if section_of(rows, other) == own and other.id == hit.id
+                each
+                for each, other in enumerate(plain)
+                if section_of(rows, other) == own and other.document_id == hit.document_id
             )
             assert plain[best].row == hit.row
             wider += len(wanted) > 1
@@ -81,7 +86,7 @@ def test_a_section_comes_as_nodes_of_the_level_of_its_best_hit(
                 expansion=Expansion("section", max_words=budget),
             )[0]
             assert sum(len(each.text.split()) for hit in few for each in hit.around) <= budget
-            assert all(any(each.chunk == hit.chunk for each in hit.around) for hit in few)
+            assert all(any(each.chunk_index == hit.chunk_index for each in hit.around) for hit in few)
     assert (wider > 0) == (levels[0] != "section")
 
 
@@ -103,7 +108,7 @@ def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
         assert [hit.row for hit in found] == [hit.row for hit in plain]
         assert all([each.text for each in hit.around] == [hit.text] for hit in found)
     for hits in index.search(QUERIES, k=30, expansion="subtree"):  # nested nodes: the outermost
-        spans = sorted((hit.id, hit.around[0].start, hit.around[-1].end) for hit in hits)
+        spans = sorted((hit.document_id, hit.around[0].start, hit.around[-1].end) for hit in hits)
         assert all(a[0] != b[0] or a[2] <= b[1] for a, b in zip(spans, spans[1:], strict=False))
 
 

@@ -25,12 +25,12 @@ def test_nodes_as_chunks(texts: list[str], levels: list, vectors: str | None) ->
     assert chunks.documents == len(texts)
     assert len(set(chunks.table["chunk_id"].to_pylist())) == len(chunks) or len(set(texts)) < len(texts)
     for document in chunks.by_document():
-        assert [chunk.chunk for chunk in document] == list(range(len(document)))
-        assert all(texts[chunk.document][chunk.start : chunk.end] == chunk.text for chunk in document)
+        assert [chunk.chunk_index for chunk in document] == list(range(len(document)))
+        assert all(texts[chunk.document_index][chunk.start : chunk.end] == chunk.text for chunk in document)
     for level in found.levels:
         own = [str(level) in at for at in chunks.table["levels"].to_pylist()]
         rows = chunks.table.filter(pa.array(own, pa.bool_())).sort_by(
-            [("document", "ascending"), ("start", "ascending")]
+            [("document_index", "ascending"), ("start", "ascending")]
         )
         assert rows["text"].to_pylist() == found.texts_of(level)
         if vectors:
@@ -97,7 +97,9 @@ def test_search_within_levels_equals_brute_force(articles: list[str], tmp_path, 
                         continue
                     others = [table.slice(each, 1).to_pylist()[0] for each in kept]
                     if low == high or all(
-                        own["id"] != each["id"] or own["end"] <= each["start"] or each["end"] <= own["start"]
+                        own["document_id"] != each["document_id"]
+                        or own["end"] <= each["start"]
+                        or each["end"] <= own["start"]
                         for each in others
                     ):
                         kept.append(row)
@@ -112,12 +114,14 @@ def test_hits_of_several_levels_hold_no_character_twice(tmp_path) -> None:
     index, _ = index_of(tmp_path / "l.idx", [TEXT_OF_LEVELS, "Mice. Fish."], ["paragraph", "document"])
     with index:
         hits = index.search("mice and fish", k=20, ranking=Ranking(levels=("sentence", "document")))[0]
-        assert {hit.id for hit in hits} == {"d0", "d1"}
+        assert {hit.document_id for hit in hits} == {"d0", "d1"}
         for hit in hits:
-            others = [each for each in hits if each.id == hit.id and each is not hit]
+            others = [each for each in hits if each.document_id == hit.document_id and each is not hit]
             assert all(each.end <= hit.start or hit.end <= each.start for each in others)
         assert len(index.search("mice", k=20, ranking=Ranking(levels="sentence"))[0]) == 13
-        assert index.search_documents("mice", k=1, ranking=Ranking(levels=("sentence", "document")))[0][0].id in (
+        assert index.search_documents("mice", k=1, ranking=Ranking(levels=("sentence", "document")))[0][
+            0
+        ].document_id in (
             "d0",
             "d1",
         )
@@ -156,5 +160,5 @@ def test_chunks_of_no_level_are_told_in_an_index_of_levels(tmp_path) -> None:
             UserWarning, match="these chunks are of no level, and searches by levels or a planner pass over them"
         ):
             index.add(pychunk.segment("Dogs bark.", "sentence", vectors="chunk", ids=["b"]))
-        assert [hit.id for hit in index.search("dogs bark", ranking=Ranking(levels="sentence"))[0]] == ["a"]
-        assert index.search("dogs bark")[0][0].id == "b"
+        assert [hit.document_id for hit in index.search("dogs bark", ranking=Ranking(levels="sentence"))[0]] == ["a"]
+        assert index.search("dogs bark")[0][0].document_id == "b"

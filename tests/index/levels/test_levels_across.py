@@ -145,9 +145,9 @@ def slow_bits(scale: list[float], score: float) -> float:
 def test_nodes_know_their_sentences(seed: int, dead: int) -> None:
     found = pychunk.segment_levels(texts_of(seed, 4), LEVELS)
     rows = found.chunks().table.to_pylist()
-    alive = np.array([row["document"] != dead for row in rows])
+    alive = np.array([row["document_index"] != dead for row in rows])
     at = [np.array([level in row["levels"] for row in rows]) for level in LEVELS]
-    columns = [np.array([row[name] for row in rows], np.int64) for name in ("document", "start", "end")]
+    columns = [np.array([row[name] for row in rows], np.int64) for name in ("document_index", "start", "end")]
     nodes = Nodes(LEVELS, at, alive, *columns)
     sentences = [i for i, row in enumerate(rows) if alive[i] and row["levels"][0] == "sentence"]
     assert nodes.sentences.tolist() == sentences
@@ -159,7 +159,7 @@ def test_nodes_know_their_sentences(seed: int, dead: int) -> None:
         inside = [
             each
             for each in sentences
-            if rows[each]["document"] == row["document"]
+            if rows[each]["document_index"] == row["document_index"]
             and row["start"] <= rows[each]["start"]
             and rows[each]["end"] <= row["end"]
         ]
@@ -190,7 +190,7 @@ def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str
         inside = [
             cosines[j]
             for j, other in enumerate(rows)
-            if other["id"] == row["id"]
+            if other["document_id"] == row["document_id"]
             and "sentence" in other["levels"]
             and row["start"] <= other["start"]
             and other["end"] <= row["end"]
@@ -202,7 +202,7 @@ def slow_ranked(index: pychunk.Index, query: str, low: str, high: str, mode: str
         score = bits / sum(stages[name][1] for name in used)
         size, length = scales["sizes"][level], max(32, row["end"] - row["start"])
         score -= level_ranking.doublings(size) + level_ranking.LENGTH * level_ranking.doublings(length)
-        nodes.append((int(row["id"][1:]), row["start"], row["end"], float(score), 0, i))
+        nodes.append((int(row["document_id"][1:]), row["start"], row["end"], float(score), 0, i))
     chosen = slow_merged([node[:5] for node in nodes], len(nodes), math.inf)
     return [(nodes[place][5], nodes[place][3]) for place in chosen]
 
@@ -234,7 +234,7 @@ def test_words_are_never_counted_twice_nor_exceeded(index: pychunk.Index, words:
         hits = index.search(query, 20, ranking=Ranking(fusion="levels"), expansion=Expansion(max_words=words))[0]
         assert sum(len(hit.text.split()) for hit in hits) <= words
         for hit in hits:
-            others = [each for each in hits if each.id == hit.id and each is not hit]
+            others = [each for each in hits if each.document_id == hit.document_id and each is not hit]
             assert all(each.end <= hit.start or hit.end <= each.start for each in others)
         assert hits
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -352,7 +352,7 @@ def test_neighbours_are_of_the_hits_own_level(index: pychunk.Index) -> None:
     rows = index.table.to_pylist()
     for level in LEVELS:
         for hit in index.search("kings rule the towns", 9, ranking=Ranking(levels=level), expansion=1)[0]:
-            same = [row for row in rows if row["id"] == hit.id and level in row["levels"]]
+            same = [row for row in rows if row["document_id"] == hit.document_id and level in row["levels"]]
             same.sort(key=lambda row: row["start"])
             at = next(i for i, row in enumerate(same) if row["start"] == hit.start and row["end"] == hit.end)
             wanted = [row["text"] for row in same[max(0, at - 1) : at + 2]]
@@ -360,7 +360,9 @@ def test_neighbours_are_of_the_hits_own_level(index: pychunk.Index) -> None:
             assert hit.text in [each.text for each in hit.around]
     searcher = index._contents.searcher()
     for i, row in enumerate(rows[:60]):
-        same = [each for each in rows if each["id"] == row["id"] and row["levels"][-1] in each["levels"]]
+        same = [
+            each for each in rows if each["document_id"] == row["document_id"] and row["levels"][-1] in each["levels"]
+        ]
         same.sort(key=lambda each: each["start"])
         at = same.index(row)
         assert [each.text for each in searcher.around(i, 2)] == [each["text"] for each in same[max(0, at - 2) : at + 3]]
@@ -370,7 +372,7 @@ def test_neighbours_are_of_the_hits_own_level(index: pychunk.Index) -> None:
 def test_neighbours_are_handed_over_once(index: pychunk.Index, words: int | None) -> None:
     for query in ("cats purr", "how do towns grow beside rivers"):
         hits = index.search(query, 20, ranking=Ranking(fusion="levels"), expansion=Expansion(1, max_words=words))[0]
-        passages = [(hit.id, each.start, each.end, each.text) for hit in hits for each in hit.around]
+        passages = [(hit.document_id, each.start, each.end, each.text) for hit in hits for each in hit.around]
         for place, (name, start, end, _) in enumerate(passages):
             assert all(name != other or end <= a or b <= start for other, a, b, _ in passages[place + 1 :])
         assert hits

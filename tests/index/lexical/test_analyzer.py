@@ -19,14 +19,13 @@ pytest.importorskip("faiss")
 
 from index_reference import chunks_of
 
-from pychunk.index.files import int32_columns
 from pychunk.index.index import Index
 from pychunk.index.lexical import analyzer as terms_module
 from pychunk.index.lexical import character_tables
 from pychunk.index.lexical.analyzer import Analyzer, folded
 from pychunk.index.lexical.bm25 import BM25
 from pychunk.index.lexical.postings import PostingsBuilder
-from pychunk.index.store.index_folder import Store
+from pychunk.index.store.index_folder import SCHEMA, Store
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -244,7 +243,7 @@ def test_diacritics_are_folded_where_that_is_asked_for(text: str, query: str, tm
 def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x", dtype="float16") as index:
         assert index.info["terms"]["version"] == 4
-        assert index._store.manifest["schema"] == 4
+        assert index._store.manifest["schema"] == SCHEMA
     store = Store(tmp_path / "x")
     manifest = store.read()
     for name in ("fold_diacritics", "cjk_bigrams"):  # in the form that was written before these existed
@@ -259,7 +258,7 @@ def test_an_index_of_the_second_analysis_keeps_it(tmp_path: Path) -> None:
         assert index.search(["大学", "zolc"], mode="sparse") == [[], []]
         assert [hit.text for hit in index.search("我在北京大学学习", mode="sparse")[0]] == texts[:1]
         assert [hit.text for hit in index.search("हिन्दी", mode="sparse")[0]] == texts[1:]
-        assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (int32_columns.SCHEMA, 2)
+        assert (index._store.manifest["schema"], index.info["terms"]["version"]) == (SCHEMA, 2)
     with pytest.raises(ValueError, match="fold_diacritics is False, not True"):
         Index.create(tmp_path / "x", dtype="float16", bm25=Bm25(fold_diacritics=True), exist_ok=True)
 
@@ -282,7 +281,7 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
     with Index.open(tmp_path / "x") as index:
         assert index.search("istanbul", mode="sparse") == [[]]
         assert [hit.text for hit in index.search("GRÖSSE", mode="sparse")[0]] == texts[1:]
-        assert index._store.manifest["schema"] == int32_columns.SCHEMA
+        assert index._store.manifest["schema"] == SCHEMA
         assert "version" not in index.info["terms"]
     with pytest.raises(ValueError, match="version must be from 1 to 4; got 5"):
         Analyzer(version=5)

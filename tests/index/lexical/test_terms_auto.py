@@ -60,7 +60,7 @@ def test_each_language_is_found_in_an_index_of_all(tmp_path: Path, first: str, m
         index.add(chunks_of(list(texts.values()), ids=list(texts)))
         index.save()
         found = index.search([word for _, word in LANGUAGES.values()], k=1, mode=mode)
-    assert [hits[0].id if hits else None for hits in found] == list(LANGUAGES)
+    assert [hits[0].document_id if hits else None for hits in found] == list(LANGUAGES)
 
 
 def test_english_has_the_terms_of_words(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_english_has_the_terms_of_words(tmp_path: Path) -> None:
 def test_words_of_two_letters_are_found(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(["Das Ei ist rund und nicht groß.", "Die Uhr geht vor.", "Он взял яд и ушёл."]))
-        assert [index.search(word, k=1, mode="sparse")[0][0].document for word in ("Ei", "яд")] == [0, 2]
+        assert [index.search(word, k=1, mode="sparse")[0][0].document_index for word in ("Ei", "яд")] == [0, 2]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
@@ -141,8 +141,8 @@ def test_what_nothing_answers_has_no_hits(tmp_path: Path) -> None:
                     continue
                 assert index.search(query, **options) == [[]], (query, options)
             assert (index.rank(query, 2)[0] == -1).all()
-        assert index.search("ship", k=1)[0][0].document == 0
-        assert index.search(["ทะเล", "hemp rope"], k=1)[1][0].document == 1  # next to a query that has none
+        assert index.search("ship", k=1)[0][0].document_index == 0
+        assert index.search(["ทะเล", "hemp rope"], k=1)[1][0].document_index == 1  # next to a query that has none
 
 
 def test_text_that_the_encoder_cannot_read_has_no_vector(tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_text_that_the_encoder_cannot_read_has_no_vector(tmp_path: Path) -> None
     for vectors in ("sentence", "chunk"):
         with Index.create(tmp_path / vectors, vectors=vectors) as index:
             index.add(pychunk.segment(texts, vectors=vectors))
-            assert {hit.document for hit in index.search("ships", mode="dense")[0]} == {1, 2}
-            assert index.search("ทะเล")[0][0].document == 0
+            assert {hit.document_index for hit in index.search("ships", mode="dense")[0]} == {1, 2}
+            assert index.search("ทะเล")[0][0].document_index == 0
 
 
 def test_levels_have_no_hits_for_nothing(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def _file(folder: Path, texts: list[str]) -> Path:
 
 def _hits(index: Index, questions: list[tuple[int, str]], mode: str) -> float:
     found = index.search([text for _, text in questions], k=1, mode=mode)
-    return float(np.mean([bool(hits) and hits[0].id == str(own) for hits, (own, _) in zip(found, questions)]))
+    return float(np.mean([bool(hits) and hits[0].document_id == str(own) for hits, (own, _) in zip(found, questions)]))
 
 
 #: XQuAD: the least share of questions whose paragraph BM25 finds first. N-grams alone find 0.924 of German and 0.914 of

@@ -84,7 +84,9 @@ def planned(query: str, metadata: Any) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"k": 40}, {"fusion": "score"}, {"where": {"document": [1, 2, 3, 4, 5]}}])
+@pytest.mark.parametrize(
+    "options", [{}, {"k": 40}, {"fusion": "score"}, {"where": {"document_index": [1, 2, 3, 4, 5]}}]
+)
 def test_plan_and_search_find_what_both_find_apart(
     index: pychunk.Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ def test_terms_of_the_best_hits(parts: int, tmp_path: Path) -> None:
                 sentences = [
                     row["text"].lower()
                     for row in table
-                    if best and "sentence" in row["levels"] and row["id"] == table[rows[0][0]]["id"]
+                    if best and "sentence" in row["levels"] and row["document_id"] == table[rows[0][0]]["document_id"]
                 ]
                 assert inside.tolist() == [[word in text for word in words] for text in sentences]
             assert len(features(query, each)) == len(features("", told[-1]))

@@ -52,8 +52,8 @@ def hits(draw: st.DrawFn) -> list[Hit]:
 def check(made: AssembledText, marks: bool) -> None:
     seen: set[tuple[int, int]] = set()
     for part in made.parts:
-        own = {(part.document, at) for at in range(part.start, part.end)}
-        assert made.text[part.text_start : part.text_end] == DOCUMENTS[part.document][part.start : part.end]
+        own = {(part.document_index, at) for at in range(part.start, part.end)}
+        assert made.text[part.text_start : part.text_end] == DOCUMENTS[part.document_index][part.start : part.end]
         assert not own & seen
         seen |= own
     rest = "".join(
@@ -80,9 +80,12 @@ def test_every_character_once_and_never_over_budget(
     check(made, marks)
     assert words is None or made.words <= words
     if words is None:
-        held = {(part.document, at) for part in made.parts for at in range(part.start, part.end)}
+        held = {(part.document_index, at) for part in made.parts for at in range(part.start, part.end)}
         wanted = {
-            (hit.document, at) for hit in found for own in (hit.around or (hit,)) for at in range(own.start, own.end)
+            (hit.document_index, at)
+            for hit in found
+            for own in (hit.around or (hit,))
+            for at in range(own.start, own.end)
         }
         assert held == wanted
     by_source = {
@@ -92,11 +95,11 @@ def test_every_character_once_and_never_over_budget(
     if order == "rank":
         assert list(by_source.values()) == sorted(by_source.values())
     else:
-        documents = list(dict.fromkeys(part.document for part in made.parts))
-        best = [min(part.rank for part in made.parts if part.document == number) for number in documents]
+        documents = list(dict.fromkeys(part.document_index for part in made.parts))
+        best = [min(part.rank for part in made.parts if part.document_index == number) for number in documents]
         assert best == sorted(best)
         for number in documents:
-            own = [part.start for part in made.parts if part.document == number]
+            own = [part.start for part in made.parts if part.document_index == number]
             assert own == sorted(own)
 
 
@@ -113,7 +116,7 @@ def test_marks_name_document_and_pages_and_overlaps_are_merged() -> None:
     assert made.text == (
         "[1: 0.pdf, pages 7 to 8]\nThey sleep by day. Owls hunt at night\n\n[2: 1.pdf, pages 2 to 3]\nЗорі горять."
     )
-    assert [(part.source, part.id, part.start, part.end) for part in made.parts] == [
+    assert [(part.source, part.document_id, part.start, part.end) for part in made.parts] == [
         (1, "0.pdf", 11, 48),
         (2, "1.pdf", 0, 12),
     ]

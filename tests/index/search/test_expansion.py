@@ -92,10 +92,10 @@ def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
     for words in (None, 20, 30, 60):
         section = Expansion("section", parents=True, max_words=words)
         found = index.search(query, k=5, mode="sparse", expansion=section)[0]
-        shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
+        shown = [(hit.document_index, passage.chunk_index) for hit in found for passage in hit.around]
         assert len(shown) == len(set(shown))
         plain = index.search(query, k=5, mode="sparse", expansion=Expansion("section", max_words=words))[0]
-        assert {(hit.document, hit.chunk) for hit in plain} <= set(shown) or words is not None
+        assert {(hit.document_index, hit.chunk_index) for hit in plain} <= set(shown) or words is not None
     (leaves,) = index.search("dangerous bones, dusk", k=2, mode="sparse", expansion=Expansion("subtree", parents=True))
     assert [[passage.text.split("\n")[0] for passage in hit.around] for hit in leaves] == [
         ["# Cats", "## Food", "### Fish", "Bones are dangerous, above all the small ones."],
@@ -106,18 +106,31 @@ def test_chunks_above_two_hits_come_once(index: pychunk.Index) -> None:
 def test_of_subtrees_inside_one_another_the_outermost_stays_with_the_best_score(index: pychunk.Index) -> None:
     plain = index.search("cats eat fish and mice, salmon", k=9, mode="sparse")[0]
     found = index.search("cats eat fish and mice, salmon", k=9, mode="sparse", expansion="subtree")[0]
-    shown = [(hit.document, passage.chunk) for hit in found for passage in hit.around]
+    shown = [(hit.document_index, passage.chunk_index) for hit in found for passage in hit.around]
     assert len(shown) == len(set(shown))
     assert max(hit.score for hit in found) == plain[0].score
-    assert {(hit.document, hit.chunk) for hit in plain} <= set(shown)
+    assert {(hit.document_index, hit.chunk_index) for hit in plain} <= set(shown)
     for hit in found:
-        chunks = [passage.chunk for passage in hit.around]
-        assert hit.score == max(each.score for each in plain if each.document == hit.document and each.chunk in chunks)
+        chunks = [passage.chunk_index for passage in hit.around]
+        assert hit.score == max(
+            each.score for each in plain if each.document_index == hit.document_index and each.chunk_index in chunks
+        )
 
 
 def hits_with(scores: list[float]) -> list[pychunk.Hit]:
     return [
-        pychunk.Hit(id=None, document=0, chunk=i, chunk_id="", row=i, start=0, end=0, text="", score=score, scores={})
+        pychunk.Hit(
+            document_id=None,
+            document_index=0,
+            chunk_index=i,
+            chunk_id="",
+            row=i,
+            start=0,
+            end=0,
+            text="",
+            score=score,
+            scores={},
+        )
         for i, score in enumerate(scores)
     ]
 
@@ -164,7 +177,7 @@ def test_three_good_hits_are_before_the_best_alone() -> None:
 def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: int, tmp_path: Path) -> None:
     names = [f"filler{n}" for n in range(30)]
     chunks = chunks_of([PLAIN, GUIDE, GUIDE.replace("Cats", "Dogs")])
-    own = {chunk.text: chunk.id for chunk in chunks if chunk.id != "d2"}
+    own = {chunk.text: chunk.document_id for chunk in chunks if chunk.document_id != "d2"}
     ways = [Expansion(way, parents=parents) for way in ("subtree", "section") for parents in (False, True)]
     with pychunk.Index.create(tmp_path / "it.idx") as made:
         made.add(pychunk.segment(names, "sentence", vectors="sentence", ids=names))
@@ -179,7 +192,7 @@ def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: i
                     [chunk.text for chunk in chunks], k=2, mode="dense", ids=["d0", "d1"], expansion=way
                 )
             ]
-            assert all(own[text] == hit.id for hits in lists for hit in hits for text in texts_of(hit))
+            assert all(own[text] == hit.document_id for hits in lists for hit in hits for text in texts_of(hit))
             return [[(hit.chunk_id, hit.score, texts_of(hit)) for hit in hits] for hits in lists]
 
         before = found()
@@ -191,11 +204,14 @@ def test_chunks_that_are_removed_leave_trees_and_neighbours_as_they_were(seed: i
 
 def test_words_go_to_what_promises_most_for_its_length_and_past_what_does_not_fit() -> None:
     hits = hits_with([1.0, 0.9, 0.1])
-    hits = [replace(hit, around=(Passage(hit.chunk, 0, 0, "word " * n),)) for hit, n in zip(hits, (50, 20, 30))]
-    assert [hit.chunk for hit in up_to(hits, 60)] == [0]
-    assert [hit.chunk for hit in up_to(hits, 80)] == [0, 1]
-    assert [hit.chunk for hit in up_to(hits, 80, [1, 0, 2])] == [0, 1]  # chunk 0 gets room second, but comes first
-    assert [hit.chunk for hit in up_to(hits, 60, [1, 0, 2])] == [1, 2]
+    hits = [replace(hit, around=(Passage(hit.chunk_index, 0, 0, "word " * n),)) for hit, n in zip(hits, (50, 20, 30))]
+    assert [hit.chunk_index for hit in up_to(hits, 60)] == [0]
+    assert [hit.chunk_index for hit in up_to(hits, 80)] == [0, 1]
+    assert [hit.chunk_index for hit in up_to(hits, 80, [1, 0, 2])] == [
+        0,
+        1,
+    ]  # chunk 0 gets room second, but comes first
+    assert [hit.chunk_index for hit in up_to(hits, 60, [1, 0, 2])] == [1, 2]
 
 
 def test_a_section_is_all_of_it() -> None:
@@ -205,7 +221,7 @@ def test_a_section_is_all_of_it() -> None:
     with TemporaryDirectory() as folder, pychunk.Index.create(Path(folder) / "it.idx") as made:
         made.add(chunks_of([text]))
         hit = made.search("topic7", k=1, mode="sparse", expansion="section")[0][0]
-        assert hit.chunk > 0
+        assert hit.chunk_index > 0
         assert "".join(" ".join(texts_of(hit)).split()) == "".join(text.split("\n\n# Other")[0].split())
         alone = made.search("topic7", k=1, mode="sparse", expansion="subtree")[0][0]
         assert texts_of(alone) == [alone.text]
@@ -232,23 +248,23 @@ def test_words_are_never_over_the_budget(seed: int, index: pychunk.Index) -> Non
     spent = sum(len(passage.text.split()) for hit in found for passage in hit.around)
     assert spent <= budget
     for hit in found:
-        assert hit.chunk in [passage.chunk for passage in hit.around]
-        chunks = [passage.chunk for passage in hit.around]
+        assert hit.chunk_index in [passage.chunk_index for passage in hit.around]
+        chunks = [passage.chunk_index for passage in hit.around]
         assert chunks == sorted(chunks)
 
 
 def test_what_fits_is_kept_around_the_hit() -> None:
     chunks = [Passage(i, 0, 0, "one two three") for i in range(4)]
-    assert [each.chunk for each in within(chunks, 1, 100)] == [0, 1, 2, 3]
-    assert [each.chunk for each in within(chunks, 3, 7)] == [2, 3]
-    assert [each.chunk for each in within(chunks, 0, 1)] == [0]  # the caller sees that it is too long
+    assert [each.chunk_index for each in within(chunks, 1, 100)] == [0, 1, 2, 3]
+    assert [each.chunk_index for each in within(chunks, 3, 7)] == [2, 3]
+    assert [each.chunk_index for each in within(chunks, 0, 1)] == [0]  # the caller sees that it is too long
 
 
 def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
     texts = ["Cats purr. " * 20, "Cats purr.", "Cats purr loudly and sleep."]
     with pychunk.Index.create(tmp_path / "it.idx") as made:
         made.add(pychunk.segment(texts, "fixed", size=1000, ids=["long", "short", "middle"], vectors="sentence"))
-        plain = [hit.id for hit in made.search("cats purr", k=3)[0]]
+        plain = [hit.document_id for hit in made.search("cats purr", k=3)[0]]
         assert set(plain) == {"long", "short", "middle"}
         for words in (1, 2, 6, 7, 40, 42, 46, 47):
             left, fit = words, []
@@ -256,8 +272,10 @@ def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
                 if (own := len(texts[["long", "short", "middle"].index(name)].split())) <= left:
                     left -= own
                     fit.append(name)
-            assert [hit.id for hit in made.search("cats purr", k=3, expansion=Expansion(max_words=words))[0]] == fit
-        assert made.search("cats purr", k=3, expansion=Expansion(max_words=2))[0][0].id == "short"
+            assert [
+                hit.document_id for hit in made.search("cats purr", k=3, expansion=Expansion(max_words=words))[0]
+            ] == fit
+        assert made.search("cats purr", k=3, expansion=Expansion(max_words=2))[0][0].document_id == "short"
 
 
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_with_conditions_documents_and_reasons(index: Index) -> None:
     documents = index.search_documents(
         QUERIES, 4, ranking=Ranking(document_weight=1.0), stages=Rewrite("feedback"), ids=["d1", "d2"]
     )
-    assert {each.id for hits in documents for each in hits} <= {"d1", "d2"}
+    assert {each.document_id for hits in documents for each in hits} <= {"d1", "d2"}
 
 
 @pytest.mark.parametrize(

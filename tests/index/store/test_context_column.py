@@ -17,6 +17,7 @@ from index_reference import answers, chunks_of, written_wide
 from pychunk.index import writer
 from pychunk.index.index import Index
 from pychunk.index.store import context_column
+from pychunk.index.store.index_folder import SCHEMA, Store
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")
 
@@ -27,7 +28,7 @@ OF = ["Aspirin leaflet", "Compass manual"]
 def with_context(chunks: Any, contexts: list[str] | None = None) -> pa.Table:
     """Return chunks with a context each; by default one for each document."""
     table = chunks if isinstance(chunks, pa.Table) else chunks.table
-    own = contexts or [OF[document] for document in table["document"].to_pylist()]
+    own = contexts or [OF[document] for document in table["document_index"].to_pylist()]
     return table.append_column("context", pa.array(own, pa.string()))
 
 
@@ -44,11 +45,11 @@ def test_words_of_the_context_find_a_chunk_which_shows_its_document_alone(
         for _ in range(2):
             hits = index.search("aspirin food", mode="sparse")[0]
             assert [hit.text for hit in hits] == ["Take it with food.", "Never twice a day."]
-            assert [TEXTS[hit.document][hit.start : hit.end] for hit in hits] == [hit.text for hit in hits]
+            assert [TEXTS[hit.document_index][hit.start : hit.end] for hit in hits] == [hit.text for hit in hits]
             assert [hit.context for hit in hits] == [OF[0]] * 2
             assert hits[0].metadata == {}
             index.save()
-    assert schema(tmp_path / "x") == context_column.SCHEMA
+    assert schema(tmp_path / "x") == SCHEMA
     assert [hit.text for hit in Index.open(tmp_path / "x").search("compass", mode="sparse")[0]] == [
         "Keep it dry.",
         "Not in the sea.",
@@ -95,7 +96,7 @@ def test_parts_with_and_without_context_are_kept_apart_and_written_anew_as_they_
     assert [[seen[:4] for seen in hits] for each in answers(again, ["aspirin food"], 50) for hits in each] == [
         [seen[:4] for seen in hits] for each in found for hits in each[:1]
     ]
-    assert {hit.id for hit in again.search("compass", 50, "sparse")[0]} == {"b7"}
+    assert {hit.document_id for hit in again.search("compass", 50, "sparse")[0]} == {"b7"}
 
 
 def test_an_index_of_before_opens_and_answers_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,20 +105,21 @@ def test_an_index_of_before_opens_and_answers_as_before(tmp_path: Path, monkeypa
         before.setattr(context_column, "marked", lambda table: table)  # a column of that name was metadata
         index.add(with_context(chunks_of(TEXTS, ids=["a", "b"])))
         found = answers(index, ["aspirin food", "dry"])
-    assert schema(tmp_path / "x") == 4
+    store = Store(tmp_path / "x")
+    store.commit({**store.read(), "schema": 4})
     with Index.open(tmp_path / "x") as index:
         assert answers(index, ["aspirin food", "dry"]) == found
         assert index.search("aspirin", mode="sparse") == [[]]
         hit = index.search("food", mode="sparse")[0][0]
         assert (hit.context, hit.metadata) == (None, {"context": OF[0]})
         index.add(with_context(chunks_of(["Take care."], ids=["c"])))
-        assert [hit.id for hit in index.search("aspirin", mode="sparse")[0]] == ["c"]
+        assert [hit.document_id for hit in index.search("aspirin", mode="sparse")[0]] == ["c"]
         index.save()
         index.remove(["b"])
         index.add(with_context(chunks_of(["Take care."], ids=["c"])))
         index.remove(["a"])
-    assert schema(tmp_path / "x") == context_column.SCHEMA
-    assert [hit.id for hit in Index.open(tmp_path / "x").search("aspirin", mode="sparse")[0]] == ["c"]
+    assert schema(tmp_path / "x") == SCHEMA
+    assert [hit.document_id for hit in Index.open(tmp_path / "x").search("aspirin", mode="sparse")[0]] == ["c"]
 
 
 def test_contexts_that_are_no_text_are_refused(tmp_path: Path) -> None:

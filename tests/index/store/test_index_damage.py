@@ -187,7 +187,7 @@ def no_text(data: bytes) -> bytes:
     [
         *(
             ("chunks.arrow", string_offset(value, name))
-            for name in ("id", "chunk_id", "text")
+            for name in ("document_id", "chunk_id", "text")
             for value in (2**31 - 1, -5)
         ),
         ("chunks.arrow", no_text),
@@ -221,12 +221,12 @@ def test_hostile_numbers_with_right_checksums_are_refused(
 @pytest.mark.parametrize(
     ("name", "use"),
     [
-        ("id", lambda index: index.ids()),
-        ("id", lambda index: index.get("d5")),
-        ("id", lambda index: index.search("cats", ids=["d5"])),
-        ("id", lambda index: index.remove(["d5"])),
+        ("document_id", lambda index: index.ids()),
+        ("document_id", lambda index: index.get("d5")),
+        ("document_id", lambda index: index.search("cats", ids=["d5"])),
+        ("document_id", lambda index: index.remove(["d5"])),
         (
-            "id",
+            "document_id",
             lambda index: index.add(pychunk.segment(["Owls."], "sentence", vectors=index.info["vectors"], ids=["d5"])),
         ),
         ("text", lambda index: index.table.to_pylist()),
@@ -279,7 +279,7 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
     path = folder / "part-000001" / "chunks.arrow"
     data = path.read_bytes()
     table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
-    parents, chunks = table["parent"].chunk(0), np.asarray(table["chunk"])
+    parents, chunks = table["parent"].chunk(0), np.asarray(table["chunk_index"])
     numbers = np.frombuffer(parents.buffers()[1], np.int32, len(parents))
     for by in (0, 1):
         bad = np.where(np.asarray(parents.is_valid()), chunks + by, numbers).astype(np.int32)
@@ -291,7 +291,7 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lacks", "why"), [("text", "it has no column 'text'"), ("nulls", "the column 'chunk' has nulls")]
+    ("lacks", "why"), [("text", "it has no column 'text'"), ("nulls", "the column 'chunk_index' has nulls")]
 )
 def test_a_part_without_what_a_hit_needs_is_refused(lacks: str, why: str, whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "x"))
@@ -300,7 +300,7 @@ def test_a_part_without_what_a_hit_needs_is_refused(lacks: str, why: str, whole:
     if lacks == "text":
         table = table.drop_columns("text")
     else:
-        at = table.column_names.index("chunk")
+        at = table.column_names.index("chunk_index")
         table = table.set_column(at, table.schema.field(at), pa.nulls(table.num_rows, table.schema.field(at).type))
     with pa.ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
@@ -501,7 +501,7 @@ def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: 
     path = folder / "part-000001" / "chunks.arrow"
     path.write_bytes(path.read_bytes().replace(b"number 1000 purr", b"number 1000 bark"))
     with Index.open(folder, verify="headers") as index:
-        assert index.search("Cats number 100 purr", 1)[0][0].id == "d100"
+        assert index.search("Cats number 100 purr", 1)[0][0].document_id == "d100"
         own = index._contents.searcher()._parts[0].blocks["chunks.arrow"]
         assert own._new.sum() > len(own._new) // 4  # most texts
         with pytest.raises(ValueError, match=f"{path} is damaged"):

@@ -127,7 +127,8 @@ def test_ingest_writes_what_was_removed_by_what_was_asked_for(page: Path, tmp_pa
     rows = {}
     for noise in ("model", "rules", "off"):
         ingest(page, tmp_path / noise, noise=noise)
-        rows[noise] = pq.read_table(tmp_path / noise / "_removed").drop_columns(["document", "id"]).to_pylist()
+        found = pq.read_table(tmp_path / noise / "_removed")
+        rows[noise] = found.drop_columns(["document_index", "document_id"]).to_pylist()
     assert rows["model"] == removed(page)
     assert rows["rules"] == removed(page, noise="rules") != rows["model"]
     assert rows["off"] == []
