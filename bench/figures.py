@@ -111,7 +111,7 @@ def problems(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> list[
     found = []
     for page, template in line.places:
         text = " ".join((root / page).read_text(encoding="utf-8").split())
-        filled = FIELD.sub(lambda field: _shown(value(results, field[1]), field[2]), " ".join(template.split()))
+        filled = FIELD.sub(lambda field: f"{value(results, field[1]):{field[2]}}", " ".join(template.split()))
         if filled not in text:
             stands = re.search(pattern(template), text)
             found.append(Problem(page, filled, stands[0] if stands else "nothing like it: mend bench/figures.py"))
@@ -136,15 +136,8 @@ def mend(line: Line, results: Mapping[str, Any], root: Path = ROOT) -> None:
         fields = FIELD.findall(template)
         for number in range(len(fields), 0, -1):
             begin, end = stands.span(number)
-            text = text[:begin] + _shown(value(results, fields[number - 1][0]), fields[number - 1][1]) + text[end:]
+            text = text[:begin] + format(value(results, fields[number - 1][0]), fields[number - 1][1]) + text[end:]
         (root / page).write_text(text, encoding="utf-8")
-
-
-def _shown(figure: float, form: str) -> str:
-    """Return a figure as the page writes it. An ``s`` before the format drops the zero before the point."""
-    if form.startswith("s"):
-        return re.sub(r"^([-+]?)0\.", r"\1.", f"{figure:{form[1:]}}")
-    return f"{figure:{form}}"
 
 
 def _of_file(line: Line, results: Mapping[str, Any], root: Path) -> Iterable[Problem]:
@@ -257,8 +250,8 @@ LINES += [
             ),
             (
                 "docs/retrieval.md",
-                "on SQuAD v2 dev strict Hits@1 goes from {hybrid|strict hits@1:s.3f} to "
-                "{hybrid, document_weight=1|strict hits@1:s.3f}",
+                "on SQuAD v2 dev strict Hits@1 goes from {hybrid|strict hits@1:.3f} to "
+                "{hybrid, document_weight=1|strict hits@1:.3f}",
             ),
         ],
     ),
@@ -269,11 +262,11 @@ LINES += [
         [
             (
                 "docs/retrieval.md",
-                "On SQuAD v2 dev strict Hits@1 goes from {hybrid|strict hits@1:s.3f} to "
-                "{hybrid, rerank=features|strict hits@1:s.3f}, "
-                "{hybrid, rerank=features|strict hits@1|difference mean:s+.3f} "
-                "({hybrid, rerank=features|strict hits@1|difference low:s.3f} to "
-                "{hybrid, rerank=features|strict hits@1|difference high:s.3f})",
+                "On SQuAD v2 dev strict Hits@1 goes from {hybrid|strict hits@1:.3f} to "
+                "{hybrid, rerank=features|strict hits@1:.3f}, "
+                "{hybrid, rerank=features|strict hits@1|difference mean:+.3f} "
+                "({hybrid, rerank=features|strict hits@1|difference low:.3f} to "
+                "{hybrid, rerank=features|strict hits@1|difference high:.3f})",
             ),
         ],
     ),
@@ -285,9 +278,9 @@ LINES += [
             (
                 "docs/retrieval.md",
                 "Recall@5 of the chunking-evaluation questions by "
-                "{hybrid, rerank=features|recall@5|difference mean:s+.3f} "
-                "({hybrid, rerank=features|recall@5|difference low:s.3f} to "
-                "{hybrid, rerank=features|recall@5|difference high:s.3f})",
+                "{hybrid, rerank=features|recall@5|difference mean:+.3f} "
+                "({hybrid, rerank=features|recall@5|difference low:.3f} to "
+                "{hybrid, rerank=features|recall@5|difference high:.3f})",
             ),
         ],
     ),
@@ -298,8 +291,8 @@ LINES += [
         [
             (
                 "docs/retrieval.md",
-                "on SQuAD v2 dev strict Hits@1 falls from {hybrid|strict hits@1:s.3f} to "
-                "{hybrid, rewrite=feedback|strict hits@1:s.3f} (hybrid) and stays at {sparse|strict hits@1:s.2f} by "
+                "on SQuAD v2 dev strict Hits@1 falls from {hybrid|strict hits@1:.3f} to "
+                "{hybrid, rewrite=feedback|strict hits@1:.3f} (hybrid) and stays at {sparse|strict hits@1:.2f} by "
                 "words alone",
             ),
         ],
@@ -332,9 +325,9 @@ LINES += [
             ),
             (
                 "docs/retrieval.md",
-                "first for {sparse, document_weight=1|accuracy doc:s.3f} of the questions in place of "
-                "{sparse|accuracy doc:s.3f}, the right page for "
-                "{sparse, document_weight=1|page recall@1:s.3f} in place of {sparse|page recall@1:s.3f}",
+                "first for {sparse, document_weight=1|accuracy doc:.3f} of the questions in place of "
+                "{sparse|accuracy doc:.3f}, the right page for "
+                "{sparse, document_weight=1|page recall@1:.3f} in place of {sparse|page recall@1:.3f}",
             ),
         ],
     ),

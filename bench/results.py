@@ -34,10 +34,11 @@ SILENT = {"modes", "measures"}
 
 HEAD = """# Results
 
-Every figure that these pages quote, with the command that prints it, a page a folder of [bench](../bench/README.md).
-The pages are written by `python bench/results.py` from the files in [bench/results](../bench/results); what a file does
-not say is "not recorded", and a file of another version of pychunk names both. Brackets hold 95 % intervals. Where a
-command names no data, it reads the folder in `PYCHUNK_DATA`.
+All figures that the documentation quotes, each with the command that prints it, on one page for each folder of
+[bench](../bench/README.md). `python bench/results.py` writes these pages from the files in
+[bench/results](../bench/results). If a file lacks a fact, such as its commit, the page says "not recorded". If figures
+were measured with another version of pychunk, the page names that version and the present one. Brackets hold 95 %
+intervals. If a command names no data, it reads the folder that `PYCHUNK_DATA` names.
 """
 
 
@@ -53,7 +54,7 @@ def pages(files: Iterable[Path]) -> dict[str, str]:
         listed = "\n".join(f"- [{title}](results/{folder}.md#{link})" for title, link in titles)
         made["results.md"] += f"\n## {folder}\n\n{listed}\n"
         head = (
-            f"# Results: {folder}\n\n[All results](../results.md); what is measured, by which commands: "
+            f"# Results: {folder}\n\n[All results](../results.md). What is measured, and by which commands: "
             f"[bench/{folder}](../../bench/{folder}/README.md).\n"
         )
         contents = "\n".join(f"- [{title}](#{link})" for title, link in titles)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
 
 #: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
-#: The command, or "", and its arguments.
+#: The program's name and arguments. The two "" ensure that there are a name and a first argument.
 _words: list[str] = [*getattr(_sys, "argv", []), "", ""]
 _name = _words[0]
 _is_command = _name == "-m" or _name.replace("\\", "/").rpartition("/")[2] == "pychunk"
 
 try:
-    if _is_command and _words[1] in _QUICK:  # These commands run often, with little to do each time.
+    if _is_command and _words[1] in _QUICK:  # These commands run often and briefly, so their start time matters.
         from ._util.startup import load_numpy_and_arrow as _load
 
         _load()
@@ -42,7 +42,7 @@ try:
     from ._engine.data.ragged import Ragged
     from ._engine.engine import backend
     from ._engine.native import version as __version__
-    from ._util import forks as _forks  # noqa: F401  # it registers what a fork waits for
+    from ._util import forks as _forks  # noqa: F401  # the import makes each fork wait for imports of other threads
     from ._util.lazy_imports import on_demand as _on_demand
     from .api import segment, segment_levels, split_sentences
     from .chunks.batch import Chunk, ChunkBatch
@@ -52,7 +52,7 @@ try:
     from .segmenter import Segmenter
     from .vectors import Vectors
 except (KeyboardInterrupt, ImportError, MemoryError) as error:
-    # Loading NumPy and Arrow takes the first 0.3 s of the command, before any of its code can see Ctrl-C or report.
+    # Loading NumPy and Arrow takes the first 0.3 s of the command. Until then, no other code can handle an error.
     if not _is_command:
         raise
     if not isinstance(error, KeyboardInterrupt):
@@ -88,7 +88,7 @@ __all__ = [
 
 _MODULES = ("cuda", "evaluation", "index", "ingest", "integrations", "io", "llm")
 
-if not TYPE_CHECKING:  # For a type checker, a module with __getattr__ has every name.
+if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any name in it.
     __getattr__ = _on_demand(
         __name__,
         _MODULES,

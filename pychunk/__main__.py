@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line.
 
-    Ctrl-C while it loads ends it without a message.
+    Ctrl-C while the package loads ends the process without a message.
     """
-    # Otherwise the end of a thread loads it, and without memory ends the process, too.
+    # Otherwise the C library loads it when a thread ends, and aborts the process if there is no memory for it then.
     with contextlib.suppress(OSError):
         ctypes.CDLL("libgcc_s.so.1")
     try:

@@ -1,4 +1,4 @@
-"""The function answer(): an LLM answers questions from the hits of an index, with sources as spans of documents."""
+"""The function answer(): an LLM answers questions from the hits of an index, and cites spans of documents."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Answer:
 
     Attributes:
         question: The question as it was asked.
-        text: The answer, for a multiple-choice question the text of the option; "" if there is none.
-        option: The position of the option, from 0; None if there is none.
-        sources: The spans that the answer names, the most certain source first; each is also in ``shown``.
+        text: The answer, for a multiple-choice question the text of the chosen option; "" if there is no answer.
+        option: The position of the chosen option, from 0; None if no option was chosen.
+        sources: The spans that the answer cites, the most certain source first; each is also in ``shown``.
         shown: All spans that the LLM saw, in the order of the assembled text.
-        reason: The reason if there is no answer, or none with sources; "" otherwise.
+        reason: Why there is no answer, or no source for it; "" if there are both.
     """
 
     question: str
@@ -65,7 +65,7 @@ class Answers(list[Answer]):
 
     @property
     def failed(self) -> list[tuple[int, str]]:
-        """The (position, reason) of the questions without an answer, or with one that names no source."""
+        """The (position, reason) of each question without an answer, or with an answer that cites no source."""
         return [(place, each.reason) for place, each in enumerate(self) if each.reason]
 
     @cached_property
@@ -98,27 +98,30 @@ def answer(
 ) -> Answers:
     """Search, assemble the hits, and let an LLM answer from them alone, with one call for each question.
 
-    If an answer cannot be read, is none of the options or names no existing source, pychunk asks once more and names
+    If an answer cannot be read, is none of the options or cites no existing source, pychunk asks once more and names
     the error. If the second answer fails too, the question has no answer, or an answer without sources, and ``reason``
-    says why. If the sources do not contain the answer, it is empty, too. A question without hits is not asked.
+    says why. If the LLM says that the hits do not contain the answer, the answer is empty as well. A question without
+    hits is not sent to the LLM.
 
     Args:
         index: A :class:`pychunk.Index`.
         questions: One text or several, or pairs of a question and its options.
-        options: For each question its possible answers, 2 to 26 texts, or None; for a single question its answers.
+        options: A list with the 2 to 26 possible answers of each question, or None for a question without options. For
+            a single question, the list of its possible answers.
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
         k: The number of hits for each question.
         words: The most words of the hits that the LLM sees, as in :func:`pychunk.index.assemble`.
         strict: Whether a question without a usable answer raises an error.
-        search: Further keywords of :meth:`pychunk.Index.search`: ``mode``, ``ranking``, ``expansion`` and ``stages``.
+        **search: Further keywords of :meth:`pychunk.Index.search`: ``mode``, ``ranking``, ``expansion`` and ``stages``.
 
     Returns:
         :class:`Answers`, one for each question, with a ``table``.
 
     Raises:
-        ValueError: Options are invalid, there is no endpoint, or ``search`` rejects a keyword.
-        LLMError: The endpoint does not exist, rejects the key or fails on every request, or a limit is reached.
-        RuntimeError: With ``strict``, a question has no usable answer; the message names it.
+        ValueError: Options are invalid, there is no endpoint, or :meth:`pychunk.Index.search` rejects a keyword.
+        LLMError: The endpoint does not exist, rejects the key or fails on every request, or a limit of the client is
+            reached.
+        RuntimeError: With ``strict``, a question has no usable answer; the message names the question.
 
     Example:
         >>> import pychunk, tempfile
@@ -153,12 +156,12 @@ def from_hits(
     words: int | None = 1500,
     strict: bool = False,
 ) -> Answers:
-    """Answer questions from existing hits, with a list of them for each question, as ``search`` returns it.
+    """Answer questions from the hits of an earlier search: one list of hits for each question.
 
     See :func:`answer`.
 
     Raises:
-        ValueError: There are not as many lists as questions; for other reasons see :func:`answer`.
+        ValueError: The number of lists is not the number of questions; for other reasons see :func:`answer`.
     """
     texts, given = _asked(questions, options)
     if len(hits) != len(texts):
@@ -194,10 +197,10 @@ def _answers(
 
 
 def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], list[tuple[str, ...] | None]]:
-    """Return the texts, and the options of each, None if it has none.
+    """Return the texts of the questions, and for each its options, or None if it has none.
 
     Raises:
-        ValueError: A question is no text, or its options are not 2 to 26 texts. The message names the question.
+        ValueError: A question is not a text, or its options are not 2 to 26 texts. The message names the question.
     """
     single = isinstance(questions, str)
     texts, own = choices(questions)
@@ -205,7 +208,7 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
     if options is not None:
         given = [options] if single else list(options)
         if any(own):
-            raise ValueError("options are given twice: with the questions, and by options=")
+            raise ValueError("options are given twice: in pairs with the questions, and by options=; leave out one")
         if len(given) != len(texts):
             raise ValueError(
                 f"options must be one list for each question: there are {len(texts)} questions, and {len(given)} lists"
@@ -223,9 +226,9 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
 
 
 def _lines(assembled: AssembledText) -> list[str]:
-    """Return each part of the text as document and page in brackets, then its text.
+    """Return the text of each part, after the document and the page in brackets.
 
-    Pages that follow one another are separate parts, so that each can be a source.
+    Adjacent pages of a document are separate parts, so that each can be a source.
     """
     lines = []
     for part in assembled.parts:

@@ -1,4 +1,4 @@
-"""The functions segment(), segment_levels() and split_sentences(), which need no object to keep."""
+"""The functions segment(), segment_levels() and split_sentences(), for which the caller makes no Segmenter."""
 
 from __future__ import annotations
 
@@ -52,33 +52,39 @@ def segment(
     progress: bool | Progress = False,
     **options: Unpack[MethodOptions],
 ) -> ChunkBatch:
-    """Segment documents into exact chunks: ``document[start:end] == chunk.text``, no text lost or repeated.
+    """Segment documents into chunks with exact positions: ``document[start:end] == chunk.text``.
+
+    By default every character is in exactly one chunk, except for white space between chunks, which is in none.
 
     Args:
         batch: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame, a
             dict of lists (one for each column), or a ``datasets.Dataset``.
         method: The method that chooses where chunks end. Default: ``topic``, which cuts where a new topic begins, in
             chunks of 64 to 200 tokens; :class:`Segmenter` explains the choice.
-        columns: What is known of each document, by role. A value is the name of a column of the batch, or a list with
-            one value for each document:
+        columns: A dict with further data of the documents. Each value is the name of a column of the batch, or a list
+            with one entry for each document. The keys are:
 
             - ``text``: The name of the column that holds the text. Default: the only string column, else ``text``.
-            - ``titles``, ``summaries``: For ``pic`` with ``summary="title"`` or ``"given"``: one for each document;
-              summaries may be vectors, float[k, d].
-            - ``sentence_spans``: The sentences of each document as (start, end) in characters, increasing. A gap
-              joins the sentence before it. For a single str, its spans themselves.
-            - ``sentence_vectors``: float[n, d] or a list of float[n_i, d], for the sentences of ``sentence_spans`` or
-              else of :func:`split_sentences`; they are scaled to unit length.
-            - ``page_starts``: The first character of each page; adds the columns ``page`` and ``page_end``.
+            - ``titles``, ``summaries``: The title or summary of each document, for ``pic`` with ``summary="title"`` or
+              ``summary="given"``. Summaries of k documents may be vectors, float[k, d].
+            - ``sentence_spans``: The sentences of each document as (start, end) in characters, in increasing order.
+              Text between two spans belongs to the sentence before it. If the batch is a single str, pass its list of
+              spans.
+            - ``sentence_vectors``: A vector for each sentence of ``sentence_spans``, or else of
+              :func:`split_sentences`. Pass float[n, d] for the n sentences of all documents, or a list with one array
+              for each document. The vectors are scaled to unit length.
+            - ``page_starts``: The position of the first character of each page; adds the columns ``page`` and
+              ``page_end``.
             - ``blocks``: Headings, list items, tables and other blocks as (kind, level, start, end), by which
-              ``structure`` cuts. Every method takes boundaries of blocks for boundaries of sentences.
-            - ``removed``: The spans that no chunk may hold, as (start, end, reason, score); they come back in
-              :attr:`ChunkBatch.removed`.
-            - ``cuts``: For ``precomputed``: the first sentence of each chunk, from 0; or what :meth:`Segmenter.cuts`
-              returned.
-        ids: One id for each document, or the name of a column. With ids ``chunk_id`` does not depend on the text.
-            A warning names ids that several documents have.
-        metadata_columns: The columns of the batch that every chunk repeats, after the chunk's own.
+              ``structure`` cuts. For every method, the boundaries of blocks are boundaries of sentences.
+            - ``removed``: The spans that no chunk may contain, as (start, end, reason, score).
+              :attr:`ChunkBatch.removed` returns them.
+            - ``cuts``: For ``precomputed``: the number of the first sentence of each chunk, counted from 0; or the
+              result of :meth:`Segmenter.cuts`.
+        ids: One id for each document, or the name of a column. With ids, ``chunk_id`` depends only on the id, and on
+            the span and text of the chunk; else on the text of the whole document. A warning names ids that several
+            documents share.
+        metadata_columns: The columns of the batch to copy to every chunk. They follow the chunk's own columns.
         encoder: See :class:`Segmenter`.
         max_tokens: See :class:`Segmenter`.
         min_tokens: See :class:`Segmenter`.
@@ -86,8 +92,8 @@ def segment(
         vectors: See :class:`Segmenter`.
         augment: See :class:`Segmenter`.
         placement: See :class:`Segmenter`.
-        on_error: See :class:`Segmenter`. With ``"skip"``, documents for which a function of ``augment`` fails have
-            chunks without its context.
+        on_error: See :class:`Segmenter`. With ``"skip"``, if a function in ``augment`` fails for a document, the
+            document's chunks lack the context of this function.
         progress: True for a progress bar, or a function of (bytes done, bytes in all).
         **options: The options of the method, such as ``size`` of ``fixed``; ``pychunk methods`` lists them.
 
@@ -140,13 +146,15 @@ def segment_levels(
         batch: See :func:`segment`.
         columns: See :func:`segment`.
         ids: See :func:`segment`.
-        levels: The levels from fine to coarse: ``"sentence"``, ``"group"`` (the chunks of the method, cut at the
-            boundaries of the next level), ``"paragraph"``, ``"subsection"``, ``"section"``, ``"document"``. Or
-            ``"page"`` with sentence, group and document; or sizes in tokens with sentence and document.
+        levels: The levels from fine to coarse, from one of three sets. By structure: ``"sentence"``, ``"group"`` (the
+            chunks of the method, cut at the boundaries of coarser levels), ``"paragraph"``, ``"subsection"``,
+            ``"section"``, ``"document"``. By pages: ``"sentence"``, ``"group"``, ``"page"``, ``"document"``. By size:
+            ``"sentence"``, numbers of tokens such as 128 and 256, ``"document"``.
         method: The method that makes the chunks of level ``"group"``.
-        pooling: The way from vectors of sentences to vectors of nodes, if ``vectors`` asks for them: ``"tokens"``: the
-            mean by tokens; ``"compressor"``: a small network, trained on leads of articles, for vectors of the static
-            encoder or of ``minilm``; or the folder of one that was trained for another encoder.
+        pooling: How the vector of a node is computed from those of its sentences, if ``vectors`` asks for vectors.
+            ``"tokens"``: their mean, weighted by tokens. ``"compressor"``: a small network, trained on the leads of
+            articles, for vectors of the static encoder or of ``minilm``. Or the folder of a network that was trained
+            for another encoder.
         encoder: See :class:`Segmenter`.
         max_tokens: See :class:`Segmenter`.
         min_tokens: See :class:`Segmenter`.
@@ -169,7 +177,7 @@ def segment_levels(
         >>> found.texts_of("paragraph")
         ['One. Two.', 'Three.']
     """
-    from .levels.hierarchy_builder import hierarchy_by  # here, as few calls want levels
+    from .levels.hierarchy_builder import hierarchy_by  # imported here, because few programs use levels
 
     for name in ("metadata_columns", "progress"):
         if name in options:
@@ -191,17 +199,20 @@ def segment_levels(
 
 def _unusual(common: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a Segmenter without those that are its defaults."""
-    # A value that equals the default but is another object, as False equals 0, is checked as what it is.
+    # Values are compared by identity. False equals the default 0, for example, but must be checked as False.
     said = {**options, **common}
     return {name: value for name, value in said.items() if name not in COMMON or value is not COMMON[name]}
 
 
-#: By options: which models they named, and the Segmenter.
+#: The cached Segmenters by their options, each with the identities of the models that the options name.
 _segmenters: dict[Any, tuple[Any, Segmenter]] = {}
 
 
 def _cached(method: MethodName | Method | None, options: dict[str, Any]) -> Segmenter:
-    """Return the Segmenter of these options; a new one if they cannot be hashed or a named model has changed."""
+    """Return a cached Segmenter with these options, or a new one if there is none.
+
+    A Segmenter is also new if its options cannot be hashed, or if a model that they name has changed on the disk.
+    """
     vectors = options.get("vectors")
     named = [options.get("encoder"), vectors.encoder if isinstance(vectors, Vectors) else None]
     models = [identity(encoder) for encoder in named if encoder is not None]
@@ -218,7 +229,7 @@ def _cached(method: MethodName | Method | None, options: dict[str, Any]) -> Segm
 
 
 def _typed(value: Any) -> Any:
-    """Return a key for an option. 1, 1.0 and True are equal, but only the first is a size."""
+    """Return a key for an option, with its type: 1, 1.0 and True are equal, but only 1 is a valid size."""
     return type(value), tuple(map(_typed, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -227,8 +238,8 @@ def split_sentences(
 ) -> list[list[tuple[int, int]]]:
     """Return the spans of sentences in characters, one list for each document.
 
-    The spans tile the document: white space belongs to the sentence before it. Encode these sentences for the column
-    ``sentence_vectors``.
+    The spans cover the document without gaps, as white space belongs to the sentence before it. If you compute the
+    vectors for ``columns={"sentence_vectors": ...}`` yourself, encode these sentences.
 
     Args:
         batch: See :func:`segment`.

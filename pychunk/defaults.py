@@ -1,4 +1,4 @@
-"""The defaults of pychunk, each defined once for signatures, help and evaluation."""
+"""The defaults of pychunk. Signatures, help texts and the evaluation all read them here."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Literal
 class Chunks:
     """The default method, and the lengths of chunks in tokens that ``"auto"`` means.
 
-    bench/retrieval/defaults.py chose the first four on questions with known answers, see docs/evaluation.md.
+    bench/retrieval/defaults.py chose the first four values on questions with known answers; see docs/evaluation.md.
 
     Attributes:
         method: The method if the caller names none.
         size: The mean length that this method aims at: some 110 English words.
-        max_tokens: The most tokens of its chunks.
-        min_tokens: The fewest tokens of its chunks.
+        max_tokens: The most tokens of a chunk by this method.
+        min_tokens: The fewest tokens of a chunk by this method.
         max_by_meaning: The most tokens for methods that cut by meaning; 512 is BERT's longest input.
         min_by_meaning: The fewest tokens for these methods.
-        max_by_topic: The most tokens for ``topic`` if it is named. On validation articles 1,024 cost F1 nothing and Pk
-            0.002, and 512 cost 0.000 and 0.025.
+        max_by_topic: The most tokens for ``topic`` if the caller names it. On validation articles, a limit of 1,024
+            cost nothing in F1 and 0.002 in Pk; a limit of 512 cost 0.000 and 0.025.
         piece: The size for the methods that cut by length, ``fixed`` and ``recursive``, in their unit.
-        topic: The size for ``topic`` if it is named.
+        topic: The size for ``topic`` if the caller names it.
         short: The number of characters below which a chunk says too little to be found or read by itself.
         method_for_blocks: The method for documents with blocks.
-        method_for_vectors: The method for another encoder than the one that ``method`` was trained on.
+        method_for_vectors: The method for any other encoder than the one on which ``method`` was trained.
     """
 
     method: str = "topic"
@@ -44,7 +44,7 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Bm25:
-    """The parameters of BM25: how soon a repeated term stops to count, and how much a long chunk loses."""
+    """The parameters of BM25: how soon further occurrences of a term stop counting (k1), and the cost of length (b)."""
 
     k1: float = 0.9
     b: float = 0.4
@@ -52,20 +52,21 @@ class Bm25:
 
 @dataclass(frozen=True)
 class Search:
-    """The hits of a search and their ranking.
+    """The defaults of a search: the number of hits and their ranking.
 
     bench/retrieval/retrieval_defaults.py chose the weights on SQuAD.
 
     Attributes:
         k: The number of hits of a query.
         rerank_depth: The number of hits that a reranker orders again.
-        evaluation_depth: The same number in an evaluation, which asks many questions.
-        mode: The scores that count.
-        fusion: The way in which they are combined.
-        bm25_weight: The weight of BM25 as a share of its bound, compared with 1 for the cosine.
-        chunk_vector_weight: The share of the chunk's own vector in an index of both kinds, compared with its best
-            sentence.
-        document_weight: The weight of a document's score in addition to its chunk's.
+        evaluation_depth: The number of hits that a reranker orders again in an evaluation, which asks many questions.
+        mode: The scores by which chunks are ranked: hybrid is by vectors and by terms.
+        fusion: How these two scores are combined.
+        bm25_weight: The weight of a chunk's BM25 score as a share of the highest score that the query allows. The
+            cosine has weight 1.
+        chunk_vector_weight: The weight of the chunk's own vector in an index that has vectors of chunks and of
+            sentences. The chunk's best sentence has the rest, up to 1.
+        document_weight: The weight with which the document's score is added to the score of its chunk.
     """
 
     k: int = 5
@@ -84,8 +85,8 @@ class Contexts:
 
     Attributes:
         characters: The most characters of a context.
-        ends: The number of chunks at both ends of a document that a summary is made of.
-        around: The number of chunks around a chunk that its context is made of.
+        ends: The number of chunks, half of them at either end of a document, from which a summary is made.
+        around: The number of chunks, half of them on either side of a chunk, from which the chunk's context is made.
     """
 
     characters: int = 250
@@ -100,11 +101,11 @@ class Client:
     Times are in seconds.
 
     Attributes:
-        concurrency: The number of calls at a time.
-        retries: The number of attempts after the first.
-        connect: The time limit for the connection.
-        first_byte: The time limit until the next bytes of the response.
-        whole: The time limit of an attempt.
+        concurrency: The most calls at a time.
+        retries: The most attempts after the first one.
+        connect: The time limit until the connection is open.
+        first_byte: The time limit until the first, or the next, bytes of the response arrive.
+        whole: The time limit of one attempt in total.
     """
 
     concurrency: int = 8
@@ -116,7 +117,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Bytes:
-    """The most bytes that readers take of a file that is one document, or of one row, line, page or block."""
+    """The most bytes that readers accept for one document, by kind of file, or for one row, line, page or block."""
 
     text: int = 512 << 20
     pages: int = 512 << 20

@@ -32,10 +32,10 @@ def embed(
     Args:
         texts: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
         encoder: ``"static"``, a name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
-        task: ``"passage"`` gives a text the vector that a chunk of this text has with ``vectors="chunk"``. It is the
-            mean of the vectors of its sentences, weighted by tokens, so no text is too long. ``"query"`` encodes the
-            text as a whole, as :meth:`pychunk.Index.search` does with queries, after the model's prompt for queries if
-            it has one.
+        task: ``"passage"`` gives a text the vector that a chunk with this text has with ``vectors="chunk"``. This is
+            the mean of the vectors of its sentences, weighted by tokens, so no text is too long. ``"query"`` encodes
+            the text as a whole, as :meth:`pychunk.Index.search` encodes queries. If the model has a prompt for queries,
+            it precedes the text.
         column: The column that holds the text; default: the only string column, else ``text``.
         placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
         progress: For passages, True for a progress bar, or a function of (bytes done, total bytes).
@@ -45,7 +45,7 @@ def embed(
         knows has the zero vector.
 
     Raises:
-        ValueError, TypeError: The encoder or task is unknown, or a row is not text; the message has its number.
+        ValueError, TypeError: The encoder or task is unknown, or a row is not text; the message has the row's number.
 
     Example:
         >>> import pychunk
@@ -70,9 +70,9 @@ def embed(
 
 
 def _passages(texts: pa.ChunkedArray, progress: bool | Progress, **options: Any) -> npt.NDArray[np.float32]:
-    """Return vectors of texts, each as a document of one chunk.
+    """Return the vectors of texts, each segmented as a document of one chunk.
 
-    A blank text has no chunk and the zero vector.
+    A blank text has no chunk, and gets the zero vector.
     """
     chunks = segment(
         texts,

@@ -1,4 +1,4 @@
-"""The connection of methods that ask an LLM with its client."""
+"""The functions that give methods which ask an LLM a client for it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from .augmentation.llm_contexts import LLMPropositionSource
     from .llm import LLM
 
-#: The options of the fallback if an LLM gives no usable answer. The fallback gets no tokenizer, so its size is that of
-#: 200 tokens in characters.
+#: The options of the method that cuts if an LLM gives no usable answer. This fallback has no tokenizer, so its size is
+#: in characters: 800 are about 200 tokens.
 _INSTEAD = {"size": 800, "unit": "characters"}
 
 
 def hand_model(method: Any) -> LLM:
-    """Give a method that asks an LLM its client, by default from the environment, and the fallback without an answer.
+    """Give a method its client, by default the one that the environment describes, and its fallbacks.
 
     Raises:
-        TypeError: Its ``llm`` is no client.
-        ValueError: It names no client, and neither does the environment.
+        TypeError: The method's ``llm`` is not a client.
+        ValueError: The method has no ``llm``, and the environment describes no client.
     """
     from .llm.default_client import DefaultClient
     from .llm.grouping import Grouper

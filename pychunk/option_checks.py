@@ -20,35 +20,41 @@ def check_unwrap_lines(unwrap_lines: Any) -> str | bool:
 
 
 def check_max_tokens(value: Any, auto: int) -> int:
-    """Return the limit of tokens, 0 for none, with "auto" replaced by the method's value; or raise ValueError."""
+    """Return the most tokens of a chunk, 0 for no limit, or raise ValueError.
+
+    ``auto`` is the method's value, which replaces "auto".
+    """
     if value == "auto":
         return auto
     return 0 if value is None else check_whole("max_tokens", value, least=1)
 
 
 def check_min_tokens(value: Any, auto: int, max_tokens: int) -> int:
-    """Return the least number of tokens, with "auto" replaced by a value that fits the limit; or raise ValueError."""
+    """Return the fewest tokens of a chunk, or raise ValueError.
+
+    ``auto`` is the method's value. It, or half of ``max_tokens`` if that is less, replaces "auto".
+    """
     if value == "auto":
         return min(auto, max_tokens // 2) if max_tokens else auto
     return check_whole("min_tokens", value, least=0)
 
 
 def check_budget(plan: Plan) -> None:
-    """Raise ValueError if the plan's limits, overlap and kind of chunks contradict each other."""
+    """Raise ValueError if the plan's limits, overlap and separators contradict each other."""
     if plan.max_tokens and plan.min_tokens > plan.max_tokens:
         raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
     bound = (plan.size if plan.traits.sized else 0) or plan.max_tokens
     if bound and plan.overlap >= bound:
         raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
     if plan.cuts_text and plan.keep_together:
-        raise ValueError("keep_together= is for chunks of sentences; got separators=, which cut any text")
+        raise ValueError("keep_together= cannot be combined with separators=, which also cut inside sentences")
     if plan.cuts_text and plan.min_tokens:
         raise ValueError(
-            f"min_tokens does not apply to {plan.method!r} with separators: its pieces are joined up to size already"
+            f"min_tokens= cannot be combined with separators=: {plan.method!r} then itself joins pieces up to size"
         )
 
 
 def check_backend(placement: ModelPlacement, backend: str) -> None:
-    """Raise ValueError if the reference backend is to run on a GPU."""
+    """Raise ValueError if the caller asks the reference backend to run on a GPU."""
     if placement.device is not None and backend == "reference":
-        raise ValueError("PYCHUNK_BACKEND=reference runs on the CPU; leave out the placement on a GPU, or the variable")
+        raise ValueError("PYCHUNK_BACKEND=reference runs on the CPU; pass no GPU as placement, or unset the variable")

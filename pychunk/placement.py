@@ -14,23 +14,24 @@ Precision = Literal["auto", "fp32", "fp16", "bf16", "mixed"]
 
 @dataclass(frozen=True)
 class Placement:
-    """The device, threads and runtime of a call. They change its speed; :class:`pychunk.Segmenter` says what else.
+    """The device, threads and runtime of a call, on which its speed depends.
 
-    Wherever a call takes a placement, the name of a device alone is one, too: ``placement="cuda"``.
+    Where a call takes a placement, the name of a device alone is enough: ``placement="cuda"``.
 
     Attributes:
-        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``, which raises an error if there is none; ``"auto"``: the CPU. The
-            cuts of the static encoder and of vectors that the caller passes are the same on both.
-        threads: The threads of a call. Default: the variable ``PYCHUNK_THREADS``, else the CPUs that the process may
-            use.
-        runtime: The library that runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, not bit
-            for bit) or ``"torch"``. ``"auto"``: ONNX Runtime; on a GPU torch, if it is installed.
-        precision: The type in which ``"torch"`` computes: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``:
-            fp16, and fp32 for sentences that decide a cut by less than the errors of fp16. ``"auto"``: mixed on a GPU,
-            else fp32.
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. If there is no such GPU, the call raises an error. ``"auto"`` is
+            the CPU. With the static encoder, or with vectors that the caller passes, CPU and GPU make the same cuts.
+        threads: The number of threads of a call. Default: the variable ``PYCHUNK_THREADS``, else the number of CPUs
+            that the process may use.
+        runtime: The library that runs a transformer: ``"onnxruntime"``, ``"openvino"`` (faster on some CPUs, but its
+            vectors differ in the last bits) or ``"torch"``. ``"auto"``: ONNX Runtime, or on a GPU torch, if it is
+            installed.
+        precision: The type in which ``"torch"`` computes: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``.
+            Mixed is fp16, but fp32 for sentences for which the errors of fp16 could change a cut. ``"auto"``: mixed on
+            a GPU, else fp32.
 
     Raises:
-        ValueError: A value is out of range. Names are checked by the call that uses them, as it opens the device.
+        ValueError: A value is out of range. The names are checked later, when a call opens the device.
 
     Example:
         >>> import pychunk
@@ -50,11 +51,11 @@ class Placement:
 
     @staticmethod
     def of(value: Placement | str | None) -> Placement:
-        """Return a placement, from one, from the name of a device, or the default for None.
+        """Return the placement that an argument means: itself, a device by its name, or the default for None.
 
         Raises:
-            TypeError: The value is something else.
-            ValueError: The value is a text with an option, such as ``"threads=2"``.
+            TypeError: The value is neither a placement nor a string nor None.
+            ValueError: The value is a string with an option, such as ``"threads=2"``.
         """
         if isinstance(value, str) and "=" in value:
             raise ValueError(f"placement must be the name of a device or a pychunk.Placement({value}); got {value!r}")
@@ -70,10 +71,10 @@ class Placement:
         """The placement of models, with ``"auto"`` resolved.
 
         Raises:
-            ValueError: A name is unknown, or the device is not there; the message names the choices.
+            ValueError: A name is unknown, or there is no such device; the message names the choices.
         """
         return ModelPlacement.of(self.runtime, self.device, self.precision)
 
 
-#: A placement as calls take it.
+#: The types of the argument ``placement`` of calls.
 PlacementLike = Placement | str

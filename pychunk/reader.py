@@ -16,7 +16,7 @@ from .io.source import open_source
 def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
     r"""Read all documents of files, folders or URLs into memory, as one batch.
 
-    For more text than fits into memory, call :func:`pychunk.io.open_source`, whose batches are bounded, or
+    For more text than fits into memory, call :func:`pychunk.io.open_source`, which reads in batches of bounded size, or
     :func:`pychunk.ingest.ingest`.
 
     Args:
@@ -26,11 +26,11 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
             ``metadata_columns``.
 
     Returns:
-        The documents with their ids and with the structure that the reader found, which method ``structure`` uses.
+        The documents with their ids and with the structure that the reader found, by which method ``structure`` cuts.
 
     Raises:
-        ValueError: A file does not exist, or a document cannot be read; ``dead_letters=`` leaves such documents out. Or
-            some files have structure and others, such as plain text, have none.
+        ValueError: A file does not exist, or a document cannot be read; with ``dead_letters=``, such documents are left
+            out instead. Or some files have structure and others, such as plain text, have none.
 
     Example:
         >>> import pathlib, pychunk, tempfile
@@ -43,12 +43,12 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
     tables = [batch.table for batch in open_source(path, **options).batches()]
     if not tables:
         return TextBatch.of(pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.large_string())}))
-    # By default blocks decide the method of a whole batch, so plain text would be cut otherwise than by itself.
+    # If any document has blocks, the default method of the whole batch is structure, which does not suit plain text.
     if len({("blocks" in table.column_names, str(table.schema.metadata)) for table in tables}) > 1:
         raise ValueError(
-            f"{path!r:.80} has files with structure and files without, which are cut by different methods; pass kind= "
-            "to read one of them, or segment the batches of pychunk.io.open_source()"
+            f"{path!r:.80} has files with structure and files without, which need different methods; pass kind= to "
+            "read files of one kind only, or segment the batches of pychunk.io.open_source() one by one"
         )
-    # Kinds of files have columns of their own, which the others lack.
+    # Files of one kind may have columns that files of another kind lack.
     whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
     return documents_of(whole.replace_schema_metadata(tables[0].schema.metadata))

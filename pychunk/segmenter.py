@@ -1,4 +1,4 @@
-"""The class Segmenter: splits, tokenizes, encodes and cuts documents, fits chunks to a budget, builds the table."""
+"""The class Segmenter, which splits documents into sentences, cuts them, and fits the chunks to a budget."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("pychunk")
 
-#: Share of tokens that are [UNK] or single letters above which the static encoder is the wrong one for a text.
+#: If more than this share of a text's tokens are [UNK] or single letters, the static encoder does not suit the text.
 FALLBACK_SHARE = 0.2
-#: Text of a call if a transformer runs: some 65,000 English sentences, of which nearly every batch finds equals in
-#: length; their vectors take 100 MB.
+#: The bytes of text that the engine takes at a time if a transformer runs. They hold some 65,000 English sentences,
+#: enough to fill nearly every batch with sentences of equal length. Their vectors take 100 MB.
 POOL_BYTES = 8 << 20
-#: Fields of a plan that say nothing about how chunks were made, or that are stored elsewhere.
+#: The fields of a plan that the metadata omits, because they do not affect the chunks or are stored elsewhere.
 _UNTOLD = ("method", "traits", "summaries_out")
 
 
@@ -70,34 +70,38 @@ class Segmenter:
             ``structure``, ``sentence``, ``paragraph``, ``page``, ``precomputed`` and others (``pychunk methods`` lists
             them); or a :class:`Method` of your own. Default: ``topic`` with ``size=150``, in chunks of 64 to 200
             tokens. If you pass an option that only one method has, such as ``summary="lead"``, that method is used.
-            With an ``encoder`` other than the static one the default is ``pic``, as ``topic`` was trained on the static
-            encoder. Documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a column) are cut
-            by ``structure``.
-        encoder: The encoder through which the method sees sentences: ``"static"``, a name from ``pychunk model list``
-            such as ``"minilm"``, or a folder that ``pychunk export`` wrote. Default: the method's own, which is the
-            static table that pychunk ships, or for ``nsp`` the shipped cross-encoder.
-        max_tokens: The length of the longest chunk in tokens of the encoder; None is no limit. ``"auto"``: 512 for
-            methods that cut by meaning (``topic``: 1,024), no limit for the others. If the tokenizer does not know the
-            words of a document's script (Cyrillic, for the static encoder), automatic limits count characters, four
-            for a token.
-        min_tokens: A shorter chunk joins its more similar neighbour in its section, as far as ``max_tokens`` allows.
-            ``"auto"``: 64 for methods that cut by meaning (half of a ``max_tokens`` below 128), 0 for the others.
-        overlap: The number of tokens repeated from the chunk before, in whole sentences; for ``fixed`` and
-            ``recursive`` in their unit. If no sentence fits, the last clause or words of one.
-        vectors: ``"chunk"`` adds the column ``vector``, ``"sentence"`` the column ``sentences``;
-            :class:`pychunk.Vectors` names their encoder, too.
-        augment: Adds the column ``context``, whose words an index finds in addition to a chunk's text: see
-            :func:`pychunk.augment`.
+            With an ``encoder`` other than the static one the default is ``pic``, because ``topic`` was trained on the
+            static encoder. For documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a
+            column) the default is ``structure``.
+        encoder: The encoder whose vectors and tokens the method uses: ``"static"``, a name from ``pychunk model list``
+            such as ``"minilm"``, or a folder that ``pychunk export`` wrote. Default: the static encoder that pychunk
+            ships, or for ``nsp`` the cross-encoder that pychunk ships.
+        max_tokens: The most tokens of a chunk, counted by the encoder's tokenizer; None means no limit. ``"auto"``: 200
+            (or ``size``, if larger) if you name no method, 512 for methods that cut by meaning (``topic``: 1,024), 200
+            for ``structure``, and no limit for the others. If the tokenizer does not know the words of a document's
+            script (Cyrillic, for the static encoder), automatic limits count four characters as one token.
+        min_tokens: The fewest tokens of a chunk. A shorter chunk joins the more similar of the two chunks next to it,
+            if that one is in the same section and both together fit ``max_tokens``. ``"auto"``: 64 for methods that
+            cut by meaning (half of ``max_tokens``, if that is below 128), and 0 for the others.
+        overlap: The most tokens that a chunk repeats from the end of the chunk before; ``fixed`` and ``recursive``
+            count in their unit. Whole sentences are repeated. If the last one is too long, its last clause or words
+            are.
+        vectors: ``"chunk"`` adds the column ``vector``, ``"sentence"`` the column ``sentences``. Pass a
+            :class:`pychunk.Vectors` to choose another encoder for these vectors.
+        augment: What the added column ``context`` is made of, such as ``"title"`` or ``"summary"``; see
+            :func:`pychunk.augment`. An index searches the context together with the chunk's text.
         placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
         on_error: ``"raise"``; or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
         **options: The method's own options, such as ``size`` of ``fixed``, and two options of every method.
-            ``keep_together``: a heading begins a chunk (with ``size``, one that is half full ends before it) and stays
-            with the text after it; a list keeps the line that introduces it; a line without letters, a number or
-            markup is never a chunk by itself; a chunk of less than 50 characters joins another one.
-            ``keep_together=False, min_tokens=0`` keeps every cut of the method. ``"auto"``: true, except for
-            ``precomputed`` and for ``recursive`` with ``separators``. ``unwrap_lines``: ``"auto"``: a single line break
-            is a space in documents whose lines are filled to a common width; True: in all documents, except before list
-            items, headings and rows; False: every line break ends a sentence and a paragraph.
+            With ``keep_together``, a heading begins a chunk and stays with the text after it; for methods with a
+            ``size`` it begins a chunk if the chunk before it is at least half full. A list keeps the line that
+            introduces it. A line without letters, a number or markup is never a chunk by itself. A chunk of less than
+            50 characters joins another one. ``"auto"`` means true, except for ``precomputed``, for methods in which an
+            LLM groups the text, and for ``recursive`` with ``separators``. To keep every cut of the method, pass
+            ``keep_together=False, min_tokens=0``.
+            ``unwrap_lines`` says where a single line break is only a space. ``"auto"``: in documents whose lines are
+            filled to a common width; True: in all documents, except before list items, headings and rows of tables;
+            False: nowhere, so that every line break ends a sentence and a paragraph.
 
     Raises:
         ValueError: A method, option or encoder is unknown, or a value is out of range; the message names the choices.
@@ -142,7 +146,7 @@ class Segmenter:
         if usual:
             own = {**default_method.OPTIONS, **own}
         self.method = make_method(named, own, common=tuple(COMMON))
-        #: The vectors that it returns; None: none.
+        #: The vectors that calls return with the chunks, or None if they return none.
         self.vectors = vectors_of(vectors)
         self.plan = self._plan(own["size"] if usual else None, shared)
         where = Placement.of(placement)
@@ -153,7 +157,7 @@ class Segmenter:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
         self.on_error = on_error
-        #: The client of its method or of its contexts; None if neither asks a language model.
+        #: The client through which the method or the contexts ask a language model; None if neither does.
         self.llm: LLM | None = None
         self.ways: tuple[ContextSource, ...] = ()
         self._add_models(augment)
@@ -165,7 +169,10 @@ class Segmenter:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
     def _plan(self, usual_size: int | None, shared: Mapping[str, Any]) -> Plan:
-        """Return the plan of the method with its budget; ``usual_size`` is the default method's size, if it is used."""
+        """Return the plan of the method with its budget.
+
+        ``usual_size`` is the size of the default method, or None if the caller chose another method.
+        """
         said, method = self._options, self.method
         keep_together, overlap = shared["keep_together"], said["overlap"]
         of_vectors = None if self.vectors is None else self.vectors.of
@@ -191,7 +198,10 @@ class Segmenter:
         return plan
 
     def _add_models(self, augment: How | None) -> None:
-        """Find the language models of the method and its contexts. Few need one, so the imports are here."""
+        """Connect the method and the contexts with their language models.
+
+        The imports are here, because few calls need a language model.
+        """
         if isinstance(self.method, LLMMethod) or getattr(self.method, "summary", "") == "llm":
             from .llm_methods import hand_model
 
@@ -250,11 +260,12 @@ class Segmenter:
             ids: See :func:`pychunk.segment`.
             metadata_columns: See :func:`pychunk.segment`.
             progress: See :func:`pychunk.segment`.
-            first_document: The number of the first document.
+            first_document: The ``document_index`` of the batch's first document.
             **unknown: No other argument is accepted.
 
         Raises:
-            ValueError, TypeError: See :func:`pychunk.segment`. For an unknown argument the message says what to write.
+            ValueError, TypeError: See :func:`pychunk.segment`. For an unknown argument the message says what to write
+                instead.
         """
         refuse(unknown)
         cutter, inputs = self.read(
@@ -263,15 +274,16 @@ class Segmenter:
         return cutter._chunks(inputs, reporter(progress) if progress else None)
 
     def read(self, batch: Any, columns: DocumentColumns | None = None, **arguments: Any) -> tuple[Segmenter, Inputs]:
-        """Return documents as the method takes them, and the Segmenter that cuts them.
+        """Return the Segmenter that cuts a batch, and the batch as checked inputs of that Segmenter's method.
 
-        That is another one if nobody named a method: of ``structure`` for documents with blocks, else of ``pic`` for
-        sentence vectors of the caller, because ``topic`` reads only those on which it was trained.
+        If the caller named no method, this may be another Segmenter. ``structure`` cuts documents with blocks. Else
+        ``pic`` cuts documents with sentence vectors that the caller passes, because ``topic`` can read only vectors of
+        the encoder on which it was trained.
 
         Args:
             batch: See :func:`pychunk.segment`.
             columns: See :func:`pychunk.segment`.
-            **arguments: those of :meth:`Inputs.of`.
+            **arguments: The further arguments of :meth:`Inputs.of`.
         """
         inputs = Inputs.of(batch, columns, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
         given = inputs.said.get("sentence_vectors") is not None
@@ -309,7 +321,7 @@ class Segmenter:
         if not gathered:
             request = self.no_request(inputs)
             columns = self.engine.segment(self.models.complete(request, self.engine))
-            if "page_starts" in given.parts:  # the engine takes an empty array for none
+            if "page_starts" in given.parts:  # the engine makes no page columns if the array of page starts is empty
                 columns["page"] = columns["page_end"] = np.empty(0, np.int64)
             gathered.add(columns, request, inputs.texts.ids)
         chunks = gathered.batch(inputs, busy, BatchProvenance.kept(self, inputs))
@@ -320,8 +332,11 @@ class Segmenter:
         return with_contexts_of(chunks, self.ways, inputs)
 
     def _warn(self, inputs: Inputs, share: float) -> None:
-        """Warn of tokens that the static encoder does not know, once a run for each thing that depends on them."""
-        from .inputs import script_warning  # here, as few texts are such
+        """Warn that the static encoder does not know many of the tokens on which cuts, vectors or budgets depend.
+
+        A process warns once about each of these three.
+        """
+        from .inputs import script_warning  # imported here, because few texts need the warning
 
         own = inputs.given.has_vectors
         decided = {
@@ -336,12 +351,12 @@ class Segmenter:
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
-        """The Segmenter of documents with blocks, if neither a method nor an option of another one was named."""
+        """The Segmenter for documents with blocks, or None if the caller named a method or an option that it lacks."""
         return self._of(CHUNKS.method_for_blocks)
 
     @functools.cached_property
     def _by_vectors(self) -> Segmenter | None:
-        """The Segmenter of documents with sentence vectors, if neither a method nor an option of another was named."""
+        """The Segmenter for given sentence vectors, or None if the caller named a method or an option that it lacks."""
         return self._of(CHUNKS.method_for_vectors)
 
     def _of(self, method: str) -> Segmenter | None:
@@ -355,8 +370,9 @@ class Segmenter:
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
         """Yield each request with its ids and the columns of its chunks.
 
-        On a GPU the requests before and after it are worked on, too; ``busy`` then gets the seconds that the stages
-        worked (requests, sentences and tokens, the device, cutting), and those of the whole.
+        On a GPU, several requests are in progress at once, each in another stage. The stages are making the request,
+        sentences and tokens, the device, and cutting. ``busy`` then gets the seconds that each stage worked, and last
+        the seconds from begin to end.
         """
         requests = self.requests(inputs)
         if self.placement.device is None:
@@ -394,10 +410,10 @@ class Segmenter:
             first += out.documents
 
     def fit(self, sample: Any, *, columns: DocumentColumns | None = None) -> Segmenter:
-        """Return a Segmenter whose threshold is the mean score between neighbours in a sample of documents.
+        """Return a Segmenter whose threshold is the mean score of neighbouring sentences in a sample of documents.
 
-        It is the mean probability for ``nsp`` and the mean cosine for ``semantic`` (the NSP paper's method and its
-        baseline).
+        The score is the probability for ``nsp``, the NSP paper's method, and the cosine for ``semantic``, the paper's
+        baseline.
 
         Args:
             sample: The documents; see ``batch`` of :func:`pychunk.segment`.
@@ -418,14 +434,17 @@ class Segmenter:
         return Segmenter(**{**self._options, "threshold": total / count / 2**32})
 
     def cuts(self, batch: Any, *, columns: DocumentColumns | None = None) -> Cuts:
-        r"""Return the cuts of documents before chunks are fitted to the budget, as the column ``cuts`` takes them.
+        r"""Return the method's cuts of documents, before chunks are fitted to the budget.
+
+        Pass them as ``columns={"cuts": ...}`` to cut the same documents again by ``precomputed``.
 
         Args:
             batch: See :func:`pychunk.segment`.
             columns: See :func:`pychunk.segment`.
 
         Raises:
-            ValueError: The method cuts text (``recursive``), so its pieces are not runs of sentences.
+            ValueError: The method cuts inside sentences (``recursive`` with ``separators``), so that its chunks are not
+                runs of whole sentences.
 
         Example:
             >>> Segmenter("paragraph").cuts(["One. Two.\n\nThree."]).first.tolist()
@@ -456,14 +475,15 @@ class Segmenter:
         Returns:
             A table with these columns:
 
-            - ``document_index``, ``document_id`` (if there are ids), ``sentence``: the position of the sentence.
+            - ``document_index``, ``document_id`` (if there are ids): the document.
+            - ``sentence``: the position of the sentence in its document, from 0.
             - ``start``, ``end``: its span in characters; the sentences tile their document.
             - ``score``: the score of the sentence. If ``of`` in the table's metadata is ``pairs``, it is the score
               between this sentence and the next, and null for a document's last sentence.
             - ``threshold``: the threshold of this document; null if there is none.
             - ``cut``: whether the method cuts after the sentence, before chunks are fitted to a budget. ``pic`` cuts
-              where scores cross the threshold, ``semantic`` and ``nsp`` where they are below it, ``topic`` at some of
-              those places.
+              where scores cross the threshold. ``semantic`` and ``nsp`` cut wherever the score is below the threshold,
+              ``topic`` only at some of these sentences.
 
         Raises:
             ValueError: The method has no scores.
@@ -473,7 +493,7 @@ class Segmenter:
             >>> table["cut"].to_pylist(), [score is None for score in table["score"].to_pylist()]
             ([False, True, False], [False, False, True])
         """
-        from .chunks.score_table import no_scores, score_table  # here, as few ask for them
+        from .chunks.score_table import no_scores, score_table  # imported here, because few callers ask for scores
 
         if self.method.is_native and not self.method.scores:
             raise ValueError(no_scores(self.method.name))
@@ -518,7 +538,7 @@ class Segmenter:
 
     @property
     def _source(self) -> str:
-        """The source of summaries. The engine has no titles: for it these are given summaries."""
+        """The source of summaries that the caller named. To the engine, which knows no titles, they are ``"given"``."""
         return getattr(self.method, "summary", self.plan.summary)
 
     def metadata(self, inputs: Inputs) -> dict[str, Any]:
@@ -547,10 +567,10 @@ COMMON: dict[str, Any] = {**(Segmenter.__init__.__kwdefaults__ or {}), **SHARED}
 
 
 def refuse(unknown: Mapping[str, Any]) -> None:
-    """Raise an error that says what to write in place of unknown arguments, if there are any.
+    """Raise an error if there are unknown arguments.
 
     Raises:
-        TypeError: There is one.
+        TypeError: There is an unknown argument. The message says what to write instead.
     """
     for name in unknown:
         instead = REPLACEMENTS.get(name, "options belong to the Segmenter, values of each document to columns=")
@@ -558,5 +578,5 @@ def refuse(unknown: Mapping[str, Any]) -> None:
 
 
 def _size(request: Request) -> int:
-    """Return the bytes of its text."""
+    """Return the number of bytes of a request's text."""
     return int(request.features.offsets[-1] - request.features.offsets[0])

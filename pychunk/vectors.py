@@ -1,4 +1,4 @@
-"""Vectors: which vectors a call returns, and the encoder that makes them."""
+"""The class Vectors: which vectors a call returns, and which encoder makes them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Vectors:
     """The vectors that a call returns with its chunks.
 
     Attributes:
-        of: ``"chunk"``: one vector for each chunk, in the column ``vector``; ``"sentence"``: one for each sentence, in
-            the column ``sentences``.
+        of: ``"chunk"`` for one vector of each chunk, in the column ``vector``; ``"sentence"`` for one vector of each
+            sentence, in the column ``sentences``.
         encoder: The encoder of these vectors, if it is not the one that the method uses: ``"static"``, a name from
             ``pychunk model list``, or a folder that ``pychunk export`` wrote. Default: the method's encoder; for
             ``nsp`` the static one.
@@ -37,7 +37,8 @@ def vectors_of(value: Vectors | str | None) -> Vectors | None:
     """Return the vectors that an argument asks for; None if it asks for none.
 
     Raises:
-        ValueError: An unknown name. TypeError: Something else than a name or a :class:`Vectors`.
+        ValueError: The value is an unknown name.
+        TypeError: The value is neither None nor a name nor a :class:`Vectors`.
     """
     if value is None or isinstance(value, Vectors):
         return value

@@ -1,9 +1,9 @@
 """Train the compression encoder, which computes vectors of large spans from those of their sentences.
 
-It needs no summary. It learns from articles of Wikipedia without their leads: the vector of an article should be that
-of its lead, and the vector of a section that of its name. Other articles stop the training. The split is that of the
-questions of mixed breadth, whose test articles are not read. An interrupted training resumes where it stopped. For
-vectors of another encoder:
+The encoder needs no summary. It learns from articles of Wikipedia without their leads: the vector of an article should
+equal the vector of its lead, and the vector of a section the vector of its name. The training stops by its results on
+other articles. The split of articles is the same as for the questions of mixed breadth (pychunk/training/breadth.py).
+Its test articles are not read. An interrupted training resumes where it stopped. For vectors of another encoder:
 
     python -m training.compressor --encoder bge-small --limit 900 --keep vectors --out my-compressor
 
@@ -49,7 +49,7 @@ WEIGHTS = "compressor.npz"
 
 
 def measured(model: Compressor, own: Lessons) -> dict[str, Any]:
-    """Return mean cosines of documents to their targets, with means by tokens and with the model, in the engine."""
+    """Return the documents' mean cosine to their targets, by means over tokens and by the model, and the gain."""
     offsets = np.append(0, own.last[: own.documents])
     spans = [(own.first[: own.documents], own.last[: own.documents])]
     kept = slice(0, int(offsets[-1]))

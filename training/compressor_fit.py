@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 #: The number of features of a place, as in csrc/vectors/compressor.h.
 PLACE_FEATURES = 5
-#: The number of spans at a time outside training.
+#: The number of spans that are computed at a time when nothing is trained.
 _BLOCK = 256
 
 
@@ -44,7 +44,7 @@ class Plan:
 
 
 def quarter_logs(counts: I64) -> F32:
-    """Return float32: log2(1 + n) / 4, linear between powers of two, as in the engine."""
+    """Return log2(1 + n) / 4 of each count n, float32, linear between powers of two, as in the engine."""
     fraction, exponent = np.frexp((counts + 1).astype(np.float64))
     return np.asarray((exponent - 2 + 2 * fraction) / 4, np.float32)
 

@@ -1,8 +1,8 @@
 """Spans to learn a compression encoder from: sentences of articles without their leads, and target vectors.
 
-A document's target is the vector of its lead, which is withheld, of an extractive summary of the rest, or of a summary
-from pychunk import Placement, Vectors
-from a file. A section's target is the vector of its name, title and heading, neither of which is in its text.
+A document's target is the vector of one of three texts: its lead, which is withheld; an extractive summary of the rest;
+or a summary from a file. A section's target is the vector of its name, which is the article's title and the section's
+heading. Neither is in the section's text.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Articles:
 
 @dataclass(frozen=True)
 class Lessons:
-    """Spans [first, last) of n sentences, with their target vectors.
+    """m spans [first, last) of n sentences, with their target vectors.
 
     Attributes:
         vectors: The vectors of the sentences, float32[n, d].

@@ -1,9 +1,9 @@
 """Train the noise model, which tells the blocks of a page that are content, from pages with marked text (WCXB).
 
-The pages are split by domain into five parts. Networks that learned from the other parts score each part. These figures
-and the calibration go into the card. The written model learned from all parts. Its labels are partly those of teachers,
-networks that learned from the marks alone and judge pages that they have not seen. If a network leaves a part out,
-so do its teachers.
+The pages are split by domain into five parts. Networks that learned from the other parts score each part. The figures
+and the calibration of these networks go into the card. The written model learned from all parts. Its labels come partly
+from teachers, which are networks that learned from the marks alone and judge pages that they have not seen. If a
+network leaves a part out, its teachers do so, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 #: The factors of the logits that are tried for the calibration.
 SCALES = (0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 #: The difference of F1 that counts as none. Of equal factors the largest is chosen, because it keeps the least noise.
-#: This is 0.8 and not 0.7, with F1 0.8790 and 0.8792, of articles 0.9590 and 0.9586.
+#: This rule chose 0.8 (F1 0.8790, on articles 0.9590) and not 0.7 (F1 0.8792, on articles 0.9586).
 EQUAL = 0.0005
 #: The factor of the logits of teachers, which calibrates their answers by making them less certain.
 TEACHER_SCALE = 0.5
@@ -60,7 +60,7 @@ _Told = dict[int, npt.NDArray[np.float64]]
 
 
 def _fit(job: tuple[tuple[int, ...], Plan, _Told | None]) -> _Weights:
-    """Return weights from all pages except those of some parts.
+    """Return weights learned from all pages except the pages of some parts.
 
     The job may contain the answers of teachers by page, which are used in addition to the marks.
     """
@@ -87,7 +87,7 @@ def teachers_of(without: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
 
 
 def fitted(plan: Plan, threads: int) -> list[_Weights]:
-    """Return the networks of each part, learned from the other parts, and last one of all pages."""
+    """Return for each part the network that learned from the other parts, and last the network of all pages."""
     pupils: list[tuple[int, ...]] = [*((fold,) for fold in range(FOLDS)), ()]
     with ProcessPoolExecutor(threads, get_context("fork")) as pool:  # forked processes inherit the pages
         if not plan.taught:

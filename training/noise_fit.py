@@ -21,7 +21,8 @@ from .noise_pages import Page
 U32 = npt.NDArray[np.uint32]
 F64 = npt.NDArray[np.float64]
 
-#: The passes after which a page that fits badly is more likely marked badly than new to the network.
+#: The number of passes after which a page with a high loss is probably marked badly, and no longer just new to the
+#: network.
 SURE = 2
 
 
@@ -49,7 +50,7 @@ class Plan:
 
 
 def known_words(pages: Sequence[Page], parts: Callable[[Page], Sequence[U32]], least: int, most: int) -> U32:
-    """Return the hashes that occur in pages of the most domains, at least ``least`` domains, sorted."""
+    """Return, sorted, the ``most`` hashes that occur on the most domains, each on at least ``least`` of them."""
     domains: defaultdict[int, set[str]] = defaultdict(set)
     for page in pages:
         for part in parts(page):
@@ -63,7 +64,7 @@ class Lesson:
     """A page as arrays of rows, which are the inputs of the network.
 
     ``told`` is the probability that each block is content, by networks that have not seen the page. ``share`` is the
-    share of the label that comes from it. The marks give the rest.
+    share of the label that comes from ``told``. The rest of the label comes from the marks.
     """
 
     def __init__(self, page: Page, vocabularies: dict[str, U32], told: F64 | None = None, share: float = 0.0) -> None:
@@ -104,7 +105,10 @@ class Lesson:
 
 
 def words_at(features: NoiseFeatures, rows: Any) -> tuple[Any, Any]:
-    """Return the words of each block's elements ``rows``, int64[levels, b], -1 for none, and each word's block."""
+    """Return the words of each block's elements, and the block of each word.
+
+    ``rows`` are the elements of each block, int64[levels, b], -1 for none.
+    """
     offsets = features.names.offsets
     owner = np.tile(np.arange(rows.shape[1]), len(rows))
     there = rows.reshape(-1) >= 0
@@ -251,9 +255,9 @@ def fit(pages: Sequence[Page], plan: Plan, told: Sequence[F64] | None = None) ->
     """Return weights in the stored format, learned from pages; the same for the same pages, plan and torch.
 
     ``told`` are the answers of networks that have not seen the pages, for each page's blocks (:class:`Lesson`). Marks
-    are uneven: of two similar blocks, one page's is marked and another's is not. Answers of networks on unseen pages
-    are even, so that less is learned of how single pages were marked. The same share of the network's own answers on
-    pages that it has learned from brings nothing.
+    are inconsistent: of two similar blocks on different pages, one may be marked and the other not. Answers of networks
+    on unseen pages are consistent, so the new network learns less about how single pages happen to be marked. Answers
+    of networks on pages that they have learned from, with the same share, improve nothing.
 
     Source: Li et al., "Learning from Noisy Labels with Distillation" (2017).
     """

@@ -45,7 +45,7 @@ class Page(NamedTuple):
 
     @property
     def fold(self) -> int:
-        """The number of the page's domain's part, of five."""
+        """The number, of five, of the part that the page's domain belongs to."""
         return fold_of(self.domain)
 
 
@@ -87,9 +87,9 @@ def content_of(blocks: list[list[str]], wanted: list[str]) -> F32:
     """Return the share of each block that is in the wanted text, float32[b].
 
     The share counts runs of three words. Blocks of less than five words are either wholly in the text or not. Each word
-    of the text is given to one block. Long blocks come first, those with the highest shares before others. Then come
-    short blocks, those nearest to other content before others. A block for whose words too few are left is not content.
-    It is a copy, or a menu's "Home" on a page whose text contains that word.
+    of the text counts for one block only. Long blocks come first, those with the highest shares before others. Then
+    come short blocks, those nearest to other content before others. A block for whose words too few are left is not
+    content. It is a copy, or a menu's "Home" on a page whose text contains that word.
     """
     text = f" {' '.join(wanted)} "
     runs = {tuple(wanted[at : at + 3]) for at in range(len(wanted) - 2)}

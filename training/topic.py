@@ -121,7 +121,7 @@ def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) ->
 def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argparse.Namespace) -> None:
     """Calibrate the thresholds for wanted lengths on validation articles with hidden headings.
 
-    It uses them with line breaks and without.
+    It uses each article twice, with line breaks and without.
     """
     found, tokens = [], 0
     for view in (HIDDEN, PARAGRAPHS):

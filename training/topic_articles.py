@@ -31,7 +31,8 @@ class View(NamedTuple):
     breaks: bool
 
 
-#: Without headings in one line, which the figures are about; paragraphs without headings; the complete article.
+#: The text in one line without headings, on which the card's figures are measured; the paragraphs without headings; the
+#: complete article.
 HIDDEN, PARAGRAPHS, WHOLE = View(False, False), View(False, True), View(True, True)
 
 
@@ -86,7 +87,7 @@ class Material:
 
 
 def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words: U64, threads: int) -> Material:
-    """Return the material of articles in a view; every number equals that of the engine."""
+    """Return the material of articles in a view; every number equals the number that the engine computes."""
     shown = [seen(text, view) for text in articles]
     text, offsets = flat_text(pa.array([each for each, _ in shown], pa.large_string()))
     sentences, flags = native.split_texts(text, offsets, threads=threads)
@@ -108,7 +109,7 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
 
 
 def _sentences_at(text: str, characters: list[int], sentences: Ragged, row: int) -> npt.NDArray[np.int64]:
-    """Return the sentences that contain characters, without the first sentence."""
+    """Return the sentences that contain these characters, except the first sentence of the text."""
     at = characters if text.isascii() else [len(text[:character].encode()) for character in characters]
     return boundaries.in_units(np.array(at, np.int64), sentences.part(row))
 
@@ -119,8 +120,8 @@ _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 def first_words(articles: Iterable[str], count: int, threads: int) -> U64:
     """Return the commonest first and second words of sentences as uint64, in increasing order.
 
-    A word is its first 8 bytes in lower case, as in the engine. Numbers are a class of their own. Words of equal counts
-    are in one fixed order.
+    A word is its first 8 bytes in lower case, as in the engine. Numbers are a class of their own. Among words with
+    equal counts, a fixed order decides.
     """
     text, offsets = flat_text(pa.array([seen(each, HIDDEN)[0] for each in articles], pa.large_string()))
     sentences, _ = native.split_texts(text, offsets, threads=threads)

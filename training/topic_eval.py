@@ -15,14 +15,14 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The number of bins of scores, with equal shares, from which the area under the curve is computed. They change it by
-#: less than 1e-4.
+#: The number of bins of scores, with equal shares, from which the area under the curve is computed. Binning changes the
+#: area by less than 1e-4.
 _BINS = 500
 
 
 @dataclass(frozen=True)
 class Article:
-    """An article's section starts, in sentences without 0, int64[sections - 1], and its number of sentences."""
+    """An article's section starts, as indices of sentences without 0, int64[sections - 1], and its sentence count."""
 
     begins: I64
     sentences: int
@@ -66,7 +66,10 @@ SIZES = (16, 24, 32, 48, 64, 96, 128, 160, 200, 250, 300, 350, 400, 500, 600, 80
 
 
 def thresholds(affinities: Sequence[F32], tokens: int) -> list[tuple[int, float]]:
-    """Return the affinity below which cuts leave chunks of each mean size; ``tokens`` are those of all documents."""
+    """Return (size, affinity) for each of :data:`SIZES`: cuts below the affinity make chunks of that mean size.
+
+    ``tokens`` is the number of tokens of all documents.
+    """
     flat = np.sort(np.concatenate(affinities).astype(np.float64))
     found = []
     for size in SIZES:

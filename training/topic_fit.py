@@ -94,7 +94,7 @@ def logits(model: Any, batch: Batch, plan: Plan, training: bool) -> Any:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences of some articles as tensors, with zeros between articles; ``there`` is 0 for those."""
+    """Sentences of some articles as tensors, with rows of zeros between articles; ``there`` is 0 for these rows."""
 
     vectors: Any
     inputs: Any

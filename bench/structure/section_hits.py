@@ -181,7 +181,7 @@ def main() -> None:
     if options.save:
         record.save(
             options.save,
-            "Sections of articles found with what a hit stands in",
+            "Sections of articles found with the text around a hit",
             tables,
             about="Recall of the characters of the section that a title and a heading ask for, by hybrid search over "
             "chunks of method structure, headings replaced by a mark. Weighted precision: of the first chunks that a "

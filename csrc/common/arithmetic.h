@@ -14,14 +14,14 @@
 
 namespace pychunk {
 
-// Returns a score rounded to 2^-32, as an integer. Sums of 2^31 cosines fit, and do not depend on the order of
-// additions.
+// Returns a score as an integer multiple of 2^-32, rounded. Sums of 2^31 cosines fit in 64 bits, and do not depend on
+// the order of additions.
 PYCHUNK_BOTH inline int64_t fixed_point(float score) {
   return static_cast<int64_t>(std::nearbyint(static_cast<double>(score) * 4294967296.0));
 }
 constexpr double kFixedPointUnit = 1.0 / 4294967296.0;
 
-// Returns 1 / sqrt(squares), the factor that scales a vector to unit length. Both sides compute in IEEE double and
+// Returns 1 / sqrt(squares), the factor that scales a vector to unit length. CPU and GPU compute it in IEEE double and
 // round once.
 PYCHUNK_BOTH inline float unit_scale(double squares) { return static_cast<float>(1.0 / std::sqrt(squares)); }
 
@@ -51,8 +51,8 @@ struct Moments {
   }
 };
 
-// The threshold of PIC, equations 2 to 4: mean + k standard deviations. With k = 0 the comparison is exact, in
-// integers: n * r_i >= sum(r).
+// The threshold of PIC (equations 2 to 4) for n scores r: their mean + k standard deviations. With k = 0 a score r_i is
+// compared exactly, in integers, as n * r_i >= sum(r).
 struct MeanThreshold {
   int64_t sum, count;
   bool exact;

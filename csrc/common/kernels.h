@@ -19,8 +19,8 @@ struct HeadQuery {
 // The lengths of the runs in which numbers are summed. The numbers of the first run are larger than the later ones and
 // have their own weight. This way 8 bits per number suffice.
 constexpr size_t kFirstHeadRun = 32, kHeadRun = 192;
-// The largest sum of a run's positive numbers, and of its negative ones, for which sums fit in 16 bits. Each product is
-// of a code below 16 and an 8-bit number.
+// The most that the absolute values of a run's positive numbers may add up to, and those of its negative numbers. Each
+// number is multiplied by a code below 16, so the sum of the products then fits in 16 bits.
 constexpr int32_t kMostOfRun = 32767 / 15;
 
 struct Kernels {
@@ -61,8 +61,8 @@ struct Kernels {
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
   // ---- vectors (embedding_bag_simd.h, similarity_simd.h, products_simd.h) ----
-  // Sets sums[j] to the exact sum of table[ids[t], j] over t < n. The first `known` >= n ids are readable, and the
-  // later ones are prefetched.
+  // Sets sums[j] to the exact sum of table[ids[t], j] over t < n. `ids` has `known` >= n readable entries. The rows of
+  // the entries after the first n are prefetched.
   void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // Sets out = sums / |sums|. A zero vector stays zero.
   void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
@@ -102,8 +102,8 @@ struct Kernels {
   size_t (*shorts_above)(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
                          const float* units, const float* margins, const float* limits, uint32_t* found);
   // Does the same for sixteen queries, in two steps (scan_simd.h). panel_above uses the first `head` numbers of each
-  // row and a bound for the rest. That bound is the row's `rests`, from norms_of_shorts, times the query's `tails`.
-  // still_above then checks the remaining rows with all their numbers.
+  // row and a bound for the rest. That bound is the length of the row's rest (`rests`, from norms_of_shorts) times the
+  // length of the query's (`tails`). still_above then checks the remaining rows with all their numbers.
   void (*norms_of_shorts)(const int16_t* rows, size_t n, size_t begin, size_t dim, float* out);
   size_t (*panel_above)(const int16_t* rows, const float* scales, const float* rests, size_t n, size_t dim, size_t head,
                         const int16_t* panel, const float* units, const float* margins, const float* tails,
@@ -111,9 +111,10 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // Does the same for rows whose heads are stored in groups of 64 (prefilter.h), for one query or a multiple of four.
-  // `n` is a multiple of 64, and `head` of 32. The limits apply to integer scores (prefilter.h). `found` and `could`,
-  // the upper bounds of the scores, have room for n entries per query. `room` has 64 * head bytes.
+  // Does the same by the heads of rows, for one query or a multiple of four. A head holds the first numbers of a row as
+  // codes, and is stored in a group of 64 (prefilter.h). `n` is a multiple of 64, and `head` of 32. The limits apply to
+  // integer scores (prefilter.h). `found` and `could`, the upper bounds of the scores, have room for n entries per
+  // query. `room` has 64 * head bytes.
   void (*heads_above)(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                       size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could,
                       size_t* counts);
@@ -127,10 +128,11 @@ struct Kernels {
   void (*keep_best)(const float* scores, size_t n, int32_t first, float* best, int32_t* where);
 
   // ---- codes of vectors (codes_simd.h), of 32 rows at a time ----
-  // Sets out[r] to the k of 16 with the highest bias[k] + sum over c of x[c * 32 + r] * book[k * width + c].
+  // Sets out[r] to the number k, below 16, of the centroid with the highest score. The score is bias[k] + the sum over
+  // c of x[c * 32 + r] * book[k * width + c].
   void (*best_centroids)(const float* x, size_t width, const float* book, const float* bias, uint8_t* out);
-  // Finds the rows whose sum of tables[piece * 16 + code] is at least `least`, in n groups of 32 rows. Returns their
-  // number.
+  // Finds the rows that score at least `least`, in n groups of 32 rows, and returns their number. The score of a row is
+  // the sum of tables[piece * 16 + code] over its pieces.
   size_t (*codes_above)(const uint8_t* codes, size_t n, size_t pieces, const uint8_t* tables, uint16_t least,
                         uint32_t* found, uint16_t* scores);
 };

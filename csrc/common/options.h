@@ -10,9 +10,10 @@ enum class Unit : uint8_t { kTokens, kWords, kCharacters };
 enum class ThresholdKind : uint8_t { kValue, kPercentile, kStd, kIqr, kGradient };
 enum class SummarySource : uint8_t { kGiven, kMean, kLead, kExtractive, kRandom, kSentence };
 
-// The rule that combines the units of a section that does not fit into one chunk. The value kSize packs units up to the
-// size. With kTopic, the sum of affinities at the cuts, from a topic model, is lowest. Both kSemantic and kNsp cut at
-// the lowest cosine or pair probability, until all parts fit.
+// The rule that combines the units of a section that does not fit into one chunk. kSize packs as many units as fit into
+// each chunk. kTopic chooses the cuts at which the affinities of a topic model have the lowest sum. kSemantic cuts
+// again and again at the lowest cosine of adjacent sentences, until all parts fit. kNsp does so at the lowest
+// next-sentence probability.
 enum class Within : uint8_t { kSize, kTopic, kSemantic, kNsp };
 
 // The treatment of a single line break inside a block.

@@ -137,8 +137,8 @@ class Pool {
     }
   }
 
-  // The time after which an idle thread ends if the pool has more threads than CPUs. Only a call that asked for more
-  // needed it.
+  // The time after which an idle thread ends if the pool has more threads than CPUs. Such threads exist only because a
+  // call asked for more threads than CPUs.
   static constexpr std::chrono::seconds kPatience{1};
   const int kept_ = affinity();
   std::mutex mutex_;

@@ -25,7 +25,7 @@ class RowWindow {
 
   void begin(int64_t rows, int64_t cols) {
     rows_ = rows, cols_ = cols, first_ = last_ = 0;
-    // A request for more rows than are kept must not hold its memory for good.
+    // The memory of a request for more than kKeptBytes must not be held for good.
     if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
   }
 
@@ -44,7 +44,7 @@ class RowWindow {
   }
 
  private:
-  // Makes room for rows [from, to), and moves those of them that are present to the front.
+  // Makes room for rows [from, to). Rows of this range that are already in memory move to the front.
   void move_to(int64_t from, int64_t to) {
     if (from < first_ || from >= last_) {
       last_ = from;
@@ -58,7 +58,7 @@ class RowWindow {
   int64_t rows_ = 0, cols_ = 0, first_ = 0, last_ = 0;
 };
 
-// The rows of a matrix that is in memory, or of one that is made in parts.
+// The rows of a matrix, which is in memory or which a RowMaker makes part by part.
 class Rows {
  public:
   Rows(const Matrix<const float>& all) : rows(all.rows), cols(all.cols), all_(all.data) {}

@@ -18,7 +18,7 @@ struct Slab {
   int64_t used = 0;
 };
 
-// The slabs of one call. At any time one thread holds each slab. The first slabs are small, so a small call wastes
+// The slabs of one call. Only one thread at a time holds a slab. The first slabs are small, so a small call wastes
 // little.
 class Slabs {
  public:
@@ -43,8 +43,8 @@ class Slabs {
   }
 
  private:
-  // The number of values in the first slab and in the largest one. The largest has 8 MB: four large pages, which the
-  // next call finds kept (buffer.cc). A call may leave that much unused.
+  // The number of values in the first slab and in the largest one. The largest has 8 MB, which is four large pages. It
+  // is kept for the next call (buffer.cc). Up to 8 MB of a call's slabs may stay unused.
   static constexpr int64_t kLeast = int64_t{16} << 10, kMost = int64_t{2} << 20;
 
   std::mutex mutex_;

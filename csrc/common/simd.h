@@ -1,5 +1,6 @@
-// The text in blocks of 64 bytes, compared into bit masks with the instruction set of this translation unit. Everything
-// is in an unnamed namespace, since each instruction set has its own copy (kernels_isa.cc).
+// Text in blocks of 64 bytes. A comparison of a block gives a bit mask, with one bit per byte. It uses the instruction
+// set of this translation unit. Everything is in an unnamed namespace, since each instruction set has its own copy
+// (kernels_isa.cc).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -20,8 +20,8 @@ class StringTable {
     uint32_t hash;        // the lowest bit is set if head and next hold the whole string
   };
 
-  // Returns the number of a string, which is the next one if the string is new. If this throws std::bad_alloc, the
-  // table stays unchanged.
+  // Returns the number of a string. A new string gets the next number. If this throws std::bad_alloc, the table stays
+  // unchanged.
   int32_t number(std::string_view string) { return number(string, key_of(string)); }
   int32_t number(std::string_view string, Key key) {
     const int32_t found = slots_[place_of(string, key)].number;

@@ -1,4 +1,4 @@
-// The division of documents into blocks of consecutive ones, which threads take in turn.
+// The division of a batch into blocks of consecutive documents, which threads take in turn.
 #pragma once
 #include <cstdint>
 #include <vector>

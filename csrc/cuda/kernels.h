@@ -43,7 +43,8 @@ void adjacent_cosines(const float* vectors, int64_t rows, int dim, float* out, c
 // Run PIC on a ragged batch in one launch: vectors from their source, the summary, cosines to it, their mean threshold,
 // and runs. Small documents have a block each. Those of over kBlockRows sentences have the whole device, one after the
 // other. Lower bound: the reads and writes of the rows' source, and 13 bytes written for each sentence. If a document's
-// vectors do not stay in cache, they are read once more from memory, or up to seven times for an extractive summary.
+// vectors do not stay in cache, they are read from memory once more. For an extractive summary it is up to seven times
+// more.
 enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kExtractive };
 struct PicBatch {
   RowSource source;

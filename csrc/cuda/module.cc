@@ -48,7 +48,7 @@ cudaStream_t stream_of(uint64_t address) {
 }
 uint64_t address_of(const void* pointer) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)); }
 
-// A contiguous array in device memory: its own, or that of another library, which `owner` keeps alive.
+// A contiguous array in device memory. `owner` keeps the memory alive, which may belong to another library.
 struct Array {
   std::shared_ptr<void> owner;
   void* data = nullptr;

@@ -47,8 +47,8 @@ __device__ inline float largest(float value) {
   return value;
 }
 
-// Compute a . b by one warp, in the engine's order: lane k adds the products k, k + 32, ... 128 bytes of each are read
-// at a time.
+// Compute a . b by one warp, in the engine's order: lane k adds the products k, k + 32 and so on. 128 bytes of each
+// vector are read at a time.
 __device__ inline float dot(const float* a, const float* b, int dim) {
   float partial = 0.0f;
   const int last = (dim + kWarp - 1) / kWarp * kWarp;  // lanes past the end add 0, as the CPU's padding does

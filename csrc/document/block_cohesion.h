@@ -11,7 +11,7 @@ namespace pychunk {
 
 class Document;
 
-// Return the level of the heading that a sentence is, 0 if it is none. The sentence may be removed or not.
+// Return the heading level of a sentence, also if the sentence is removed, or 0 if it is no heading.
 uint8_t block_level(const Document& document, int64_t s);
 
 // Write the heading level of each sentence to `levels`: 0 for sentences that are no headings or are removed.

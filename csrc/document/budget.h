@@ -62,7 +62,7 @@ struct Filling {
   bool by_structure = false;   // cut at the strongest boundary in the second half of what fits, instead of the last one
   bool even = false;           // make the same number of groups, with the longest as short as possible
   bool sections = true;        // a section begins a run; otherwise its boundary is only stronger than any inside it
-  int64_t least = 0;           // the lowest limit for even groups: the longest run of spans kept together
+  int64_t least = 0;           // even groups may be this long: the longest run of spans kept together
   IsShort is_scrap = nullptr;  // whether a remainder would be a short chunk, which is avoided if possible
   // A function that returns the length of the tail of the part before a boundary. The tail is repeated if no whole part
   // can be.
@@ -80,12 +80,13 @@ void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap
 // The role of sections for the cuts that settle_on_atoms() moves.
 enum class Sections : uint8_t { kIgnored, kNamed, kCut };
 
-// Move each cut (kEnd: none) that separates spans kept together to the nearest open boundary, on the side that the
-// cohesion names, and add a cut at each wall. With kNamed, a cut by size before a section gets its heading as the
-// reason. With kCut, a cut is also added before each section, with the same reason.
+// Move each cut inside spans kept together to the nearest open boundary. The cut moves backwards from a kLead boundary,
+// and forwards from a kTrail boundary. Add a cut at each wall. cuts[s] is the reason for the cut before part s, kEnd if
+// there is none. With kNamed, a cut by size before a section gets its heading as the reason. With kCut, a cut is also
+// added before each section, with the same reason.
 void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts);
 
-// The groups that join_short() joins.
+// The rules by which join_short() joins groups.
 struct Joining {
   IsShort is_short;
   const Borders* borders = nullptr;  // null or unknown: all boundaries are alike
@@ -110,8 +111,8 @@ using TailOf = std::function<int64_t(const Group&)>;
 
 // Set `overlap_first` of every group but the first. A group repeats as many whole sentences from the end of the
 // previous group as measure at most `overlap` and keep it within the limits, but never that whole group. If there are
-// none, it repeats a tail. If pieces[s] != 0, s is not a sentence but a piece of one that is too long. Nothing is
-// repeated before or after a piece, or across a wall.
+// none, it repeats a tail. If pieces[s] != 0, s is not a whole sentence but a piece of a sentence that is too long.
+// Nothing is repeated before or after a piece, or across a wall.
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
                  std::span<const uint8_t> pieces, const Borders* borders, const TailOf& tail);
 

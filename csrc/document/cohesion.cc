@@ -117,7 +117,7 @@ bool begins_with_negation(std::string_view text) {
   return false;
 }
 
-// Return a number of words that the text has at least.
+// Return a lower bound on the number of words in a text.
 int64_t least_words(std::string_view text) {
   int64_t words = 1;
   for (size_t i = 1; i < text.size(); ++i) words += text[i - 1] == ' ' && text[i] != ' ';
@@ -267,7 +267,7 @@ class TieFinder {
       if (line.single()) line.own = looks_of(begins);
       line.names_value = line.looks_plain() && begins.find(": ") != std::string_view::npos;
       line.quantity = line.looks_plain() && has_quantity(begins.substr(static_cast<size_t>(number_length(begins))));
-      // A line that is closer to the line above it than to this one ends a block.
+      // The previous line ends a block if it is closer to the line above it than to this line.
       const bool in_block = !lines_.empty() && line.before < Break::kPage && line.before <= lines_.back().before;
       if (line.looks_plain()) line.run = 1 + (in_block ? lines_.back().run : 0);
       lines_.push_back(line);

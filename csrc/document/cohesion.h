@@ -31,13 +31,14 @@ struct Borders {
 
 // The limits for recognising headings. A line that is a heading has at most kHeadingBytes. The limits on its words are,
 // in this order: for any heading, for a question, for one that ends with another stop, for one that ends with a colon,
-// and for one that ends with a colon after another short line. A line of kProseBytes is prose, whatever precedes it.
+// and for one that ends with a colon after another short line. A line of at least kProseBytes is prose, whatever
+// precedes it.
 constexpr int64_t kHeadingBytes = 240, kHeadingWords = 12, kQuestionWords = 16, kSentenceWords = 8,
                   kIntroductionWords = 6, kLabelWords = 3, kProseBytes = 100;
 // The fewest words of a line with a full stop that counts as a statement, in documents where most such lines are text.
 constexpr int64_t kStatementWords = 5;
-// The most headings that may follow each other, and the most short lines in a row whose last one is a heading. More of
-// them are a list.
+// The most headings that may follow each other, and the most short lines in a row whose last one is a heading. A longer
+// run is a list.
 constexpr int64_t kHeadingRun = 6, kHeadingsAbove = 3;
 // The most characters of a bare number, and of a short chunk.
 constexpr int64_t kNumberCharacters = 16, kShortCharacters = 50;

@@ -178,7 +178,7 @@ bool Document::turns_page(int64_t s) {
   return false;
 }
 
-// Make each given page that begins inside a sentence a sentence boundary.
+// Cut each sentence inside which a given page begins, at the beginning of the page.
 void Document::cut_at_pages() {
   if (sentences() == 0) return;
   SentenceList cut;

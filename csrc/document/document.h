@@ -44,21 +44,23 @@ class Document : private RowMaker {
   // Return the kind of the block that a sentence is in: a paragraph if no block is known.
   BlockKind kind_of(int64_t s) const;
   bool is_removed(int64_t s) const { return !removed_.empty() && removed_[static_cast<size_t>(s)] != 0; }
-  // Return whether boundaries matter whatever the plan says.
+  // Return whether boundaries matter even if the plan keeps no spans together, because a removed span is a wall.
   bool has_walls() const { return !removed_.empty(); }
   // Return the sentence that contains byte `at`.
   int64_t sentence_at(int64_t at) const;
 
-  // Return the line of byte `at`, from 1, by the line feeds before it. Like characters_before(), this is linear in the
-  // text. page_starts() returns the first bytes of the pages: the given ones, or else the bytes after each form feed.
+  // Return the number of the line that contains byte `at`, counted from 1 by the line feeds before it. Like
+  // characters_before(), this is linear in the text. page_starts() returns the first bytes of the pages: the given
+  // ones, or else the bytes after each form feed.
   int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
   bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
   bool turns_page(int64_t s);     // whether a given page begins between sentence `s` - 1 and `s`, outside any block
 
-  // Return the number of characters before a byte, counted from the byte of the previous call. For bytes in nearly
-  // rising order, as those of chunks are, all calls take time linear in the text, however long its sentences are.
+  // Return the number of characters before a byte, counted from the byte of the previous call. If the calls come in
+  // nearly rising order, as for chunks, all calls together take time linear in the text, however long its sentences
+  // are.
   int64_t characters_before(int64_t byte);
   // Return whether text [begin, end), without white space at its edges, has fewer than `characters` characters.
   bool is_shorter(int64_t begin, int64_t end, int64_t characters) const;
@@ -77,7 +79,7 @@ class Document : private RowMaker {
                      Lengths& out);
   void measure_characters(std::span<const int64_t> starts, Lengths& out);
   Rows vectors();        // one row for each sentence
-  Rows table_vectors();  // the vectors that the table holds
+  Rows table_vectors();  // the vectors that go into the chunk table
   // Return how closely sentence s + 1 belongs to sentence s: probabilities (nsp, topic), or else adjacent cosines. It
   // is empty if the inputs have no vectors.
   std::span<const float> affinities();

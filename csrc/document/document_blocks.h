@@ -56,7 +56,8 @@ constexpr bool is_whole(BlockKind kind) { return kind == BlockKind::kHeading || 
 bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                    SentenceList& sentences);
 
-// Write the block that each sentence is in or after, -1 for none. `out` is empty if there are no blocks.
+// Write for each sentence the number of the block that it is in. If it is in none, this is the last block before it, or
+// -1 if there is none. `out` is empty if there are no blocks.
 void blocks_of_sentences(std::string_view text, std::span<const int64_t> starts, const BlockSpans& blocks,
                          std::vector<int32_t>& out);
 

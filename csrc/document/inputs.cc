@@ -4,7 +4,7 @@ namespace pychunk {
 
 namespace {
 
-// Return whether vectors are needed, by the method or for the table.
+// Return whether vectors are needed, by the method or for the chunk table.
 bool wants_vectors(const Plan& plan) { return plan.method->vectors || plan.chunk_vectors || plan.sentence_vectors; }
 
 bool needs_tokens(const Plan& plan) {
@@ -30,7 +30,7 @@ RemovedSpans GivenLayout::removed_of(int64_t i) const {
 }
 
 bool Inputs::counts_tokens() const {
-  // A table that encodes text receives tokens anyway.
+  // The static encoder's table encodes tokens, so the tokens are made anyway.
   const bool encodes = wants_vectors(*plan) && (table.data != nullptr || !vectors.given());
   return encodes || needs_tokens(*plan);
 }

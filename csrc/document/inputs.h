@@ -1,4 +1,4 @@
-// The inputs of a call: documents, known facts about them, what to compute, and what to compute it with.
+// The inputs of a call: documents, what the caller already knows about them, the plan, and the models.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -59,13 +59,13 @@ struct Inputs {
   // is token_counts.values[i] has the ids [token_offsets[i], token_offsets[i + 1]).
   std::span<const int32_t> token_ids;
   std::span<const int64_t> token_offsets;
-  RaggedRows vectors;        // of each sentence, of unit length; if a table is given too, they are that table's
+  RaggedRows vectors;        // of each sentence, of unit length; if `table` is set too, it made them
   RaggedRows table_vectors;  // of the same sentences by another encoder, only for the table
-  // The cohesion of each sentence with the one before: nsp's probabilities, or adjacent cosines that a GPU computed.
-  // The heads compute the probabilities from sentence vectors instead.
+  // The cohesion of each sentence with the one before: nsp's probabilities, or adjacent cosines that a GPU computed. If
+  // there are none, a head computes probabilities from sentence vectors.
   Ragged<float> pair_scores;
   const PairHead* pair_head = nullptr;
-  const TopicHead* topic_head = nullptr;  // for topic: from the vectors and the text
+  const TopicHead* topic_head = nullptr;  // for topic; it reads vectors and text
   Texts summaries;                        // for pic, as text for the static encoder
   Matrix<const float> summary_vectors;    // or as vectors, one row for each document
   Ragged<int64_t> page_starts;            // the first bytes of pages
@@ -75,10 +75,10 @@ struct Inputs {
   int64_t first_row = 0;  // the number of the batch's first document, in errors and in the table
   int threads = 1;
 
-  // Return whether the table's `tokens` column is filled. counts_pages() says the same about its `page` columns.
+  // Return whether the chunk table's `tokens` column is filled. counts_pages() says the same about its `page` columns.
   bool counts_tokens() const;
   bool counts_pages() const;
-  // Return whether the table holds the tree of headings.
+  // Return whether the chunk table holds the tree of headings.
   bool outlines() const { return plan->method->outline; }
   // Return whether sentence vectors are needed, whether they are given or come from the table.
   bool needs_vectors() const;

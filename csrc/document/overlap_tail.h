@@ -6,7 +6,8 @@
 
 namespace pychunk {
 
-// Bytes from `begin` to the end of the sentence, which measure `length`. `begin` < 0 means none.
+// The bytes from `begin` to the end of the sentence, and their length in the unit. `begin` < 0 means that there is no
+// tail.
 struct Tail {
   int64_t begin = -1, length = 0;
 };

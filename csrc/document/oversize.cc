@@ -9,7 +9,7 @@
 namespace pychunk {
 namespace {
 
-// Return the end of the character that is `count` characters after `begin`, at most `end`.
+// Return the position `count` characters after `begin`, at most `end`.
 int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count) {
   int64_t i = begin;
   for (; count > 0 && i < end; --count) i = next_border(text, i + 1, end);

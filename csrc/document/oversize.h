@@ -10,9 +10,9 @@ namespace pychunk {
 
 class WordPiece;
 
-// Cut text [begin, end), which is longer than `limit`, into consecutive pieces that are not, and append the starts of
-// the pieces. Cuts are at word boundaries if a word fits, or else at character boundaries. A single character is never
-// cut.
+// Cut text [begin, end), which is longer than `limit`, into consecutive pieces of at most `limit`, and append the
+// starts of the pieces. Cuts are at word boundaries if a word fits, or else at character boundaries. A single character
+// is never cut.
 void split_oversize(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit,
                     const WordPiece* tokenizer, std::vector<int64_t>& starts);
 

@@ -21,8 +21,8 @@ struct Grouping;
 
 enum class Scores : uint8_t { kNone, kSentences, kPairs };
 
-// A method, and the properties that the stages around it need, in place of its name. pychunk/methods/ states the same
-// properties of each method.
+// A method, with the properties that the stages before and after it need. They ask for a property and never for the
+// name. pychunk/methods/ states the same properties of each method.
 struct Method {
   std::string_view name;
   // The function that groups the document's sentences.
@@ -45,7 +45,7 @@ struct Plan {
   Unit unit = Unit::kTokens;
   int64_t size = 0;
   bool balance = false;                 // make the same number of chunks, with the longest as short as possible
-  std::vector<std::string> separators;  // recursive: LangChain's, instead of the structure; pieces are any text
+  std::vector<std::string> separators;  // recursive: cut at these, as LangChain does, and not at sentences
   bool cuts_text() const { return !separators.empty(); }
 
   Within within = Within::kSize;  // structure
@@ -68,8 +68,8 @@ struct Plan {
   bool auto_limits = false;
 
   // Whether headings, fragments and marks stay with the text that they belong to (cohesion.h). A chunk of fewer than
-  // min_characters joins another one, also from another section. 0 means that none does, and that no heading makes a
-  // cut (page, sentence).
+  // min_characters joins another one, also from another section. 0 means that no chunk joins another for its length,
+  // and that no heading makes a cut (page, sentence).
   bool keep_together = false;
   int64_t min_characters = 0;
 

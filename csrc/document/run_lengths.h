@@ -3,9 +3,9 @@
 //
 // A part's tokens are counted in the part alone. The tokens of a run are the sum, provided that a word ends at each
 // boundary. Two things break that rule. BERT drops some white space before it looks for words (U+000B, U+000C, U+001C
-// to U+001F, U+0085), so "ends\ffirst" is one word. A caller may also put boundaries inside a word. The one word has
-// other tokens than its pieces, usually more. A chunk that adds up its sentences would then exceed its limit once it is
-// encoded.
+// to U+001F, U+0085), so "ends\ffirst" is one word. A caller may also put boundaries inside a word. Such a word has
+// other tokens than its pieces have alone, usually more. A chunk that adds up its sentences would then exceed its limit
+// once it is encoded.
 #pragma once
 #include <cstdint>
 #include <span>

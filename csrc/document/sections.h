@@ -18,14 +18,14 @@ struct Section {
   uint8_t level;
 };
 
-// Append the sections of a document in reading order. A run of lines that only look like headings is one section, which
-// begins with the lines that lead to it. Removed headings make no section, except the document's title if it precedes
-// all text that is kept.
+// Append the sections of a document in reading order. If headings are only recognised by their look, consecutive ones
+// begin one section together. It also includes the lines before them that belong to what follows. Removed headings make
+// no section, except the document's title if it precedes all text that is kept.
 void find_sections(Document& document, std::vector<Section>& out);
 
 // The sections of k documents, and for each of their n sentences whether it is kept together with the one before.
 struct Headings {
-  std::vector<int64_t> first, offsets;  // the sentence, counted from the start of its document; int64[k + 1]
+  std::vector<int64_t> first, offsets;  // the first sentence of each, counted in its document; int64[k + 1]
   std::vector<uint8_t> level;
   Buffer<uint8_t> tied;
 };

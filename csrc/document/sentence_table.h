@@ -7,9 +7,9 @@
 
 namespace pychunk {
 
-// The sentences of all documents, which tile them. Given sentences and boundaries of given pages are kept. `starts`
-// counts from the start of each document, `flags` holds SentenceFlags, and `doc_offsets` has one entry more than there
-// are documents.
+// The sentences of all documents, which tile them. Sentences and page boundaries that the caller passed are kept.
+// `starts` counts from the start of each document, `flags` holds SentenceFlags, and `doc_offsets` has one entry more
+// than there are documents.
 struct SentenceTable {
   Buffer<int64_t> starts;
   Buffer<int64_t> doc_offsets;
@@ -17,8 +17,9 @@ struct SentenceTable {
 };
 SentenceTable split(const Inputs& inputs);
 
-// Convert positions in characters, rising in each document, to bytes of the document. Throw std::invalid_argument,
-// which names `what` and the document, for a position that is negative, not above the previous one, or beyond the text.
+// Convert positions in characters, which must rise within each document, to bytes of the document. Throw
+// std::invalid_argument, which names `what` and the document, for a position that is negative, not above the previous
+// one, or beyond the text.
 Buffer<int64_t> bytes_of_characters(const Texts& texts, const Ragged<int64_t>& characters, const char* what,
                                     int64_t first_row, int threads);
 

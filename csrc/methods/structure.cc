@@ -10,8 +10,8 @@
 namespace pychunk {
 namespace {
 
-// Cuts by topics avoid chunks shorter than this fraction of the size (1 / kShortPart). `topic` likewise has 64 of 200
-// tokens.
+// Cuts by topics avoid chunks shorter than this fraction of the size (1 / kShortPart). The method `topic` has a similar
+// fraction, 64 of 200 tokens.
 constexpr int64_t kShortPart = 3;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 
@@ -81,9 +81,10 @@ class Structurer {
   }
   bool begins_section(int64_t s) const { return begins_section_[static_cast<size_t>(s)] != 0; }
 
-  // Sections that fit into one chunk share it. One that does not fit, or is outside the parent of the chunk's first
-  // section, begins the next chunk if this chunk is half full. Otherwise both are cut as one. The last part of a
-  // section that was cut is shared like a section.
+  // Sections that fit into one chunk share it. A section begins the next chunk if this chunk is half full, and if the
+  // section does not fit or is outside the parent of the chunk's first section. A section that does not fit into a
+  // chunk that is less than half full is cut together with it. The last part of a section that was cut is shared like a
+  // section.
   void share(int64_t first, int64_t last) {
     int64_t begin = first;
     for (int64_t section = first, end = first + 1; section < last; section = end++) {
@@ -117,8 +118,8 @@ class Structurer {
     }
   }
 
-  // Builds units: spans that are kept together, and whole lists. In a unit that is too long, coarse boundaries are cut
-  // first: those of items, terms, rows and lines.
+  // Builds units: spans that are kept together, and whole lists. A unit that is too long is cut first at coarse
+  // boundaries, which are those of items, terms, rows and lines.
   void glue() {
     borders_.breaks = known_.breaks;
     borders_.ties.assign(static_cast<size_t>(sentences_), Tie::kOpen);
@@ -241,7 +242,8 @@ class Structurer {
   Limit size_;
   int64_t sentences_;
   Borders borders_;
-  // For each sentence, the reason why no chunk crosses the boundary before it. The value kEnd means that one may.
+  // For each sentence, the reason why no chunk crosses the boundary before it. The value kEnd means that a chunk may
+  // cross it.
   std::vector<CutReason> walls_;
   std::vector<uint8_t> begins_section_, coarse_;
   std::vector<float> affinities_;

@@ -12,7 +12,7 @@ namespace pychunk {
 struct BlockWordOptions {
   std::string_view stop_words;  // one per line
   std::string_view marks;       // characters that are stripped from the edges of words
-  int64_t first, last;          // words of a longer block that are hashed
+  int64_t first, last;          // how many first and last words of a longer block are hashed
 };
 
 // The words of each block. hashes[i] is one of the words that `hashed` counts, block by block.

@@ -724,7 +724,7 @@ class MarkdownScanner {
   int64_t made_ = 0;                       // lines made; [here_, made_) are in the ring
   std::vector<MarkdownLine> ring_;
   int64_t last_start_ = 0, last_end_ = 0;  // the last line passed that is not empty
-  // For each kind of formula, and each level of HTML heading: a line such that none that begins before it has an end.
+  // For each kind of formula, and each level of HTML heading: if one begins before this line, it has no end.
   std::array<int64_t, kFormulas> open_formulas_{};
   std::array<int64_t, 7> open_headings_{};
   std::array<OpenQuote, kDeepest> quotes_;
@@ -732,8 +732,8 @@ class MarkdownScanner {
 };
 
 // A possible link reference definition: lines without their indentation as one text. The next line is read only when it
-// is needed. Positions are bytes of the document. The position at a line's end is that of the line break, or of
-// nothing.
+// is needed. Positions are bytes of the document. The position at a line's end is the position of its line break, or
+// the end of the text.
 class Definition {
  public:
   Definition(MarkdownScanner& scanner, const MarkdownPlace& place)

@@ -29,7 +29,7 @@ size_t footnote_mark(std::string_view line);
 // Return whether a line begins a definition, with ":", white space and text.
 bool begins_definition(std::string_view line);
 
-// Return whether a line is JavaScript that MDX has between paragraphs, which is an import or an export.
+// Return whether a line begins a JavaScript import or export, which MDX allows between paragraphs.
 bool begins_module(std::string_view line);
 
 // Return whether a line is a key of YAML or TOML with its value.

@@ -30,7 +30,7 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
 }
 
 // The states of a tag's reader. A text can often be read in two ways, so the reader is in several states at once, with
-// one bit each. It therefore tries no way after another, and examines each character once.
+// one bit each. It therefore never goes back to try another reading, and examines each character once.
 enum TagState : unsigned {
   kName = 1,             // in the name of a start tag
   kSpace = 2,            // in white space, where an attribute may begin

@@ -5,8 +5,8 @@
 
 namespace pychunk {
 
-// The kinds of section 4.6, in its order. Those before kBlockTag end with the line that contains their closing mark,
-// the others before a blank line. kAnyTag interrupts no paragraph.
+// The kinds of section 4.6, in its order. Blocks of the kinds before kBlockTag end with the line that contains their
+// closing mark. Blocks of kBlockTag and kAnyTag end before a blank line. kAnyTag interrupts no paragraph.
 enum class HtmlRule : int8_t { kNone, kRawText, kComment, kInstruction, kDeclaration, kCdata, kBlockTag, kAnyTag };
 
 struct HtmlStart {

@@ -233,7 +233,7 @@ class InlineText {
     if (i < source_.size()) found.end = i + 1;
     return found;
   }
-  // Return whether a tag is not text. In HTML no tag is.
+  // Return whether a tag is markup, and not text. In HTML every tag is markup.
   bool is_markup(const Tag& found) {
     if (is_html_) return true;
     const auto* const known = std::ranges::lower_bound(kInlineTags, std::string_view(found.name));

@@ -1,5 +1,4 @@
-// The text of inline markup, as a page shows a heading: without the targets of links, images, tags and marks of
-// emphasis.
+// The text of inline markup, as a page shows a heading: without link targets, images, tags, and emphasis marks.
 #pragma once
 #include <string>
 #include <string_view>

@@ -11,7 +11,7 @@
 namespace pychunk {
 namespace {
 
-// The classes of characters that are counted, as in _SORTS there. The last class is all but ASCII.
+// The classes of characters that are counted, as in _SORTS there. The last class has all characters outside ASCII.
 constexpr std::string_view kSorts[] = {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>",
                                        "()[]\"'"};
 constexpr size_t kSortCount = std::size(kSorts) + 1, kStops = 3;
@@ -154,7 +154,7 @@ class ColumnWriter {
     }
   }
 
-  // Find the blocks whose elements, and the two above, have the same names.
+  // Find the blocks that are alike: their elements, and the two elements above each, have the same names.
   void read_alike() {
     std::vector<uint64_t> names(elements_);
     for (size_t e = 0; e < elements_; ++e) {

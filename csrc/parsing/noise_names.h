@@ -14,7 +14,7 @@ struct NamedElements {
   std::span<const int32_t> last, element, text_chars;
 };
 
-// The meanings of names: reasons[i] is that of the name with the hash known[i]. The hashes increase.
+// The meanings of names: reasons[i] is the reason that the name with the hash known[i] gives. The hashes increase.
 struct NameReasons {
   std::span<const uint32_t> known;
   std::span<const int64_t> reasons;

@@ -78,8 +78,8 @@ Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shap
   return Array<T>(std::move(shape), kept->data(), owner);
 }
 
-// Run work() without Python's lock. On the main thread it ends early if a signal handler raises, as that of Ctrl-C
-// does, and raises the same exception.
+// Run work() without Python's lock. On the main thread it ends early if a signal handler raises, as the handler of
+// Ctrl-C does, and raises the same exception.
 template <typename Work>
 auto without_gil(Work work) {
   using Result = decltype(work());

@@ -26,7 +26,7 @@ auto take_lock(Take take) {
 #endif
 }
 
-// A scope without the lock, in place of pybind11::gil_scoped_release.
+// A scope without the lock. It replaces pybind11::gil_scoped_release.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -40,7 +40,7 @@ class Unlocked {
   PyThreadState* const state_;
 };
 
-// A scope that holds the lock, on any thread, whether it already has it or not, in place of
+// A scope that holds the lock, on any thread, whether or not the thread already had it. It replaces
 // pybind11::gil_scoped_acquire.
 class Locked {
  public:

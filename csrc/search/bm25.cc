@@ -147,7 +147,8 @@ class PartScores {
     }
   }
 
-  // Write the scores of rows [begin, end). Those of a query are `stride` after those of the previous one.
+  // Write the scores of rows [begin, end). The scores of a query begin `stride` numbers after those of the previous
+  // query.
   void tile(int64_t begin, int64_t end, float* out, int64_t stride) {
     checkpoint();
     places_.clear(), added_.clear();

@@ -1,8 +1,8 @@
 // The BM25 scores of all rows for the terms of queries, from the postings of an index's parts. The score that a term
-// adds to a row is computed once for all queries in which the term has the same weight, with a division and 12 bytes.
-// For each query, 6 of these bytes are read and one score changes in the first-level cache. There is one addition for
-// each row and term, in the order of a query's terms. Scores are therefore the same for any number of threads, parts
-// and queries in a call.
+// adds to a row is computed once for all queries in which the term has the same weight. This takes a division and 12
+// bytes. For each query, 6 of these bytes are read and one score changes in the first-level cache. There is one
+// addition for each row and term, in the order of a query's terms. Scores are therefore the same for any number of
+// threads, parts and queries in a call.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -14,8 +14,8 @@ struct CountedRows {
   std::span<const int32_t> terms, counts, sizes;
 };
 
-// The terms in the order of their bytes, which is that of their code points. Terms that no row contains are omitted.
-// Rows rows[offsets[t]] to rows[offsets[t + 1]] contain term t, in increasing order.
+// The terms in the order of their bytes, which is also the order of their code points. Terms that no row contains are
+// omitted. Rows rows[offsets[t]] to rows[offsets[t + 1]] contain term t, in increasing order.
 struct InvertedFile {
   Buffer<char> terms;
   Buffer<int64_t> term_offsets, offsets;

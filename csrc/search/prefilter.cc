@@ -208,9 +208,9 @@ int32_t whole_limit(const HeadQuery& query, float limit) {
 // 0.023 and 0.058.
 HeadBound::HeadBound(const RowHeads& heads, const float* from, int64_t dim) : numbers(static_cast<size_t>(heads.head)) {
   const double rounding = (static_cast<double>(dim) / 32.0 + 40.0) * 0x1p-23, up = static_cast<double>(kRoundedUp);
-  // The divisors that make the query's numbers integers of eight bits, and their sums over runs integers of sixteen.
-  // The positive and the negative numbers of each run are added separately, and so are those of even and odd pairs.
-  // Each number may be rounded up by a half.
+  // The divisors that make the query's numbers integers of eight bits, and their sums over runs integers of sixteen. In
+  // each run, positive and negative numbers are added separately, and so are numbers of even and of odd pairs. Each
+  // number may be rounded up by a half.
   constexpr double kMostSum = kMostOfRun - static_cast<double>(kHeadRun) / 4.0 - 1.0;
   double by[2] = {}, sums[2][2] = {}, head = 0.0, tail = 0.0;
   for (size_t c = 0; c < static_cast<size_t>(dim); ++c) {

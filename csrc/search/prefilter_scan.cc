@@ -104,15 +104,16 @@ class HeadPass {
   float limit_of_sums(size_t q) { return limits_of_sums_[q] = hits_.limit_of_sums(q); }
   void set_limit(size_t q, float limit) { limits_[q] = whole_limit(asks_[q], limit); }
 
-  // Score the rows of the previous block that remained, after finding those of this block: by then they have come from
-  // memory. `chunk` must not be after the first row's chunk.
+  // Find the remaining rows of this block, then score those of the previous block, which have come from memory by then.
+  // `chunk` must not be after the first row's chunk.
   void look_at(const Rows& rows, int64_t chunk, const bool* allowed) {
     std::swap(left_, before_);
     find_left(rows, chunk, allowed);
     look_at(before_);
   }
 
-  // Find the rows of a block that could exceed the limit of a query and that of their own chunks, and prefetch them.
+  // Find the rows of a block that could exceed both the limit of a query and the limit of their own chunk, and prefetch
+  // them.
   void find_left(const Rows& rows, int64_t chunk, const bool* allowed) {
     left_.clear();
     const auto at = static_cast<size_t>(rows.block), head = static_cast<size_t>(heads_.head);
@@ -177,7 +178,7 @@ class HeadPass {
   const int64_t block_;
   const Kernels& run_;
   RunHits hits_;
-  const size_t asked_;  // the queries, filled up with some whose limit nothing exceeds
+  const size_t asked_;  // the number of queries, including added ones whose limit nothing exceeds
   std::vector<float> limits_of_sums_;
   std::vector<int32_t> limits_;  // of the block
   std::vector<int64_t> chunks_;

@@ -32,7 +32,7 @@ class HeadsWhenAsked {
 };
 
 // Search the chunks [begin, end) as scan_run() does. Blocks of heads are checked first, and only remaining rows are
-// read whole. The heads must be those of all rows.
+// read whole. `heads` must have the heads of all rows.
 void scan_run_by_heads(const ScanCall& call, const RowHeads& heads, int64_t begin, int64_t end, const bool* allowed,
                        std::vector<BestHits>& found);
 // Search the chosen rows [begin, end), each of which is a chunk, by their heads. `begin` must be a multiple of

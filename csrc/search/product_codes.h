@@ -1,6 +1,6 @@
-// Codes of half a byte for each piece of a vector, and the rows that score best by them. These rows are candidates,
-// whose vectors then tell which are the nearest. This is product quantization (Jegou, Douze and Schmid, 2011) in groups
-// of 32 rows whose tables are in registers (Andre, Kermarrec and Le Scouarnec, 2015).
+// Codes of half a byte for each piece of a vector, and the rows that score best by them. These rows are candidates: the
+// caller then compares their vectors to find the nearest. This is product quantization (Jegou, Douze and Schmid, 2011)
+// in groups of 32 rows whose tables are in registers (Andre, Kermarrec and Le Scouarnec, 2015).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace pychunk {
 
-// The rows in a group of codes, and the bytes for each piece of them. The code of row r is the lower half of byte r,
-// and that of row r + 16 the upper half.
+// The rows in a group of codes, and the bytes for each piece of them. Byte r has the code of row r in its lower half,
+// and the code of row r + 16 in its upper half.
 constexpr int64_t kCodeGroup = 32, kCodeBytes = 16;
 
 // The centroids: 16 for each of `pieces` runs of `width` numbers, which follow each other from a vector's first number
@@ -24,12 +24,12 @@ struct CodeBooks {
   int64_t held() const { return (pieces + 3) / 4 * 4; }
 };
 
-// The most pieces. The sum of that many byte tables is less than 2^16.
+// The most pieces. The scores of that many pieces, a byte each, add up to less than 2^16.
 constexpr int64_t kMostPieces = 256;
 
-// Encode rows in the stored layout: groups of 32, the last filled up with code 0; out [groups, held, 16]. The code of a
-// piece is its nearest centroid, and the first of equals. Lower bound: 2 * 16 * dim operations for each row; 256
-// numbers take some 0.2 us.
+// Encode rows in the stored layout, out [groups, held, 16]. A group has 32 rows; code 0 fills up the last group. The
+// code of a piece is the number of its nearest centroid, the lowest of equally near ones. Lower bound: 2 * 16 * dim
+// operations for each row; a row of 256 numbers takes some 0.2 us.
 void encode_rows(const StoredRows& rows, StoredAs kind, int64_t dim, const CodeBooks& books, uint8_t* out, int threads);
 
 // Rows that have codes. Row numbers continue from one run to the next.
@@ -38,9 +38,10 @@ struct CodedRows {
   int64_t rows;
 };
 
-// Return the `count` rows of each query that score highest by its products with centroids, converted to bytes; best
-// first, the first of equals first. allowed: one value for each row, nullptr for all. The rows and their order depend
-// only on query, codes and `allowed`. Lower bound: half a byte read for each piece and query.
+// Return the `count` rows that score highest for each query, best first, the first of equals first. A row's score is
+// the sum of the query's products with the row's centroids, each rounded to a byte. allowed: one value for each row,
+// nullptr for all. The rows and their order depend only on query, codes and `allowed`. Lower bound: half a byte read
+// for each piece and query.
 std::vector<std::vector<int64_t>> best_by_codes(std::span<const CodedRows> parts, const CodeBooks& books,
                                                 const Matrix<const float>& queries, int64_t count, const bool* allowed,
                                                 int threads);

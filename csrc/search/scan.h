@@ -37,7 +37,7 @@ struct ScoredBeside {
 class HeadsWhenAsked;
 
 // A searcher of stored rows. From its second search on, it first checks the first numbers of rows if these are useful
-// (prefilter.h). They need 0.4 of the rows' bytes in memory.
+// (prefilter.h). A copy of these numbers takes 0.4 times the rows' bytes of memory.
 class Scan {
  public:
   // Open the rows of several arrays, with row numbers that continue from one array to the next. Chunk i has the rows

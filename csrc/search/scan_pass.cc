@@ -12,8 +12,8 @@
 namespace pychunk {
 namespace {
 
-// The costs of heads in a block. A row that must be read again costs as much as this many numbers of a panel. One block
-// in this many is tried, and decides the length of heads for the blocks after it.
+// The cost of a row that must be read again, in numbers of a panel. One block in kBlocksATrial tries all lengths of
+// heads, and so decides the length for the blocks after it.
 constexpr int64_t kRowAgain = 1000, kBlocksATrial = 64;
 
 }  // namespace

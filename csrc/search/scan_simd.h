@@ -22,8 +22,8 @@ typedef uint32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
 typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), may_alias));
 
 #if defined(__AVX512BW__)
-// The mask of all lanes for conversions. Without a mask, those of g++ 12 begin with a register that it reports as not
-// initialised.
+// The mask of all lanes for conversions. Without a mask, g++ 12 starts a conversion with a register that it then
+// reports as not initialised.
 constexpr __mmask16 kEveryLane = 0xFFFF;
 #endif
 
@@ -111,7 +111,8 @@ void dot_halves(const uint16_t* rows, size_t n, size_t dim, const float* query, 
 void dot_floats(const float* rows, size_t n, size_t dim, const float* query, float* out) {
   for (size_t i = 0; i < n; ++i) out[i] = dot_stored(rows + i * dim, dim, query);
 }
-// Do this for rows of bytes, each followed by its scale, a float32 by which the product is multiplied.
+// Set out[i] to dot(rows[i], query) for rows of bytes. Each row is followed by its scale, a float32 by which the
+// product is multiplied.
 void dot_bytes(const int8_t* rows, size_t n, size_t dim, const float* query, float* out) {
   for (size_t i = 0; i < n; ++i) {
     const int8_t* row = rows + i * (dim + sizeof(float));
@@ -149,7 +150,7 @@ inline Shorts load_shorts(const int16_t* shorts) {
   return value;
 }
 
-// Return the sums of the products of neighbours.
+// Return the sums of the products of adjacent pairs.
 inline Places multiply_pairs(Shorts a, Shorts b) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<Places>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -165,7 +166,7 @@ inline Places multiply_pairs(Shorts a, Shorts b) {
 }
 
 // Return sums + multiply_pairs(a, b), which must fit into the integers. With VNNI this is one instruction instead of
-// three. panel_above consists mostly of it, because it can also take a pair from memory.
+// three, and it can also take a pair from memory. panel_above consists mostly of this instruction.
 inline Places add_pairs(Places sums, Shorts a, Shorts b) {
 #if defined(__AVX512VNNI__)
   return reinterpret_cast<Places>(
@@ -222,7 +223,8 @@ size_t bytes_above(const int8_t* rows, size_t n, size_t dim, const int16_t* quer
   return count;
 }
 
-// Find such rows for four queries, among rows that are already widened. Set found[k] to i * 16 + a bit for each query.
+// Find the rows as bytes_above() does, but for four queries, among rows that are already widened. Set found[k] to i *
+// 16 + a bit for each query.
 size_t shorts_above(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
                     const float* units, const float* margins, const float* limits, uint32_t* found) {
   F32x4 unit, margin, limit;
@@ -392,8 +394,9 @@ float highest_of(const float* numbers, size_t n) {
   return highest;
 }
 
-// Compute kRows rows by kRegisters registers of queries. The leaves of the tree come in the order in which its left
-// halves do, with the bits of their number reversed. At most six partial sums are then kept at a time.
+// Compute kRows rows by kRegisters registers of queries. The leaves of the tree, which are the sums of its 32 lanes,
+// are computed in the order of their numbers with the bits reversed. The two leaves that are added first are then
+// neighbours, and at most six partial sums are kept at a time.
 template <size_t kRows, size_t kRegisters>
 inline void panel_tile(const float* x, size_t dim, const float* panel, float* out) {
   F32 waiting[6][kRows][kRegisters];
@@ -439,8 +442,8 @@ void dot_panel(const float* rows, size_t n, size_t dim, const float* panel, floa
       panel_tile<kRowsTogether, kRegisters>(rows + i * dim, dim, panel + q, out + i * kPanelWidth + q);
 }
 
-// Set best[q] to the highest of itself and of scores[i * 16 + q], i < n, and where[q] to first + i of its origin, the
-// first of equals.
+// Raise best[q] to the highest of scores[i * 16 + q], i < n, if that is higher. Then where[q] becomes first + i of that
+// score, the first of equals.
 void keep_best(const float* scores, size_t n, int32_t first, float* best, int32_t* where) {
 #pragma GCC unroll 4
   for (size_t q = 0; q < kPanelWidth; q += kLanes) {

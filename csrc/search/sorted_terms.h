@@ -1,4 +1,4 @@
-// The positions of terms among sorted ones.
+// The look-up of terms in a sorted list.
 #pragma once
 #include <cstdint>
 #include <string>

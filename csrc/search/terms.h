@@ -1,5 +1,5 @@
-// The terms of texts, numbered and counted row by row. They are those of pychunk/index/lexical/analyzer.py, for many
-// texts at once.
+// The terms of texts, numbered and counted row by row. They are the terms that pychunk/index/lexical/analyzer.py
+// defines, for many texts at once.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ struct TermOptions {
   // These are the words in other letters than Latin, and all words of a text that is in another language according to
   // `english` and `others`.
   std::vector<std::string> english, others;
-  // The bytes above which knowledge about words is discarded. In text without spaces few words recur.
+  // The memory in bytes above which the stored terms of words are discarded. In text without spaces few words recur.
   size_t memory = size_t{64} << 20;
 };
 
@@ -49,7 +49,8 @@ class TermCounter {
   void read(const Texts& texts, int threads = 1);
   // Return the words whose terms are not known yet. They are valid until the next call.
   std::vector<std::string_view> unknown() const;
-  // Learn the stems of these words, in order. Without stemming, the stems are the words themselves.
+  // Learn the stems of the words that unknown() returned, in their order. Without stemming, the stems are the words
+  // themselves.
   void learn(std::span<const std::string_view> stems);
   // Return the rows that were read last. The terms of all words must be known.
   TermRows rows(int threads = 1);
@@ -64,7 +65,7 @@ class TermCounter {
     int32_t count = 0;
   };
   void take_words(Helper& helper);
-  // Return whether a non-empty word consists of paired characters, which are a term unchanged.
+  // Return whether a non-empty word consists of paired characters only. Such a word is a term as it is.
   bool is_paired(std::string_view word) const;
   void add_terms(std::string_view word, std::string_view stem);
   // Return rows [first, last) of the words as terms, where row i begins at begins[i]. `grams` says which words get

@@ -23,8 +23,9 @@ struct TermRows {
 
 class WordCounter {
  public:
-  // Read the words of each text, which must be valid UTF-8, as their numbers in `words`, which adds new ones. Without
-  // `folding`, texts that are not ASCII must already be folded. An exception may leave words that no row contains.
+  // Count the words of each text, which must be valid UTF-8. Words get their numbers from `words`, to which new words
+  // are added. Without `folding`, texts that are not ASCII must already be folded. An exception may leave words that no
+  // row contains.
   TermRows read(const Texts& texts, const WordCharacters& characters, const Folding* folding, StringTable& words);
 
  private:

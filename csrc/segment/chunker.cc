@@ -342,7 +342,7 @@ class Chunker {
     out_.spans = std::move(fitting);
   }
 
-  // Return whether all sentences of a chunk lead to those of the next one.
+  // Return whether all sentences of a chunk lead to the next chunk, as headings do.
   bool leads(const Span& span, const Span& next) {
     if (!plan_.keep_together || span.first < span.own_first || next.first < next.own_first) return false;
     if (span.begin != document_.begin(span.first) || next.begin != document_.begin(next.first)) return false;

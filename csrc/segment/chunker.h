@@ -50,7 +50,7 @@ struct Chunking {
   // The method's reason to begin a group with each sentence. kEnd means that it does not.
   std::vector<CutReason> begins;
   Parts parts;
-  // The values of the parts, if these are not the sentences.
+  // The lengths of the parts in each unit, if the parts are not the sentences.
   Lengths lengths[3];
   bool has_lengths[3] = {};
   SharedWords shared_words;

@@ -58,8 +58,8 @@ class OutlineWriter {
   }
 
   // Set the parent of each chunk. It is the chunk with the heading of the section that its sentences have in common. If
-  // the chunk has that heading itself, the parent is the chunk with the heading of the section above. No chunk has a
-  // title that was removed.
+  // the chunk has that heading itself, the parent is the chunk with the heading of the section above. A removed title
+  // is in no chunk.
   void write_parents() {
     std::vector<int64_t> holder(outline_.sections.size(), -1);
     size_t next = 0;  // the next section whose chunk is not known yet

@@ -1,5 +1,5 @@
-// The tree of headings in the chunk table: the parent of each chunk, the headings above it, and the parts of units that
-// were cut.
+// The tree of headings in the chunk table: the parent of each chunk, the headings above it, and which part of a unit it
+// is if the unit was cut.
 #pragma once
 #include <cstdint>
 #include <string_view>

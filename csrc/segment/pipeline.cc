@@ -54,7 +54,7 @@ Table segment(const Inputs& inputs) {
 
 CutTable cuts(const Inputs& inputs, bool held) {
   PYCHUNK_CHECK(!inputs.plan->cuts_text(), "method '", inputs.plan->method->name,
-                "' cuts text: its pieces are not runs of sentences");
+                "' with separators cuts inside sentences, so it has no cuts between sentences; leave separators out");
   struct Part {
     std::vector<int32_t> first;
     std::vector<int8_t> kind;

@@ -22,11 +22,12 @@ struct CutTable {
   std::vector<float> score;
   std::vector<int64_t> score_offsets;
 };
-// Return the cuts of the documents. With `held`, pair scores are those that the method compares with its threshold,
-// over its window.
+// Return the cuts of the documents. With `held`, the pair scores are the values over the method's window, which it
+// compares with its threshold.
 CutTable cuts(const Inputs& inputs, bool held = false);
 
-// The sum and count of the fixed-point scores between neighbours in a batch, which fit() averages (semantic, nsp).
+// The sum and count of the fixed-point scores of neighbouring sentences in a batch, which fit() averages (semantic,
+// nsp).
 struct AdjacentSums {
   int64_t sum = 0, count = 0;
 };

@@ -39,8 +39,8 @@ bool is_vietnamese_title(std::string_view word);
 // Returns whether the beginning of the text has letters that hardly any other language uses.
 bool looks_vietnamese(std::string_view text);
 
-// Returns whether a word is the name of a Latin letter in another script, as used for initials. The doubtful names are
-// also words.
+// Returns whether a word is the name of a Latin letter in another script, as used for initials. Doubtful names have
+// another meaning, too.
 bool is_letter_name(std::string_view word);
 bool is_doubtful_letter_name(std::string_view word);
 

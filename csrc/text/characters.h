@@ -52,7 +52,7 @@ inline bool is_letter(char32_t c) { return case_of(c) != Case::kNone || (c >= 0x
 // not.
 inline bool is_caseless(char32_t c) { return is_letter(c) && case_of(c) == Case::kNone && c < 0x2000; }
 
-// Returns whether c is a digit of those alphabets or of ASCII.
+// Returns whether c is an ASCII digit or a digit of a caseless alphabet.
 inline bool is_script_digit(char32_t c) {
   if (c < 0x660) return is_digit(c);
   if (c < 0x900) return c <= 0x669 || (c >= 0x6F0 && c <= 0x6F9) || (c >= 0x7C0 && c <= 0x7C9);

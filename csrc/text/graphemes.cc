@@ -80,7 +80,7 @@ bool is_unspaced(char32_t c) {
   return between(c, 0xE01, 0xE4E) || between(c, 0xE81, 0xECD) || between(c, 0x1000, 0x109F) ||
          between(c, 0x1780, 0x17D3);
 }
-// Returns whether c is part of a word between those.
+// Returns whether c is a letter or digit of a script that separates words by spaces.
 bool is_of_word(char32_t c) {
   return is_digit(c) || (c < 0x2000 && is_letter(c)) || between(c, 0xAC00, 0xD7A3) || between(c, 0xFF10, 0xFF19) ||
          between(c, 0xFF21, 0xFF3A) || between(c, 0xFF41, 0xFF5A);

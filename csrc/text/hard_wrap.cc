@@ -82,11 +82,12 @@ std::string_view word_of(std::string_view line) {
   return inside.substr(0, std::min(inside.find(' '), inside.size()));
 }
 
-// The counts over all lines that are followed by another line of their block.
+// Counts of the lines that are followed by another line of their block: all of them, and those for which a comment
+// holds.
 struct FilledLines {
   int64_t number = 0;
   int64_t full = 0;      // the next line's first word would not have fitted
-  int64_t filled = 0;    // likewise, but a fifth of the width may be free
+  int64_t filled = 0;    // full, or at most a fifth of the width is free
   int64_t spare = 0;     // number of columns at which a line that is not full could have ended
   int64_t capitals = 0;  // the next line begins with a capital
   int64_t marked = 0;    // the next line begins with a digit or a mark, as in records and table rows

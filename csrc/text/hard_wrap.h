@@ -11,16 +11,17 @@ namespace pychunk {
 // are the increasing offsets of its line feeds. A line is full if the next line's first word would not have fitted.
 //
 // The function looks at lines that are followed by another line of their block. The document is wrapped if it has at
-// least three of them and nearly all are full. It is also wrapped if 3 in 4 are nearly full and few begin with a
-// capital. It is not wrapped if most lines begin and end as records do.
+// least three such lines and nearly all are full. It is also wrapped if 3 in 4 of them are nearly full and few begin
+// with a capital. It is not wrapped if most lines begin and end as records do.
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks);
 
-// Returns whether the line with its line feed at `at` ends with a letter and a hyphen, and the next line begins with a
-// lower-case letter.
+// Returns whether a hyphen divides a word at the line feed at `at`. Then a letter and a hyphen precede it, and a
+// lower-case letter begins the next line.
 bool hyphen_parts(std::string_view text, int64_t at);
 
-// Returns whether the line feed at `at` still separates, in a document of that width. It does if a blank line, a list
-// item, a heading or a table row is on either side of it, or if the line is short. With a width of 0 no line is short.
+// Returns whether the line feed at `at` is a real line break, and not a wrap, in a document wrapped to `width`. It is
+// one if a blank line, list item, heading or table row is on either side, or if the line is short. With a width of 0 no
+// line is short.
 bool line_break_separates(std::string_view text, int64_t at, int64_t width);
 
 }  // namespace pychunk

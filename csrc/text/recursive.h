@@ -43,8 +43,8 @@ struct RecursiveInput {
 //
 // Every character that is not white space is in at least one piece, and without overlap in exactly one. Starts and ends
 // of pieces never decrease. If the last separator is "", no piece is longer than `size`, except a single character that
-// has more tokens than that. For a given number of separators, time is linear in the length of the text plus that of
-// the overlaps.
+// has more tokens than that. For a given number of separators, time is linear in the length of the text and the
+// overlaps together.
 class RecursiveSplitter {
  public:
   // Throws std::invalid_argument if an option is invalid.

@@ -249,7 +249,7 @@ class Splitter {
     return quotes_;
   }
 
-  // Handles stops of scripts that need no space after them, and those of careless writing.
+  // Handles stops of scripts that need no space after a stop, and stops without a space in careless writing.
   void unspaced(int64_t i, char32_t c, int64_t stops, int64_t end) {
     if (end != stops || !(is_strong(i, c, stops) || rules_.ends_glued(start_, i, stops))) return;
     next_ = end;

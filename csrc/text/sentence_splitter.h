@@ -1,5 +1,5 @@
-// The splitter of texts into sentences. It is exact and native, and its sentences tile the text. It works on UTF-8
-// bytes, and every offset is a byte offset.
+// The splitter of texts into sentences. The sentences tile the text: every byte is in exactly one of them. The splitter
+// works on UTF-8, and every offset is a byte offset.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -31,7 +31,7 @@ struct SentenceList {
 // memory.
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out);
 
-// Returns the flags that the white space before a sentence gives it, or 0 without a line break.
+// Returns the flags that a sentence gets from the white space before it (`gap`), or 0 if `gap` has no line break.
 uint8_t flags_of_gap(std::string_view gap);
 
 }  // namespace pychunk

@@ -1,5 +1,5 @@
 // The result of BERT's normaliser and pre-tokenizer for each code point, for one set of options, as one table look-up.
-// It equals that of Hugging Face `tokenizers`, whose Unicode tables were probed (unicode_tables.py).
+// It equals the result of Hugging Face `tokenizers`, whose Unicode tables were probed (unicode_tables.py).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One character of valid UTF-8: its bytes, and whether it is white space or a line break. These are the only
-// definitions of them. Functions on longer texts are in utf8_text.h.
+// One character of valid UTF-8: its bytes, and whether it is white space or a line break. White space and line breaks
+// are defined only here. Functions on longer texts are in utf8_text.h.
 //
 // All functions are inlined. A call would take as long as the work. The hot loops are built once per instruction set,
 // and must leave no copy for the linker to pick (kernels_isa.cc). For the same reason this header includes only integer

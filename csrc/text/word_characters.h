@@ -6,8 +6,8 @@
 
 namespace pychunk {
 
-// The role of a character in words. kPaired marks letters of scripts that write words without spaces. kTripled marks
-// the ones of these scripts whose words have about four letters.
+// The role of a character in words. Letters of scripts that write words without spaces are kPaired, or kTripled if the
+// script's words have about four letters.
 enum class Belongs : uint8_t { kNot, kAnywhere, kNotFirst, kPaired, kTripled };
 
 constexpr bool is_unspaced(Belongs belongs) { return belongs == Belongs::kPaired || belongs == Belongs::kTripled; }

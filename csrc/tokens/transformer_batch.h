@@ -1,5 +1,5 @@
-// The batches of a transformer. Rows are sorted by length, divided by a token budget, and written into tensors. A row
-// is one tokenized sentence or a pair of them.
+// The batches of a transformer. Rows are sorted by length, divided into batches by a token budget, and written into
+// tensors. A row is one tokenized sentence or a pair of them.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -89,7 +89,7 @@ struct Output {
 };
 
 // Adds a word as the pieces of the vocabulary, longest first, or as one unknown token. `begin` and `end` map a byte of
-// the word to the span in the text of its character.
+// the word to the span that its character has in the text.
 template <typename Begin, typename End>
 void add_pieces(const Rules& rules, const uint8_t* word, size_t size, Begin begin, End end, Output& out) {
   const size_t before = out.count;

@@ -22,7 +22,7 @@ inline uint32_t* write_positions(uint64_t mask, uint32_t base, uint32_t* out) {
 size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean, uint8_t* copy,
                   uint32_t* starts, uint32_t* ends) {
   uint32_t *start = starts, *end = ends;
-  uint64_t word_before = 0, punctuation_before = 0;  // bit 0: the last byte of the previous block is one
+  uint64_t word_before = 0, punctuation_before = 0;  // bit 0 describes the last byte of the previous block
   for_each_block(text, size, [&](const Block& block, size_t at, size_t count) {
     const uint64_t inside = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
     const uint64_t low = block.range(0, 0x20);

@@ -1,10 +1,10 @@
 // The embedding bag: exact sums of rows of an int8 table. Sums of integers do not depend on the order, so every
 // instruction set, batch and thread count gives the same bits.
 //
-// Lower bound on the cost: a token reads `dim` bytes of the table. At 256 these are four cache lines. The 4,000 most
-// common rows, 85 % of English tokens, are 1 MB and stay in the L2 cache. With 512-bit registers a token takes dim / 32
-// widening loads and dim / 32 additions. These are 16 micro-operations, about 8 cycles, for about 5 bytes of text. The
-// limit is thus near 2 GB/s per core while L2 supplies the rows.
+// Lower bound on the cost: a token reads `dim` bytes of the table. At dim 256 these are four cache lines. The 4,000
+// most common rows, 85 % of English tokens, are 1 MB and stay in the L2 cache. With 512-bit registers a token takes dim
+// / 32 widening loads and dim / 32 additions. These are 16 micro-operations, about 8 cycles, for about 5 bytes of text.
+// The limit is thus near 2 GB/s per core while L2 supplies the rows.
 #pragma once
 #include "common/simd.h"
 
@@ -14,12 +14,12 @@ namespace {
 typedef int16_t I16 __attribute__((vector_size(kVectorBytes), may_alias));
 typedef int8_t I8 __attribute__((vector_size(kVectorBytes / 2), may_alias));
 
-// The number of int16 lanes in a register, and of the columns that 8 such registers hold.
+// The number of int16 lanes in a register, and the number of columns that 8 such registers hold.
 constexpr size_t kLanes16 = kVectorBytes / 2;
 constexpr size_t kColumns = 8 * kLanes16;
 // |int8| <= 128, so the sum of 255 rows fits into int16 before it is added to the int32 sums.
 constexpr size_t kRowsInInt16 = 255;
-// The number of rows to prefetch, including those of the next sentence. Otherwise rare tokens wait for memory, which
+// The number of rows to prefetch, including rows of the next sentence. Otherwise rare tokens wait for memory, which
 // took 6 % of the whole pipeline.
 constexpr size_t kAhead = 8;
 

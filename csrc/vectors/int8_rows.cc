@@ -14,7 +14,7 @@ constexpr float kMostByte = 127;
 // Adding and subtracting this constant rounds a number below 2^22 to the nearest integer, halves to the even one.
 // std::nearbyint does the same with a call for each number.
 constexpr float kRounding = 12582912.0f;
-constexpr int64_t kLanes = 8;  // the largest of this many numbers is computed at once
+constexpr int64_t kLanes = 8;  // the number of columns whose maxima are computed at once
 constexpr int64_t kRowsAtOnce = 1024;
 
 void pack_row(const float* row, int64_t size, int8_t* out) {

@@ -9,7 +9,7 @@
 
 namespace pychunk {
 
-// The nodes of one level, as increasing runs of sentences [first[i], last[i]) of the batch. None crosses a document
+// The nodes of one level, as increasing runs of sentences [first[i], last[i]) of the batch. No run crosses a document
 // boundary.
 struct Spans {
   std::span<const int64_t> first, last;
@@ -25,8 +25,8 @@ std::vector<Buffer<float>> span_vectors(const Matrix<const float>& vectors, std:
                                         std::span<const int64_t> doc_offsets, const std::vector<Spans>& levels,
                                         int threads);
 
-// Divides documents into turns of a worker, of whole documents and about 512 sentences. Turn i has the documents
-// [out[i], out[i + 1]).
+// Divides the documents among turns, which workers take one by one. A turn has whole documents with about 512
+// sentences. Turn i has the documents [out[i], out[i + 1]).
 std::vector<size_t> document_turns(std::span<const int64_t> doc_offsets);
 
 // Returns the first sentences of windows, for each size. A window is a greedy run of the units of the level below,

@@ -17,9 +17,9 @@ struct PairHead {
   float out_bias = 0.0f;
 };
 
-// Computes the probability that sentence s + 1 follows sentence s, for all but the last. Each takes 3 hidden x dim
-// multiplications and as many additions. At 32 x 256 these are 25,000, about half the cost of tokenizing a sentence of
-// 25 tokens.
+// Computes for every sentence s but the last the probability that sentence s + 1 follows it. Each probability takes 3 *
+// hidden * dim multiplications and as many additions. With hidden 32 and dim 256 these are 25,000, about half the cost
+// of tokenizing a sentence of 25 tokens.
 void next_probabilities(const PairHead& head, const Rows& vectors, std::vector<float>& out);
 
 }  // namespace pychunk

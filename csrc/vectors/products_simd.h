@@ -2,9 +2,9 @@
 // products one after the other, and the lanes of a register hold different outputs. Contraction to fused multiply-add
 // is off for the whole build (CMakeLists.txt).
 //
-// Lower bound on the cost: n * in * outs multiplications and as many additions. With two pipes of 256 bits, a register
-// of 16 lanes takes one cycle for each, so one row at 256 x 32 takes 512 cycles. Eight sums run in parallel, because an
-// addition waits four cycles for the previous one.
+// Lower bound on the cost: n * in * outs multiplications and as many additions. With two pipes of 256 bits for each
+// kind of operation, 16 products are computed and added up per cycle. One row of 256 numbers with 32 outputs thus takes
+// 512 cycles. Eight sums run in parallel, because an addition waits four cycles for the previous one.
 #pragma once
 #include "vectors/similarity_simd.h"
 

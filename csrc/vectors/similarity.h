@@ -19,8 +19,8 @@ void normalize(float* x, int64_t dim);
 // NaN, or -1 if there is none.
 int64_t normalized(const Matrix<const float>& vectors, float* out);
 
-// Computes a[i] = e_i . e_{i+1}, n - 1 of them. With a window w > 1 it is the cosine between the sums of (up to) w
-// vectors on either side of the boundary.
+// Computes a[i] = e_i . e_{i+1} for i < n - 1, where e_i is the vector of sentence i of n. With a window w > 1, a[i] is
+// the cosine between two sums: of up to w vectors before the boundary, and of up to w after it.
 void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& out);
 
 // Sets out[i] = e_i . v.
@@ -33,7 +33,7 @@ void cosines_to(const Rows& vectors, const float* v, float* out);
 //   the mean minus half the highest cosine with a chosen sentence. Of equal scores the earliest wins.
 // - sentence: one sentence, drawn by `seed`.
 // - random: a direction, drawn by `seed`.
-// `took` lists the sentences of the summary in increasing order, unless it is made of all or none.
+// `took` gets the sentences of the summary in increasing order. It stays empty for mean and random.
 void summary_vector(SummarySource source, const Rows& vectors, std::span<const uint8_t> flags, uint64_t seed,
                     std::vector<float>& out, std::vector<int32_t>& took);
 

@@ -8,14 +8,14 @@
 
 namespace pychunk {
 
-// Returns the first sentences of the nodes of each level, from the level above `first` up to one node per document. The
-// root of a low tree is on all levels above it, too. `first` has the first sentences of the m leaves and, at the end,
-// the number of sentences.
+// Returns the first sentences of the nodes of each level, from the level above `first` up to one node per document. If
+// the tree of a document has fewer levels than the highest tree, its root is also on the levels above. `first` has the
+// first sentences of the m leaves and, at the end, the number of sentences.
 //
 // One level at a time, it joins neighbours that together have at most `branching` nodes of the level below. It takes
-// the two whose weighted sums of sentence vectors have the highest cosine, and the first of equal ones. It stops if a
-// level has at most 1 / branching of the nodes below, or if no two may be joined. If all nodes fit under one node, it
-// joins them all.
+// the two whose weighted sums of sentence vectors have the highest cosine, and the first of equal ones. A level is
+// finished once it has at most 1 / branching of the nodes below, or once no two neighbours may be joined. If all nodes
+// fit under one node, all are joined.
 //
 // The cost, with a heap of neighbours, is O(m log m) comparisons and O(m) sums and cosines of dim numbers, over all
 // levels.

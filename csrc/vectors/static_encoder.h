@@ -18,7 +18,7 @@ void embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> 
 // Writes the unit vector of a text.
 void encode_static(std::string_view text, const WordPiece& tokenizer, const Matrix<const int8_t>& table, float* out);
 
-// Does the same for many runs, on `threads` threads.
+// Returns the unit vectors of many runs of ids, float[runs, table.cols], computed on `threads` threads.
 Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> ids,
                              std::span<const int64_t> offsets, int threads);
 

@@ -1,5 +1,5 @@
 // The network that finds where a new topic begins. It is small, and reads the static vectors of the sentences around
-// each gap and other cheap inputs. It is trained by training/topic.py on where sections of articles begin.
+// each gap, and other inputs that cost little. training/topic.py trains it to find the section starts of articles.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -87,7 +87,7 @@ void for_each_bit(const std::vector<uint64_t>& bits, int64_t begin, int64_t end,
 }
 
 // Computes from the bytes of words where words begin, and where words of at least kContentBytes begin. Returns the
-// number of the latter.
+// number of these long words.
 size_t word_starts_of(const std::vector<uint64_t>& in_words, std::vector<uint64_t>& starts,
                       std::vector<uint64_t>& long_words) {
   starts.resize(in_words.size()), long_words.resize(in_words.size());
@@ -253,10 +253,10 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
   const float of_mean = inverse_norm(run.dot(mean, mean, dim));
-  // A ring of the last rows. For each row it holds the sums of the rows up to it and 0, 1, 3 and 7 before it, and their
-  // inverse norms. Each sum is that of two sums of half as many rows, computed when its last row comes. It is compared
-  // at once with the sum before it, while both are in the cache. The ring takes 64 kB (16 rows of four sums), more than
-  // a core's first-level cache.
+  // A ring of the last rows. For each row it holds the sums of the last 1, 2, 4 and 8 rows up to it, and their inverse
+  // norms. Each sum is made from two sums of half as many rows, when its last row comes. It is compared at once with
+  // the sum before it, while both are in the cache. The ring takes 64 kB (16 rows of four sums), more than a core's
+  // first-level cache.
   constexpr int64_t kWindows[] = {1, 2, 4, 8};
   constexpr size_t kSums = 4;
   constexpr int64_t kKept = 16;

@@ -9,16 +9,17 @@
 
 namespace pychunk {
 
-// The number of inputs of sentence s and the gap before it. Vectors x are those of sentences minus the document's mean.
-// L_w and R_w are sums of up to w of them before and after the gap.
+// The number of inputs of sentence s and the gap before it. Let x_i be the vector of sentence i minus the document's
+// mean vector. L_w is the sum of up to w such vectors before the gap, R_w of up to w after it.
 // - 0 to 3: the cosine of L_w and R_w, for w = 1, 2, 4, 8.
 // - 4 and 5: the cosine of L_4 and x_s, and of x_(s-1) and R_4.
-// - 6: the cosine of the sentence's vector and the mean.
-// - 7: the base-2 logarithm of its length in bytes, with linear interpolation.
+// - 6: the cosine of the sentence's vector and the document's mean vector.
+// - 7: the base-2 logarithm of the sentence's length in bytes, with linear interpolation.
 // - 8 to 10: the share of its words (of 5 bytes or more) that occur in the 2 sentences before, in the 10 before, and
 //   never before.
 // - 11: the number of words that recur across the gap within 10 sentences, per word near the gap.
-// - 12 to 16: 1 if it begins a paragraph, follows a blank line, is a paragraph, is a heading, is a list item.
+// - 12 to 16: 1 or 0, whether the sentence begins a paragraph, follows a blank line, is a paragraph, is a heading, is a
+//   list item.
 constexpr int64_t kTopicInputs = 17;
 // The largest distance of a sentence whose vector contributes to the inputs of another one.
 constexpr int64_t kTopicAround = 16;

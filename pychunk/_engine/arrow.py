@@ -35,9 +35,9 @@ _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
 
 def flat_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return (bytes uint8[m], offsets int64[k + 1]) of strings without Arrow.
+    """Return k strings as (bytes in UTF-8 uint8[m], offsets int64[k + 1]) without Arrow.
 
-    Arrow needs 0.2 s for its first array, as it imports pandas if that is installed.
+    Arrow needs 0.2 s for its first array, because it imports pandas if pandas is installed.
     """
     parts = [text.encode() for text in texts]
     offsets = np.zeros(len(parts) + 1, np.int64)
@@ -45,7 +45,8 @@ def flat_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
-#: The limits, in strings and in characters, up to which an array is made without Arrow, at half of its speed.
+#: The most strings, and the most characters in total, of an array that is made without Arrow. This is half as fast as
+#: Arrow, but avoids the import of pandas.
 _FEW, _SHORT = 4096, 1 << 26
 
 
@@ -62,9 +63,10 @@ def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
 
 
 def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Return (bytes uint8[m], offsets int64[k + 1]) of strings.
+    """Return the k strings of an array as (bytes in UTF-8 uint8[m], offsets int64[k + 1]).
 
-    A slice keeps its own offsets. Offsets of 64 bits are not copied.
+    Neither the bytes nor offsets of 64 bits are copied. The offsets of a slice need not begin with 0, because the bytes
+    are those of the whole array.
     """
     _, offset_buffer, data = array.buffers()
     if len(array) == 0 or offset_buffer is None:
@@ -76,7 +78,7 @@ def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[
 
 
 def items(buffer: Any, dtype: Any, count: int) -> npt.NDArray[Any]:
-    """Return the first ``count`` values in a buffer. In a damaged file, the buffer may end inside a value."""
+    """Return the first ``count`` values in a buffer, which in a damaged file may end inside a value."""
     return np.frombuffer(buffer, dtype, count)
 
 
@@ -96,7 +98,7 @@ def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array
     return pa.Array.from_buffers(_type_of(values.dtype), len(values), buffers)
 
 
-#: Asking Arrow takes a microsecond, and a call asks ten times.
+#: The result is cached, because Arrow needs a microsecond for it, and a call needs it ten times.
 _type_of = functools.cache(pa.from_numpy_dtype)
 
 
@@ -146,7 +148,7 @@ def _pieces(items: pa.Array, offsets: npt.NDArray[Any]) -> list[list[Any]]:
 
 
 def with_current_names(table: pa.Table) -> pa.Table:
-    """Return a table of chunks or nodes, which an older version may have written, with the names of columns of now."""
+    """Return a table of chunks or nodes, which an older version may have written, with the columns' current names."""
     names = current_names(table.column_names)
     if names == table.column_names:
         return table

@@ -1,4 +1,4 @@
-"""The interface to the GPU module: the choice of a device, arrays on it, and kernels with checked shapes.
+"""The interface to the GPU module: the choice of a device, arrays on the device, and kernels with checked shapes.
 
 No other module imports ``pychunk._cuda``. :mod:`pychunk._engine.native` computes the same on the CPU.
 """
@@ -22,7 +22,7 @@ try:
 
     _missing = ""
 except ImportError as error:
-    _cuda = None  # type: ignore[assignment]  # in a build without it; every use comes after open_device()
+    _cuda = None  # type: ignore[assignment]  # nothing uses it then, because open_device() raises an error
     _missing = (
         "this build has no GPU module: with nvcc on PATH, in a checkout: pip install . -C cmake.define.PYCHUNK_CUDA=ON"
         if "_cuda" in str(error)
@@ -56,18 +56,18 @@ def facts() -> dict[str, Any]:
     found = _cuda.devices()
     why = f"no GPU can be used: {found['error']}" if found["error"] else ""
     if found["error"] and not found["driver"]:
-        why = "no GPU can be used: there is no NVIDIA driver"  # the runtime says that the driver is too old
+        why = "no GPU can be used: there is no NVIDIA driver"  # the CUDA runtime would say that the driver is too old
     version = {key: _version(found[key]) for key in ("driver", "runtime")}
     return {"devices": [each["name"] for each in found["devices"]], **version, "why": why}
 
 
 def _version(number: int) -> str | None:
-    """Return the name of a version: 13000 is CUDA 13.0, and 0 means that there is no driver."""
+    """Return a version as text: 13000 becomes "13.0", and 0, for a missing driver, becomes None."""
     return f"{number // 1000}.{number % 1000 // 10}" if number else None
 
 
 def emulated() -> bool:
-    """Return whether "device" memory is host memory and kernels run on the CPU, as in the build for the tests."""
+    """Return whether the GPU is emulated: in a build for tests, memory is host memory and kernels run on the CPU."""
     return _cuda is not None and _cuda.emulated
 
 
@@ -75,7 +75,7 @@ def open_device(name: str = "cuda") -> Device:
     """Return the device that ``"cuda"`` or ``"cuda:1"`` names.
 
     Raises:
-        ValueError: If there is no GPU, with the reason, or no device with that number.
+        ValueError: There is no usable GPU, or no device with that number. The message has the reason.
     """
     kind, _, number = name.partition(":")
     if kind != "cuda" or (number and not number.isdigit()):
@@ -89,11 +89,13 @@ def open_device(name: str = "cuda") -> Device:
 
 
 def view(values: Any, device: Device) -> Array:
-    """Return another library's array without a copy. Work in ``device.stream`` waits for the work that fills it.
+    """Return another library's array without a copy.
+
+    Later work in ``device.stream`` waits until the other library has filled the array.
 
     Raises:
-        ValueError: If the array is not contiguous, is on another device, or has a type that kernels do not take.
-        TypeError: If it is not an array on a GPU.
+        ValueError: The array is not contiguous, is on another device, or has a type that kernels do not accept.
+        TypeError: The value is not an array on a GPU.
     """
     if isinstance(values, _cuda.Array):
         return values
@@ -125,12 +127,12 @@ def foreign(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device
 
 
 def part(array: Array, begin: int, shape: tuple[int, ...], device: Device) -> Array:
-    """Return a view of an array's entries from ``begin`` on, counted flat, in a shape of their own."""
+    """Return a view, of the given shape, of an array's entries from position ``begin`` of the flattened array on."""
     return foreign(array, array.pointer + begin * array.dtype.itemsize, shape, array.dtype, device)
 
 
 def order(earlier: Device, later: Device) -> None:
-    """Make all later work in ``later``'s stream wait for the work that is in ``earlier``'s stream now."""
+    """Make all later work in the stream of ``later`` wait for the work that is now in the stream of ``earlier``."""
     _cuda.order(earlier.stream, later.stream, earlier.number)
 
 
@@ -142,13 +144,14 @@ def synchronize(device: Device) -> None:
 def to_device(values: npt.NDArray[Any], device: Device) -> Array:
     """Return a copy on the device.
 
-    From pinned memory, the copy is made while the caller goes on, and the memory must not change until it is done.
+    If ``values`` is in pinned memory, the function returns before the copy is complete. Until then, the memory must not
+    change.
     """
     return _cuda.to_device(np.ascontiguousarray(values), device.number, device.stream)
 
 
 def to_host(array: Array, device: Device, out: npt.NDArray[Any] | None = None, *, wait: bool = True) -> Any:
-    """Return a copy in host memory. With ``wait=False`` it is complete only once the stream has reached it."""
+    """Return a copy in host memory. With ``wait=False`` it is complete only when the stream's work up to it is done."""
     if out is None:
         out = np.empty(array.shape, array.dtype)
     _cuda.copy_to_host(array, out, device.stream, wait)
@@ -156,7 +159,7 @@ def to_host(array: Array, device: Device, out: npt.NDArray[Any] | None = None, *
 
 
 def pinned(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Return pinned host memory, which a device reads and writes by itself. Copies from it need no thread."""
+    """Return pinned host memory, which a device can read and write by itself, without a CPU thread that copies."""
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64))
     flat: npt.NDArray[Any] = _cuda.pinned(size * kind.itemsize).view(kind)
@@ -169,31 +172,30 @@ def new_stream(device: Device) -> Any:
 
 
 def trim(device: Device) -> int:
-    """Release the device memory that is kept for later calls, and return the number of bytes."""
+    """Release the device memory that is kept for later calls, and return the number of bytes released."""
     return _cuda.trim(device.number)
 
 
 def pool(
     states: Array, tokens: Array, out: Array, device: Device, *, chosen: Array | None = None, pooling: str, unit: bool
 ) -> None:
-    """Pool each row of ``states``, float16 or float32 [rows, width, dim], into a vector in ``out[chosen]``, [n, dim].
+    """Pool row i of ``states``, float16 or float32 [rows, width, dim], into the vector ``out[chosen[i]]``.
 
-    With ``pooling="mean"``, ``tokens``, int32[rows], are the lengths. ``cls`` takes the first state. See
-    :func:`.native.pool`.
+    ``pooling`` is ``mean``, over the first ``tokens[i]`` states (int32[rows]), or ``cls``, which takes the first state.
     """
     _cuda.pool(states, tokens, chosen, out, mean=pooling == "mean", unit=unit, stream=device.stream)
 
 
 def embedding_bags(table: Array, ids: Array, offsets: Array, out: Array, device: Device) -> None:
-    """Compute the unit vectors, [n, dim], of n runs of token ids.
+    """Write the unit vectors of n sentences, from their token ids, to ``out``, float32[n, dim].
 
-    Rows of the int8 table are added exactly, then scaled.
+    The rows of the int8 table are added as integers, without rounding, and then scaled.
     """
     _cuda.embedding_bags(table, ids, offsets, out, stream=device.stream)
 
 
 def adjacent_cosines(vectors: Array, device: Device) -> Array:
-    """Return the cosine of each row and the next, float32[n - 1], also across the boundaries of documents."""
+    """Return the cosine of each row and the next, float32[n - 1], even if these rows are in different documents."""
     out = empty((max(0, len(vectors) - 1),), np.float32, device)
     _cuda.adjacent_cosines(vectors, out, stream=device.stream)
     return out
@@ -209,7 +211,8 @@ class PicResult:
     #: The cuts of document d are the first ``cut_counts[d]`` entries from ``offsets[d]`` on.
     cuts: Array
     cut_counts: Array
-    #: 1 for sentences of an extractive summary and those that missed it by at most ``margin``, else 0.
+    #: 1 for sentences of an extractive summary, and for sentences that missed it by a score of at most ``margin``; else
+    #: 0.
     close: Array
 
 
@@ -229,22 +232,23 @@ def pic(
     unit: bool = True,
     bag: tuple[Array, Array, Array] | None = None,
 ) -> PicResult:
-    """Run PIC on a ragged batch in one launch.
+    """Run PIC on several documents in one launch.
 
     Args:
-        vectors: Unit vectors float32[n, dim]. With ``states`` or ``bag``, memory for the vectors, which is filled.
-        offsets: int64[k + 1] in host memory; document d has the rows ``offsets[d]`` up to ``offsets[d + 1]``.
+        vectors: Unit vectors float32[n, dim]. With ``states`` or ``bag``, memory that the kernel fills with them.
+        offsets: int64[documents + 1] in host memory; document d has the rows ``offsets[d]`` up to ``offsets[d + 1]``.
         device: The device and stream.
         summary: ``extractive``, ``mean``, ``lead`` or ``given``.
-        given: float32[k, dim], the summaries, for ``given``.
-        lead: The number of sentences in each first paragraph, for ``lead``.
-        k: The threshold, in standard deviations above the mean.
-        margin: For ``close``, how little a sentence may have missed the summary by.
-        states: (address of each sentence's first hidden state, uint64[n]; its tokens, int32[n]).
-        half: Whether the hidden states are float16.
+        given: float32[documents, dim]: the summaries, for ``summary="given"``.
+        lead: The number of sentences in each document's first paragraph, for ``summary="lead"``.
+        k: The threshold, in standard deviations above the mean score of the document.
+        margin: The score by which a sentence may miss the summary and still count as ``close``.
+        states: (the address of each sentence's first hidden state, uint64[n]; its number of tokens, int32[n]).
+        half: Whether the hidden states are float16 and not float32.
         pooling: ``mean`` or ``cls``, for hidden states.
-        unit: Whether vectors of hidden states are scaled to unit length.
-        bag: (table int8[v, dim], ids int32[t], their offsets int64[n + 1]).
+        unit: Whether vectors made of hidden states are scaled to unit length.
+        bag: (int8[vocabulary, dim], the table of the static encoder; int32[t], all token ids; int64[n + 1], the offsets
+            of each sentence's ids).
     """
     rows, documents = vectors.shape[0], len(offsets) - 1
     kinds = (np.float32, np.float32, np.int8, np.int32)

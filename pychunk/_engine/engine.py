@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """The functions of the native core and of the reference. :mod:`pychunk._engine.native` describes each."""
+    """The functions of the native core and of the reference. :mod:`pychunk._engine.native` describes each function."""
 
     def segment(self, request: Request) -> dict[str, Any]: ...
     def cuts(self, request: Request, *, held: bool = False) -> Cuts: ...
@@ -110,7 +110,7 @@ def backend_name() -> str:
     """Return ``native``, or the backend that the environment variable PYCHUNK_BACKEND names.
 
     Raises:
-        ValueError: If there is no such backend.
+        ValueError: There is no such backend.
     """
     wish = os.environ.get("PYCHUNK_BACKEND", "native")
     if wish not in ("native", "reference"):
@@ -130,9 +130,9 @@ def engine(name: str | None = None) -> Engine:
 
 
 def walk_tree(root: Any, *, images: bool, targets: bool) -> HtmlDocument:
-    """Return the text, blocks and elements below an element of lexbor's tree, by the reference.
+    """Return the text, blocks and elements below an element of lexbor's tree, read by the reference.
 
-    It also reads pages that the native core rejects because they are not written as lexbor writes its tree.
+    The reference can also read pages that lexbor would write in another form than the native core expects.
     """
     from .reference.parsing.html_walk import walk
 
@@ -140,7 +140,7 @@ def walk_tree(root: Any, *, images: bool, targets: bool) -> HtmlDocument:
 
 
 def backend() -> dict[str, Any]:
-    """Return what runs: version, backend, instruction set, instruction sets that this CPU supports, threads, CUDA.
+    """Return the version, backend, threads and CUDA in use, the instruction set, and all sets that this CPU supports.
 
     ``cuda`` is a dictionary with the names of the ``devices`` and the versions of ``driver`` and ``runtime``. Its entry
     ``why`` says why CUDA cannot be used, and is empty if it can.

@@ -1,4 +1,4 @@
-"""The interface to the extension: it checks arguments, makes arrays contiguous, calls, and names the results.
+"""The interface to the extension: it checks arguments, makes arrays contiguous, calls the core, and names the results.
 
 No other module imports ``pychunk._core``. ``pychunk._engine.reference`` has the same functions, slow and obvious.
 """
@@ -120,7 +120,8 @@ version: str = _core.__version__
 hash128 = _core.hash128
 read_json_lines = _core.read_json_lines
 json_keys = _core.json_keys
-#: The types of a JSON value, numbered as in ``read_json_lines``. The last one is a string with half a surrogate pair.
+#: The types of a JSON value. ``read_json_lines`` returns positions in this list. A "surrogate" is a string with half of
+#: a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
 unicode_tables = _core.unicode_tables
 word_lists = _core.word_lists
@@ -144,7 +145,7 @@ _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDi
 def _tokenizer(encoder: TokenTable) -> _core.WordPiece:
     """Return the native tokenizer of an encoder, or an object that calls a foreign tokenizer.
 
-    A native tokenizer is built once, as 30,522 tokens take some 10 ms.
+    A native tokenizer is built only once for each encoder, because this takes some 10 ms for 30,522 tokens.
     """
     found = _tokenizers.get(encoder)
     if found is None:
@@ -165,7 +166,8 @@ def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 def _arguments(request: Request) -> _core.Arguments:
     """Return the arguments that the core reads by attribute, with native objects in place of Python's models."""
     tokenizer = request.tokenizer
-    # A foreign tokenizer is called under the GIL, and uses several cores itself.
+    # A foreign tokenizer is called while the GIL is held, so threads of the core cannot help. It uses several cores
+    # itself.
     foreign = _is_foreign(tokenizer)
     return _core.Arguments(
         request.with_(threads=1) if foreign else request,
@@ -208,11 +210,14 @@ def _fallback(encoder: TokenTable | None) -> npt.NDArray[np.uint8] | None:
 
 
 def fallback_tokens(encoder: TokenTable) -> npt.NDArray[np.uint8]:
-    """Return uint8[t]: 1 for each token that tells little about a text, which are [UNK] and single letters."""
+    """Return for each token of a vocabulary whether it tells little about a text, as [UNK] and single letters do.
+
+    The result is uint8, with 1 for such tokens.
+    """
     found = _fallbacks.get(encoder)
     if found is None:
         unknown = encoder.tokenizer_options.get("unknown", "[UNK]")
-        lengths = {1, 3, len(unknown), len(unknown) + 2}  # most of 30,000 tokens have other lengths
+        lengths = {1, 3, len(unknown), len(unknown) + 2}  # this quick test excludes most of 30,000 tokens
         flags = [len(token) in lengths and _says_little(token, unknown) for token in encoder.vocabulary]
         ideographs = [
             at for at, flag in enumerate(flags) if flag and "\u4e00" <= encoder.vocabulary[at][-1] <= "\u9fff"
@@ -230,7 +235,7 @@ def _says_little(token: str, unknown: str) -> bool:
 
 
 def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
-    """Return the share of a text's tokens that tell little about it, or 0 for a text without tokens."""
+    """Return the share of a text's tokens that are [UNK] or single letters, or 0 for a text without tokens."""
     ids = encoder.tokens_of(text, np.array([0, len(text)], np.int64)).ids
     return float(fallback_tokens(encoder)[ids].mean()) if len(ids) else 0.0
 
@@ -244,7 +249,8 @@ def segment(request: Request) -> dict[str, Any]:
 def cuts(request: Request, *, held: bool = False) -> Cuts:
     """Return the cuts of the request's method, before chunks are fitted to the budget.
 
-    With ``held``, scores of pairs are those that the method compares with its threshold, computed over its window.
+    With ``held``, scores of pairs are those that the method compares with its threshold. They differ from the other
+    scores if the method's ``window`` is more than one sentence.
     """
     found = _core.cuts(_arguments(request), held)
     score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
@@ -257,28 +263,32 @@ def method_traits() -> dict[str, Traits]:
 
 
 def work() -> tuple[int, int]:
-    """Return the bytes that the core has split into sentences, and those that it has tokenized, since its import.
+    """Return how many bytes the core has split into sentences, and how many it has tokenized, since its import.
 
-    Work of the reference does not count.
+    The work of the reference engine is not counted.
     """
     return _core.work()
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """Return (sum, count) of the scores between neighbours of a batch. The sum is in units of 2**-32."""
+    """Return (sum, count) of the scores of neighbouring sentences in a batch. The sum is in units of 2**-32."""
     return _core.adjacent_sums(_arguments(request))
 
 
 def thresholds(plan: Plan, scores: Ragged, *, threads: int) -> npt.NDArray[np.float64]:
-    """Return the threshold of each document, float64[k], for cosines to the summary (pic) or of neighbours.
+    """Return the threshold of each document, float64[k].
 
-    It is NaN for a document without scores, and for the threshold ``gradient``, which is not a score.
+    The scores are cosines to the summary for ``pic``, otherwise scores of neighbouring sentences. The threshold is NaN
+    for a document without scores, and for ``threshold="gradient"``, which compares slopes and not scores.
     """
     return _core.thresholds(plan, _contiguous(scores.values, np.float32), scores.offsets, threads)
 
 
 def split(request: Request) -> tuple[Ragged, Ragged]:
-    """Return the first byte of each sentence in its document, and the sentences' flags. Given pages are respected."""
+    """Return the first byte of each sentence in its document, and the sentences' flags.
+
+    If the request has page starts, no sentence crosses the start of a page, except inside a block.
+    """
     starts, offsets, flags = _core.split_sentences(_arguments(request))
     return Ragged(starts, offsets), Ragged(flags, offsets)
 
@@ -296,10 +306,10 @@ def span_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return for each level the weighted sums of its runs of sentences, scaled to unit length.
+    """Return the vectors of the nodes of each level: weighted sums of the sentences' vectors, scaled to unit length.
 
-    Each level is given as (first, last) of its runs. Vectors are added in order, as for a chunk's vector. If all
-    weights of a run are 0, its sentences have equal weights.
+    Each level is a pair of arrays: the first sentence of each node, and the sentence after its last. Vectors are added
+    in order, as for a chunk's vector. If all sentences of a node have weight 0, they count equally.
     """
     rows, own = _contiguous(vectors, np.float32), _contiguous(weights, np.int64)
     return _core.span_vectors(rows, own, _contiguous(doc_offsets, np.int64), list(levels), threads)
@@ -314,9 +324,10 @@ def compressed_vectors(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return the vectors of :func:`span_vectors` as a compression encoder computes them.
+    """Return the vectors of the nodes of each level, computed by a compression encoder.
 
-    ``parts`` are the arrays in csrc/vectors/compressor.h.
+    ``parts`` are the encoder's arrays, in the order of csrc/vectors/compressor.h. For ``levels`` see
+    :func:`span_vectors`.
     """
     rows, own = _contiguous(vectors, np.float32), _contiguous(tokens, np.int64)
     model = [_contiguous(part, np.float32) for part in parts]
@@ -332,9 +343,10 @@ def agglomerate(
     *,
     threads: int,
 ) -> list[npt.NDArray[np.int64]]:
-    """Return the levels above ``first`` of trees that join neighbours by their cosine.
+    """Return the levels of a tree for each document, which joins neighbouring nodes by their cosine.
 
-    Each level is given as the first sentences of its nodes.
+    ``first`` holds the first sentence of each node of the lowest level. Each returned level is the first sentences of
+    its nodes. A node has at most ``branching`` children.
     """
     own, documents, nodes = (_contiguous(values, np.int64) for values in (weights, doc_offsets, first))
     return _core.agglomerate(_contiguous(vectors, np.float32), own, documents, nodes, branching, threads)
@@ -348,10 +360,11 @@ def most_central(
     *,
     threads: int,
 ) -> npt.NDArray[np.int64]:
-    """Return for each chunk, int64[n], the most central sentence of the chunks [since, until) except itself.
+    """Return for each of n chunks the most central sentence of the chunks around it, as int64[n].
 
-    It is -1 if there is none. ``first``, int64[n + 1], holds each chunk's first row of ``vectors``.
-    csrc/vectors/extractive_summary.h defines which sentence is central.
+    The chunks around chunk i are ``since[i]`` up to ``until[i]``, without i itself. If there are none, the result is
+    -1. ``first``, int64[n + 1], holds each chunk's first row of ``vectors``. csrc/vectors/extractive_summary.h defines
+    which sentence is central.
     """
     own, borders = _contiguous(vectors, np.float32), _contiguous(first, np.int64)
     return _core.most_central(own, borders, _contiguous(since, np.int64), _contiguous(until, np.int64), threads)
@@ -360,19 +373,25 @@ def most_central(
 def token_windows(
     tokens: npt.NDArray[np.int64], doc_offsets: npt.NDArray[np.int64], sizes: list[int]
 ) -> list[npt.NDArray[np.int64]]:
-    """Return the first sentences of runs of up to ``sizes`` tokens. Each size's runs consist of the size before's."""
+    """Return for each size the first sentences of consecutive windows, each with as many sentences as fit the size.
+
+    ``sizes`` are numbers of tokens, in increasing order. Each window consists of windows of the size before.
+    """
     return _core.token_windows(_contiguous(tokens, np.int64), _contiguous(doc_offsets, np.int64), sizes)
 
 
 def split_texts(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, unwrap_lines: str | bool = "auto", threads: int
 ) -> tuple[Ragged, Ragged]:
-    """Return the sentences of texts as :func:`split` does. The texts must be valid UTF-8; nothing else is given."""
+    """Return the sentences of texts without blocks or pages, as :func:`split` does. The texts must be valid UTF-8."""
     return split(Request(Features(text, offsets), Plan("sentence", unwrap_lines=unwrap_lines), threads=threads))
 
 
 def heading_texts(sources: list[str], document: str) -> list[str]:
-    """Return the texts of headings of a Markdown document, which defines the labels of their links."""
+    """Return the texts of headings, whose Markdown is ``sources``.
+
+    ``document`` is the whole document, because it defines the labels of links in its headings.
+    """
     return _core.heading_texts(sources, document)
 
 
@@ -385,12 +404,12 @@ def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64],
 def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: bool = False) -> tuple[Any, ...] | None:
     """Return the text, blocks and elements of a page: the fields of :class:`.data.html_document.HtmlDocument`.
 
-    The page must be valid UTF-8, written as lexbor writes its tree; otherwise the function returns None. ``words`` is
-    returned as values and offsets.
+    The page must be valid UTF-8, in the form in which lexbor writes a parsed page; otherwise the result is None. The
+    field ``words`` is returned as two arrays, values and offsets.
 
     Args:
         page: uint8, the page.
-        images: Whether images that are alone in their paragraph and have a description become blocks.
+        images: Whether an image that is alone in its paragraph and has a description becomes a block.
         targets: Whether links are written as in Markdown, with their targets.
     """
     return _core.walk_html(page, images, targets)
@@ -399,18 +418,19 @@ def walk_html(page: npt.NDArray[np.uint8], *, images: bool = False, targets: boo
 def block_words(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, *, first: int, last: int
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return the words of b texts: (words, stop words, words hashed, ends of a sentence, hashes).
+    """Return facts about the words of b texts, as five arrays.
 
-    The first four arrays have length b. If a text has more than ``first + last`` words, only the first and the last
-    ones are hashed. ``marks`` are removed from words before they are hashed.
+    Four arrays have length b: the number of words, of stop words and of hashed words in each text, and whether its last
+    character ends a sentence. The fifth holds the hashes, text by text. If a text has more than ``first + last`` words,
+    only the first and the last ones are hashed. ``marks`` are removed from both ends of a word before it is hashed.
 
     Args:
         text: Valid UTF-8 in lower case.
         offsets: int64[b + 1].
         stop_words: Stop words, one per line.
         marks: Characters that are no part of a word.
-        first: The number of words that are hashed from the start of a text.
-        last: The number of words that are hashed from its end.
+        first: The most words at the start of a text that are hashed.
+        last: The most words at the end of a text that are hashed.
     """
     return _core.block_words(text, offsets, stop_words, marks, first, last)
 
@@ -423,21 +443,26 @@ def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]
 def html_work(
     page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int, names: int
 ) -> tuple[int, int, bool]:
-    """Return (nodes of a page, steps, whether a parser's work exceeds a limit); see csrc/parsing/html/html_work.h."""
+    """Return the work of an HTML parser on a page: (nodes, steps, whether a limit is exceeded).
+
+    csrc/parsing/html/html_work.h defines these numbers and the limits.
+    """
     return _core.html_work(page, open, formatting, options, attributes, names)
 
 
 def noise_columns(
     text: npt.NDArray[np.uint8], blocks: Blocks, kinds: int, facts: Mapping[str, Any], words: Sequence[Any]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return the features of the b blocks of a page (``NoiseFeatures``): (dense, near, path, above, like, copy).
+    """Return the features of a page's blocks for the noise model: (dense, near, path, above, like, copy).
+
+    csrc/parsing/noise_features.h has their shapes (``NoiseColumns``).
 
     Args:
-        text: UTF-8 of the page's text.
+        text: The page's text in UTF-8.
         blocks: The blocks, in characters of the text.
         kinds: The number of kinds of block that have a column.
-        facts: Arrays by their names in ``csrc/parsing/noise_features.h``.
-        words: The result of ``block_words``, followed by the hashes of the title's words, increasing.
+        facts: Further arrays of the page, by their names in ``NoiseBlocks`` of the same file.
+        words: The result of :func:`block_words`, followed by the hashes of the title's words in increasing order.
     """
     given = {name: np.ascontiguousarray(values) for name, values in facts.items()}
     start, end = np.ascontiguousarray(blocks.start), np.ascontiguousarray(blocks.end)
@@ -450,9 +475,10 @@ _WORDS = ("words", "stops", "hashed", "ends_sentence", "hashes", "title")
 
 
 def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return ``why`` (of ``named``), int64[b], with reasons added from the names of the elements around each block.
+    """Return the reasons for which to remove each block, int64[b], from the names of the elements around it.
 
-    ``page`` and ``named`` hold arrays by their names in ``csrc/parsing/noise_names.h``.
+    The result is the array ``why`` with these reasons added. ``page`` and ``named``, which includes ``why``, hold
+    arrays by their names in ``csrc/parsing/noise_names.h``.
     """
     return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
 
@@ -462,8 +488,8 @@ def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArra
 
     Args:
         page: Arrays by their names in ``csrc/parsing/noise_net.h``.
-        model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets`` as there. Each layer is (weights int16[outputs,
-            inputs], bias int32[outputs]), in multiples of 1 / 1024.
+        **model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets``, which the same file describes. Each layer of
+            a network is (weights int16[outputs, inputs], bias int32[outputs]), in multiples of 1 / 1024.
     """
     given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
     return _core.noise_sums(**given, **model)
@@ -478,10 +504,10 @@ def bytes_of_characters(
     first_row: int,
     threads: int,
 ) -> Ragged:
-    """Convert positions in characters of each document, which must increase, to positions in bytes.
+    """Convert increasing positions of each document from characters to bytes.
 
     Raises:
-        ValueError: If a position does not increase or is beyond the text. The message names ``what`` and the document.
+        ValueError: A position does not increase, or is beyond the text. The message names ``what`` and the document.
     """
     found = _core.bytes_of_characters(text, offsets, *characters, what, first_row, threads)
     return characters.like(found)
@@ -493,7 +519,7 @@ def pair_rows(
     second: npt.NDArray[np.int64] | None,
     template: Template,
 ) -> _core.ModelRows:
-    """Return the input rows of a transformer: sentences ``first[i]``, each followed by ``second[i]`` if given."""
+    """Return the input rows of a transformer. Row i is sentence ``first[i]``, followed by ``second[i]`` if given."""
     prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
     around = (prefix, middle, suffix, template.pad, template.max_length)
     return _core.ModelRows(tokens.ids, tokens.offsets, first, second, *around)
@@ -502,10 +528,10 @@ def pair_rows(
 def plan_batches(
     lengths: npt.NDArray[np.int64], *, budget: int, least: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Plan batches and return (order int64[n], offsets int64[b + 1]) of row numbers, the longest of a batch first.
+    """Assign n rows to b batches, and return (row numbers int64[n], offsets of the batches int64[b + 1]).
 
-    A batch holds rows of one length, up to ``budget`` tokens. A batch of fewer than ``least`` rows also takes shorter
-    rows.
+    A batch holds rows of one length, up to ``budget`` tokens in total. A batch of fewer than ``least`` rows also takes
+    shorter rows. The longest row of a batch comes first.
     """
     return _core.plan_batches(lengths, budget, least)
 
@@ -519,9 +545,9 @@ def pool(
     pooling: str,
     unit: bool,
 ) -> None:
-    """Pool each row of ``states``, float32 or float16 [rows, length, dim], into a vector in ``out[chosen]``.
+    """Pool row i of ``states``, float32 or float16 [rows, length, dim], into the vector ``out[chosen[i]]``.
 
-    ``pooling`` is ``mean``, over the first ``lengths[chosen]`` tokens, or ``cls``, which takes the first token.
+    ``pooling`` is ``mean``, over the first ``lengths[chosen[i]]`` tokens, or ``cls``, which takes the first token.
     """
     if states.dtype == np.float16:
         _core.pool_half(_contiguous(states, np.float16).view(np.uint16), chosen, lengths, pooling, unit, out)
@@ -532,7 +558,7 @@ def pool(
 def class_probability(
     logits: npt.NDArray[Any], chosen: npt.NDArray[np.int64], wanted: int, out: npt.NDArray[np.float32]
 ) -> None:
-    """Write the softmax of each row of ``logits`` at one class to ``out[chosen]``.
+    """Write the probability of class ``wanted``, by the softmax of row i of ``logits``, to ``out[chosen[i]]``.
 
     ``logits`` is float32 or float16 [rows, classes].
     """
@@ -543,10 +569,11 @@ def class_probability(
 
 
 def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.int64] | None = None) -> _core.Scan:
-    """Prepare an exact search over the rows of arrays of one type. ``offsets`` gives the rows of each chunk.
+    """Prepare an exact search over the rows of arrays of one type.
 
-    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]: integers followed by their scale, the bytes of a
-    float32.
+    Arrays are float16 or float32 [n, dim], or int8 [n, dim + 4]. An int8 row holds ``dim`` integers, and in the last 4
+    bytes a float32 by which they are multiplied. Chunk i has the rows ``offsets[i]`` up to ``offsets[i + 1]``; without
+    ``offsets``, each row is a chunk.
     """
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1 or kinds - {np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.int8)}:
@@ -558,28 +585,29 @@ def scan(arrays: Sequence[npt.NDArray[Any]], dim: int, offsets: npt.NDArray[np.i
     return _core.Scan([_contiguous(array, np.float16).view(np.uint16) for array in arrays], dim, bounds)
 
 
-#: The number of bytes per thread. One thread hashes them in less than a millisecond.
+#: The bytes for which it pays to start a further thread. One thread hashes them in less than a millisecond.
 _HASHED = 1 << 22
 
 
 def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
-    """Return the low 32 bits of the hash of each run of ``size`` bytes."""
+    """Return the low 32 bits of the hash of each consecutive block of ``size`` bytes."""
     return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
 
 
 def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
-    """Quantize vectors to rows of bytes, int8[n, d + 4].
+    """Quantize vectors float32[n, dim] to rows of bytes, int8[n, dim + 4].
 
-    A row holds integers from -127 to 127, followed by their scale as a float32.
+    A row holds integers from -127 to 127, followed by a float32 by which they are multiplied.
     """
     return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
 
 
 def encode_rows(rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-    """Return codes uint8[groups of 32, pieces, 16] of stored rows, by centroids [pieces, 16, n].
+    """Return the codes of stored rows by product quantization, uint8[groups, pieces, 16].
 
-    The rows have the formats of :func:`scan`. The number of pieces is rounded up to a multiple of four.
-    ``pychunk._engine.reference.search.codes`` computes the same in NumPy.
+    A vector is divided into pieces, and the code of a piece is the number of the nearest of 16 centroids, which are
+    [pieces, 16, width of a piece]. A group holds 32 rows. The rows have the formats of :func:`scan`. The number of
+    pieces is rounded up to a multiple of four. ``pychunk._engine.reference.search.codes`` computes the same in NumPy.
     """
     dim = rows.shape[1] - (4 if rows.dtype == np.int8 else 0)
     own = _contiguous(rows, rows.dtype)
@@ -597,10 +625,10 @@ def best_by_codes(
     *,
     threads: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return the rows, int64[queries, count], with the highest scores by their codes, best first.
+    """Return the rows with the highest scores by their codes, best first, int64[queries, count].
 
-    Missing rows are -1. ``rows`` is the number of rows of each array of codes; row numbers continue from one array to
-    the next. ``threads=None`` means the default number.
+    If there are fewer than ``count`` rows, the rest is -1. ``rows`` holds the number of rows of each array of codes.
+    Row numbers continue from one array to the next. ``threads=None`` means the default number.
     """
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
@@ -629,10 +657,11 @@ def scan_top(
         count: The number of chunks per query.
         allowed: bool per chunk; False excludes it. None allows all.
         threads: The number of threads; None means the default number.
-        beside: float32[queries, chunks], further scores; ``weight`` times these is added to the scores of chunks.
+        beside: float32[queries, chunks]: further scores, which are multiplied by ``weight`` and added.
         weight: The factor of ``beside``.
         groups: The numbers of the groups of ``kept.set_groups`` that contain all allowed chunks.
-        least: float32[queries]: a score that at least ``count`` allowed chunks reach, or -inf if unknown.
+        least: float32[queries]: for each query a score that at least ``count`` allowed chunks reach, or -inf if no such
+            score is known.
     """
     wanted = _contiguous(np.atleast_2d(queries), np.float32)
     mask = None if allowed is None else _contiguous(allowed, np.bool_)
@@ -647,7 +676,7 @@ def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:
 
 
 def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32], int]:
-    """Return a float32 copy with rows of unit length, and the first row that is not finite or -1.
+    """Return a float32 copy with rows of unit length, and the number of the first row with NaN or infinity, or -1.
 
     A row of zeros stays a row of zeros.
     """
@@ -674,9 +703,10 @@ def encode_words(
     byte_spans: bool = False,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Return the WordPiece ids of consecutive spans of a text.
+    """Return the t WordPiece ids of n consecutive spans of a text: (ids int32[t], offsets int64[n + 1], byte spans).
 
-    They are (ids int32[t], token_offsets int64[n + 1], byte spans).
+    ``bounds``, int64[n + 1], are the boundaries of the spans in bytes. The byte spans of tokens are None, unless
+    ``byte_spans`` asks for them.
     """
     return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)[:3]
 
@@ -684,7 +714,7 @@ def encode_words(
 def tokenize(
     encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, threads: int = 1
 ) -> Tokens:
-    """Return the WordPiece ids of consecutive spans of a text, and the tokens that budgets count for each."""
+    """Return the WordPiece ids of consecutive spans of a text, and the number of tokens that budgets count for each."""
     ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
     return Tokens(ids, offsets, counts)
 
@@ -699,8 +729,8 @@ def topic_inputs(
     *,
     threads: int,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-    """Return the inputs of the topic network in addition to vectors.
+    """Return the inputs of the topic network for n sentences, in addition to their vectors.
 
-    They are (inputs float32[n, 17], classes of the first words int32[n, 2]).
+    They are (inputs float32[n, 17], classes of each sentence's first two words int32[n, 2]).
     """
     return _core.topic_inputs(text, offsets, *sentences, flags, vectors, words, threads)

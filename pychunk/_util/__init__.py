@@ -1,1 +1,1 @@
-"""The utilities that all parts share: files that appear as a whole or not at all, locks, bounded stages, progress."""
+"""The utilities that all packages share, such as durable files, locks, a bounded pipeline and progress bars."""

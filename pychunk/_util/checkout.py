@@ -1,4 +1,4 @@
-"""The import of the package from a checkout's source folder, which does not contain the built extension."""
+"""The search for the built extension if the package is imported from a checkout's source folder, which lacks it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 
 def add_build(package: str) -> None:
-    """Add to the package's path the folder in ``build/`` in which pip built its extension for this Python, if any.
+    """Extend the package's path by the folder below ``build/`` that has its extension for this Python, if there is one.
 
     Raises:
-        ImportError: Its sources have changed since then.
+        ImportError: The sources in ``csrc`` have changed since pip built the extension.
     """
     found = sys.modules[package]
     root = Path(str(found.__file__)).parents[1]
     if not (root / "pyproject.toml").is_file():
         return
-    # Each install writes a new manifest, even if nothing had to be compiled.
+    # The manifest tells the time of the last install. Each install writes one, even if nothing had to be compiled.
     built = {
         manifest.stat().st_mtime: manifest.parent
         for suffix in EXTENSION_SUFFIXES

@@ -1,4 +1,4 @@
-"""The SHA-256 of files, and the error for a file that is not the expected one."""
+"""The SHA-256 of files, and the check that a file has the expected one."""
 
 from __future__ import annotations
 

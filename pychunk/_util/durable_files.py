@@ -1,6 +1,6 @@
-"""Files that survive a full disk, Ctrl-C, a killed process and a power cut.
+"""Writing of files and folders that a full disk, Ctrl-C, a killed process or a power cut cannot damage.
 
-They are on the disk as a whole, or not at all.
+A file or folder is on the disk as a whole, or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: The constants of Linux's renameat2. Paths are relative to the working directory. Both must exist, and are exchanged.
+#: The arguments of Linux's renameat2 by which paths are relative to the working directory, and two files or folders
+#: exchange their names.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -30,16 +31,16 @@ class DiskError(OSError):
 
 
 def flush(path: Path) -> None:
-    """Ask the operating system to write a file, or a folder's names, to the disk now."""
+    """Ask the operating system to write a file, or the list of names in a folder, to the disk now."""
     with opened(path, os.O_RDONLY) as handle:
         sync(handle, path)
 
 
 @contextlib.contextmanager
 def opened(path: Path, flags: int, mode: int = 0o666) -> Iterator[int]:
-    """Open a file or folder for the block, which gets its descriptor.
+    """Open a file or folder for the block, and yield its descriptor.
 
-    Ctrl-C during opening leaves nothing open.
+    Ctrl-C while it is being opened leaves nothing open.
     """
     handle = -1
     try:
@@ -84,10 +85,11 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def whole_file(path: Path, aside: Path | None = None, named: Callable[[], None] = lambda: None) -> Iterator[BinaryIO]:
-    """Yield a file to write that takes its name, on the disk, when the block ends.
+    """Yield a new file to write, which replaces the file at ``path``, on the disk too, when the block ends.
 
-    An exception leaves the old file. Until then it is written to ``aside``. The default is a hidden name in the same
-    folder, from which files of killed processes under such names are removed. For ``named`` see :func:`settle`.
+    If the block raises an exception, the old file stays. Until the end, the new file has the name ``aside``. The
+    default is a hidden name in the same folder. Files of this kind that killed processes left there are removed. For
+    ``named`` see :func:`settle`.
     """
     if aside is None:
         _sweep(path)
@@ -105,9 +107,9 @@ def whole_file(path: Path, aside: Path | None = None, named: Callable[[], None] 
 
 
 def settle(aside: Path, path: Path, named: Callable[[], None] = lambda: None) -> None:
-    """Give a file on the disk its final name, on the disk too, and call ``named`` as soon as it has it.
+    """Rename a file that is on the disk from ``aside`` to ``path``, and write the new name to the disk, too.
 
-    ``named`` is called even if an error follows.
+    ``named`` is called as soon as the file has its new name, even if writing the name then fails.
     """
     with uninterrupted():
         os.replace(aside, path)
@@ -116,10 +118,10 @@ def settle(aside: Path, path: Path, named: Callable[[], None] = lambda: None) ->
 
 
 def _sweep(path: Path) -> None:
-    """Remove files that processes which no longer exist wrote aside for ``path``.
+    """Remove the unfinished files for ``path`` of processes that no longer exist.
 
-    In a shared folder the writer may be a process of another machine. It is not among this machine's processes, but
-    holds a lock on the file.
+    In a shared folder, the writer may be a process on another machine, which this machine cannot see. Therefore a file
+    on which any process has a lock stays.
     """
     own = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.part")
     with contextlib.suppress(OSError):
@@ -150,10 +152,11 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield a new folder to fill that replaces ``path``, on the disk and in one step, when the block ends.
+    """Yield a new folder to fill. When the block ends, it replaces ``path`` in one step, on the disk too.
 
-    An exception leaves the old folder. Remains of killed processes next to it are removed. If the system lacks the one
-    step, such a process may have moved an older folder aside. This folder is restored.
+    If the block raises an exception, the old folder stays. Remains of killed processes next to it are removed. On a
+    system that cannot replace a folder in one step, a killed process may have moved the old folder aside. Then the old
+    folder is restored.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep_folders(path)
@@ -165,7 +168,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):  # Not every file system supports locks.
                 fcntl.flock(handle, fcntl.LOCK_SH)
             aside, old = work / "new", work / "old"
-            aside.mkdir()  # The folder is created only now, because empty ones are not removed.
+            aside.mkdir()  # This comes after the lock, because other processes remove unlocked folders if not empty.
             yield aside
             flush_tree(aside)
             with uninterrupted():
@@ -178,9 +181,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def _replace_folder(path: Path, aside: Path, old: Path) -> None:
-    """Replace a folder in two steps if one step is impossible.
+    """Replace a folder in two steps, for systems that cannot exchange two folders in one.
 
-    A kill between them leaves the older one at ``old``.
+    If the process is killed between the steps, the old folder is at ``old``.
     """
     if path.exists():
         os.replace(path, old)
@@ -193,9 +196,9 @@ def _replace_folder(path: Path, aside: Path, old: Path) -> None:
 
 
 def _sweep_folders(path: Path) -> None:
-    """Remove folders that processes which no longer exist filled for ``path``.
+    """Remove the unfinished folders for ``path`` of processes that no longer exist.
 
-    Running processes hold locks on theirs.
+    A running process has a lock on its folder.
     """
     own = re.compile(re.escape(f".{path.name}.") + r"[^.]+\.part")
     names: list[str] = []
@@ -245,7 +248,7 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C in the block, which takes some milliseconds, to its end, so that no change is left half made."""
+    """Delay Ctrl-C until the end of the block, so that no change is left half made. The block must be short."""
     before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(before):
         yield
@@ -261,22 +264,22 @@ def uninterrupted() -> Iterator[None]:
 
 
 class BufferedFile:
-    """A new file to append to, with a buffer for data that a full disk does not accept.
+    """A new file to append to, with a buffer in memory that :meth:`drain` writes to the file.
 
-    This data waits in memory until :meth:`drain` is called again. Every piece is written at a fixed position, so
-    writing it twice, after Ctrl-C in the middle, is harmless.
+    If the disk is full, the data stays in the buffer until :meth:`drain` is called again. All data has a fixed position
+    in the file. Therefore it is harmless to write the same data twice, as happens after Ctrl-C.
     """
 
     closed = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = io.FileIO(path, "wb")  # It closes itself if Ctrl-C occurs before this object is referenced.
+        self._file = io.FileIO(path, "wb")  # FileIO closes itself if Ctrl-C occurs before the caller has this object.
         self._waiting: list[tuple[int, Any]] = []
         self._end = 0
 
     def write(self, data: Any) -> int:
-        """Add bytes, or those of an array, to the buffer in memory."""
+        """Add bytes, or the bytes of an array, to the buffer in memory."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         self._waiting.append((self._end, view))
         self._end += len(view)
@@ -305,11 +308,11 @@ class BufferedFile:
             del self._waiting[0]
 
     def close(self) -> None:
-        """Do nothing, because Arrow closes its sink, and must not close this file.
+        """Do nothing, because Arrow calls this method of its output, but must not close this file.
 
-        :meth:`release` closes it.
+        :meth:`release` closes the file.
         """
 
     def release(self) -> None:
-        """Close the file, losing data that waits."""
+        """Close the file, and lose the data that is still in the buffer."""
         self._file.close()

@@ -1,8 +1,8 @@
 """A lock that allows one writer of a folder at a time.
 
-The kernel releases the lock when the process that took it ends, however it ends. The lock belongs to the open file, and
-a forked process has this file, too. Without precautions such a process keeps the lock after the process that took it
-releases it or is killed. It would also release the lock by unlocking a file that it never locked.
+The kernel releases the lock when the process that took it ends, however it ends. But the lock belongs to the open file,
+which a forked process inherits. Without precautions, a forked process would keep the lock after the process that took
+the lock is killed. It could also release the lock, although it never took it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 
 class FolderLock:
-    """A lock held from :meth:`take` to :meth:`release` by this process alone, not by processes forked from it."""
+    """A lock that this process has from :meth:`take` to :meth:`release`. Processes forked from it do not share it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class FolderLock:
     def take(self) -> bool:
         """Take the lock and return whether this succeeded.
 
-        It fails if another process, or another lock in this one, holds it.
+        It fails if another process has the lock, or another ``FolderLock`` of this process.
         """
         with _forks:
             self._file = self.path.open("ab")
@@ -45,7 +45,7 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Release the lock if it is held, even if a forked process still has the file before its exec."""
+        """Release the lock if this process has it, even while a forked process still has the file open."""
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)
             self._close()
@@ -57,14 +57,14 @@ class FolderLock:
 
 
 _all: weakref.WeakSet[FolderLock] = weakref.WeakSet()
-#: No process is forked between opening a file and recording it.
+#: A lock that is taken while a file is opened and recorded, so that no process is forked between the two.
 _forks = threading.RLock()
 
 
 def _forked() -> None:
-    """Close the files in a forked process, which leaves the lock to the process that holds it.
+    """Close the files in a forked process.
 
-    Unlocking would release it.
+    Closing leaves the lock to the process that took it, whereas unlocking the file would release it.
     """
     _forks.release()
     for lock in list(_all):

@@ -1,4 +1,7 @@
-"""The wait of a fork for imports of other threads, whose locks the child would never get."""
+"""A hook that delays each fork until other threads have finished their imports.
+
+A child that is forked during an import inherits the lock of the module, and would wait for it for ever.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,19 @@ import threading
 import time
 from types import FrameType
 
-#: The most seconds that a fork waits, as a last resort: ten times what the largest library takes.
+#: The most seconds that a fork waits: ten times as long as the import of the largest library takes.
 _LONGEST = 60.0
 _PACKAGE = __name__.partition(".")[0]
-#: The packages whose imports a fork waits for. Arrow imports NumPy's masks and pandas at its first array, whichever
-#: thread makes it.
+#: The packages for whose imports a fork waits. NumPy and pandas are among them because Arrow imports ``numpy.ma`` and
+#: pandas when any thread makes the first array.
 _SHARED = ("numpy", "pandas", "pyarrow", _PACKAGE)
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Return whether a thread imports a module of pychunk, one of Arrow's, or any while pychunk's code waits for it."""
+    """Return whether a thread, given its top frame, is importing something for which a fork must wait.
+
+    This is a module of the packages in ``_SHARED``, or any module that pychunk's own code imports.
+    """
     is_import = False
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -36,14 +42,14 @@ def _root(name: object) -> str:
 
 
 def _before_fork() -> None:
-    """Wait until no other thread imports what a child needs, as the child would never get the module's lock.
+    """Wait until no other thread is importing a module that a child may need.
 
-    Modules are imported when they are needed. Without this wait, 24 of 720 children hung that were forked in the first
-    0.7 s of 16 threads.
+    Pychunk imports many modules only when they are needed, so such imports also happen in threads. Without this wait,
+    24 of 720 children hung that were forked while 16 threads ran for their first 0.7 s.
     """
     until, own = time.monotonic() + _LONGEST, threading.get_ident()
     while any(_imports(frame) for thread, frame in sys._current_frames().items() if thread != own):
-        if time.monotonic() > until:  # The import may wait for this thread.
+        if time.monotonic() > until:  # The import may itself be waiting for this thread.
             return
         time.sleep(0.001)
 

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded at their first use (PEP 562)."""
+"""Modules and objects that are loaded when their names are first used (PEP 562)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def on_demand(
 
     Args:
         package: The name of the package.
-        modules: The modules that it loads; default: all of the package.
-        objects: The objects that it loads, with the module of each.
+        modules: The names of the modules to load; default: all modules of the package.
+        objects: The names of the objects to load, each with the module that defines it.
     """
     places = dict(objects or {})
 
@@ -28,7 +28,7 @@ def on_demand(
             return found
         if name in modules if modules is not None else _is_module(package, name):
             return importlib.import_module(f"{package}.{name}")
-        # With name and obj, Python itself suggests a similar name.
+        # Given name and obj, Python adds a similar name to the message.
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     return load
@@ -49,10 +49,10 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        # The name is looked up each time, as in a module itself.
+        # The name is looked up each time, because the module may change it.
         return getattr(importlib.import_module(self._name), name)
 
 
 def by_name(module: str, name: str) -> Any:
-    """Return the object of a name in a module of a higher layer than the caller, which is loaded now."""
+    """Load a module and return one of its objects. This is for modules of a higher layer than the caller's."""
     return getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""The facts of a model: a JSON file of a known format next to the model's other files."""
+"""The facts about a model, which are in a JSON file next to the model's other files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ FORMAT = 1
 
 
 def read_facts(file: Path, remedy: str, needed: Collection[str] = ()) -> dict[str, Any]:
-    """Return the facts in a file, without its format.
+    """Return the facts in a file, without the number of the file's format.
 
     Raises:
         ValueError: The file is not JSON, lacks a ``needed`` fact, or has the format of a newer pychunk. The message
-            says what to do.
+            ends with the remedy.
     """
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
@@ -23,7 +23,7 @@ def read_facts(file: Path, remedy: str, needed: Collection[str] = ()) -> dict[st
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"{file} is damaged ({error}); {remedy}") from error
     if form != FORMAT:
-        raise ValueError(f"{file} has format {form!r}, but this pychunk reads {FORMAT}; upgrade it")
+        raise ValueError(f"{file} has format {form!r}, but this pychunk reads {FORMAT}; upgrade pychunk")
     missing = sorted(set(needed) - set(facts))
     if missing:
         raise ValueError(f"{file} is damaged ({', '.join(missing)} missing); {remedy}")

@@ -1,4 +1,4 @@
-"""A bounded pipeline in which each stage has its own thread, so that reading, a device and writing overlap."""
+"""A bounded pipeline with one thread for each stage, so that reading, computing on a device and writing overlap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 Stage = Callable[[Any], Any]
 
-#: The items that wait between two stages: one in progress and one ready.
+#: The most items that wait between two stages.
 DEPTH = 2
 _END = object()
 
@@ -23,9 +23,10 @@ class _Failure:
 class Pipeline:
     """An iterator over ``stages[-1](...stages[0](item))`` of every item, in order, with all stages running at once.
 
-    At most ``depth`` items wait between two stages, so memory is bounded even if the last stage is slow. An exception
-    of a stage, or of the items, is raised here after all results before it, and the other threads end. :attr:`busy`
-    holds the seconds that each stage worked, the items first. Divided by the wall time it gives the share of each.
+    At most ``depth`` items wait between two stages, so memory is bounded even if the last stage is slow. If a stage or
+    the iteration over the items raises an exception, the results before it are returned first. Then the exception is
+    raised here, and the other threads end. :attr:`busy` holds the seconds that reading the items took, followed by the
+    seconds that each stage worked.
 
     Example:
         >>> list(Pipeline([1, 2, 3], [lambda x: x + 1, str]))
@@ -93,7 +94,7 @@ class Pipeline:
 
 
 def _put(line: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Return whether the item was taken before everything stopped."""
+    """Put an item into a queue, and return whether there was room for it before the pipeline stopped."""
     while not stop.is_set():
         try:
             line.put(item, timeout=0.1)

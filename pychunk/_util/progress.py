@@ -1,4 +1,4 @@
-"""The progress of long calls: a bar in the terminal or a notebook, or a function of the caller."""
+"""The progress of long calls, shown as a bar in the terminal or a notebook, or reported to the caller's function."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 Progress = Callable[[int, int], None]
-#: The seconds between two updates of a notebook's bar, each of which is a message to the browser.
+#: The fewest seconds between two updates of a notebook's bar, because each update is a message to the browser.
 PAUSE = 0.2
 
 
 def share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
-    """Return the progress inside a request as a share of its bytes."""
+    """Return a function that reports the progress inside a request of ``size`` bytes, given the share that is done.
+
+    ``done`` and ``total`` are the bytes of the requests before it, and of all requests.
+    """
     return lambda share: report(done + int(share * size), total)
 
 
@@ -31,17 +34,17 @@ def notebook() -> Any:
     """Return IPython's display module if this process serves a notebook, else None, without loading IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
-    # This is the shell of a kernel. A terminal's is TerminalInteractiveShell, and Colab's is a subclass of the
-    # kernel's.
+    # ZMQInteractiveShell is the shell of a notebook's kernel, and Colab's shell is a subclass of it. In a terminal, the
+    # shell is a TerminalInteractiveShell.
     if shell is None or not any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__):
         return None
     return importlib.import_module("IPython.display")
 
 
 def _drawn(display: Any) -> Progress:
-    """Return a bar of plain HTML that is redrawn.
+    """Show a bar of plain HTML in a notebook, and return the function that updates it.
 
-    It needs no installation and stays readable in a saved notebook.
+    Plain HTML needs no widgets to be installed, and stays readable in a saved notebook.
     """
     begun = time.monotonic()
     drawn = [float("-inf")]
@@ -58,7 +61,7 @@ def _drawn(display: Any) -> Progress:
 
 
 def bar_html(done: int, total: int, seconds: float) -> str:
-    """Return a bar with the megabytes done, the total, and the rate.
+    """Return the HTML of a bar with the megabytes done, the total, and the rate.
 
     >>> bar_html(1_500_000, 3_000_000, 0.5)
     '<progress value="0.500" max="1" style="width:16em"></progress> 1.5 of 3.0 MB, 3.0 MB/s'

@@ -19,7 +19,7 @@ def one_line(name: str, facts: dict[str, Any], text: str) -> str:
 
 
 def quoted(value: Any, room: int) -> str:
-    """Return ``repr(value)`` in at most ``room`` characters, with dots for what is cut off at its end."""
+    """Return ``repr(value)``, cut to at most ``room`` characters; three dots mark the end of a value that was cut."""
     if not isinstance(value, str):
         shown = repr(value)
         return shown if len(shown) <= room else shown[: room - 3] + "..."
@@ -27,6 +27,6 @@ def quoted(value: Any, room: int) -> str:
     if len(value) <= room and len(shown) <= room:
         return shown
     kept = value[: room - 5]
-    while len(repr(kept)) > room - 3:  # An escaped character takes up to ten.
+    while len(repr(kept)) > room - 3:  # The escape of one character, such as \U0001f600, takes up to ten characters.
         kept = kept[: len(kept) - max(1, (len(repr(kept)) - room + 3) // 10)]
     return repr(kept + "...")

@@ -1,4 +1,4 @@
-"""The ways in which messages spell a secret."""
+"""The forms in which a secret may appear in messages, such as encoded for a URL."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import re
 from functools import lru_cache
 
-#: The octets that a URL encodes.
+#: A sequence of percent-encoded bytes in a URL.
 _ENCODED = re.compile("((?:%[0-9a-fA-F]{2})+)")
 
 
 @lru_cache(4096)
 def spellings(secret: str) -> re.Pattern[str]:
-    """Return a pattern of a secret in its own form, decoded, encoded, escaped, or any of these in part.
+    """Return a pattern that matches a secret as it is, decoded, encoded or escaped, also if only parts of it are.
 
     >>> found = spellings("a'b%2Bc%61")
     >>> all(map(found.fullmatch, ["a'b%2Bc%61", "a'b+ca", "a%27b%252bc%61", "a&#x27;b+c%61", "a'b ca"]))
@@ -25,11 +25,11 @@ def spellings(secret: str) -> re.Pattern[str]:
 
 
 def _decoded(encoded: str) -> str:
-    """Return a pattern of characters that a URL encodes, each encoded or decoded."""
+    """Return a pattern that matches percent-encoded characters, each of them encoded or decoded."""
     pattern = ""
     for each in bytes.fromhex(encoded.replace("%", "")).decode(errors="surrogateescape"):
         octets = each.encode(errors="surrogateescape")
-        # unquote() returns this for octets that are not UTF-8.
+        # unquote() replaces bytes that are not UTF-8 by this character.
         means = "\ufffd" if "\udc80" <= each <= "\udcff" else each
         pattern += f"(?:{_octets(octets)}|{_form(means)})"
     return pattern
@@ -40,7 +40,7 @@ def _octets(octets: bytes) -> str:
 
 
 def _form(character: str) -> str:
-    if character.isascii() and (character.isalnum() or character in "-._~"):  # These are never encoded.
+    if character.isascii() and (character.isalnum() or character in "-._~"):  # URLs never encode these characters.
         return re.escape(character)
     ways: list[str] = []
     for each in "+ " if character in "+ " else character:  # a space is "+" in some parts of a URL

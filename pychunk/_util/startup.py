@@ -1,4 +1,4 @@
-"""The work that short commands skip at their start and end, which saves half a second of processor time."""
+"""Functions by which short commands skip work at their start and end. They save half a second of processor time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-#: The variables that NumPy's OpenBLAS reads for its number of threads, in its order.
+#: The environment variables that set the number of threads of NumPy's OpenBLAS. OpenBLAS uses the first that is set.
 _THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
-#: The variable from which Arrow reads its allocator.
+#: The environment variable that selects Arrow's allocator.
 _POOL = "ARROW_DEFAULT_MEMORY_POOL"
-#: The module with which Arrow reads docstrings.
+#: The module with which Arrow parses docstrings.
 _SCRAPES = "pyarrow.vendored.docscrape"
 
 
@@ -33,12 +33,12 @@ class _NoPandas:
 def load_numpy_and_arrow() -> None:
     """Load NumPy with one thread for matrices, and Arrow with the system's allocator and without pandas.
 
-    OpenBLAS starts a thread for each CPU when it is loaded, 0.3 s of processor time on four CPUs. These commands
-    multiply no matrices with NumPy. Arrow imports pandas, another 0.3 s, at the first array that it makes of a list,
-    and tries only once. Its own allocator, mimalloc, puts the pages of a Parquet file on fresh large pages, which the
-    system clears. For a file with 124 MB of text that takes 0.25 s and 80 MB, which malloc does not need. Packages that
-    are loaded later have threads and pandas as usual. Garbage collection of the loaded objects takes 0.1 s, so it is
-    disabled until :func:`loaded`.
+    OpenBLAS starts a thread for each CPU when it is loaded, which takes 0.3 s of processor time on four CPUs. Short
+    commands do not need these threads, because they multiply no matrices with NumPy. Arrow imports pandas, another
+    0.3 s, when it first makes an array from a list. If that fails, it does not try again. Arrow's own allocator,
+    mimalloc, puts a Parquet file into fresh large pages of memory, which the system must clear. For a file with 124 MB
+    of text this takes 0.25 s and 80 MB, which malloc does not need. Packages that are loaded later have threads and
+    pandas as usual. Garbage collection of the loaded objects takes 0.1 s, so it is disabled until :func:`loaded`.
     """
     gc.disable()
     with _unless_given(_THREADS, "1"):
@@ -57,9 +57,9 @@ def load_numpy_and_arrow() -> None:
 
 
 def _scrapes_nothing() -> types.ModuleType:
-    """Return a module that replaces the one that reads docstrings of options when Arrow's functions load.
+    """Return an empty stand-in for the module that parses docstrings while ``pyarrow.compute`` is loaded.
 
-    It and pydoc take 0.012 s of their 0.027 s.
+    That module and pydoc take 0.012 s of the 0.027 s that loading takes.
     """
     made = types.ModuleType(_SCRAPES)
 
@@ -73,9 +73,9 @@ def _scrapes_nothing() -> types.ModuleType:
 
 @contextlib.contextmanager
 def _unless_given(names: Sequence[str], value: str) -> Iterator[None]:
-    """Set the first of these environment variables to a value in the block, unless one of them is set.
+    """Set the first of these environment variables to a value in the block, unless any of them is already set.
 
-    Child processes do not inherit the value.
+    The variable is deleted afterwards, so child processes that start later do not inherit the value.
     """
     given = any(name in os.environ for name in names)
     if not given:
@@ -88,9 +88,9 @@ def _unless_given(names: Sequence[str], value: str) -> Iterator[None]:
 
 
 def loaded() -> None:
-    """Enable garbage collection again if it was disabled, without the objects that exist now.
+    """Enable garbage collection again if it was disabled, but exclude the objects that exist now.
 
-    The caller has loaded everything that stays.
+    Call it when everything is loaded that stays until the end.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -100,8 +100,8 @@ def loaded() -> None:
 def leave(status: Any) -> None:
     """End the process as Python does, but without freeing what was loaded, which saves 0.05 s of processor time.
 
-    It waits for threads, and runs the functions registered with ``atexit``. It returns if Python must end the process
-    itself. That is so for a message in place of a status, under a profiler or tracer, or if output cannot be flushed.
+    The function waits for threads, and runs the functions registered with ``atexit``. It returns if Python must end the
+    process itself: if the status is a message, under a profiler or tracer, or if output cannot be flushed.
     """
     if not isinstance(status, (int, type(None))) or sys.gettrace() or sys.getprofile() or sys.flags.inspect:
         return
@@ -112,6 +112,6 @@ def leave(status: Any) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):  # stdout is None or closed, or a pipe whose reader has gone
+    except (AttributeError, OSError, ValueError):  # stdout is None, closed, or a pipe that nobody reads any more
         return
     os._exit((status or 0) & 0xFF)

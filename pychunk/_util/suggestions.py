@@ -1,4 +1,4 @@
-"""Suggestions for names that are nearly right, in messages."""
+"""The parts of error messages that suggest a correct name in place of a wrong one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
 
 
 def with_replacements(replacements: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator whose function says what to write in place of a keyword that it does not have.
+    """Return a decorator for functions, which then raise a helpful TypeError if called with an unknown keyword.
 
     Args:
-        replacements: What to write, by keywords of other packages and of earlier versions.
+        replacements: The advice for keywords of other packages and of earlier versions of pychunk.
 
     Example:
         >>> @with_replacements({"top_k": "pass k="})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def whole_words(text: str, characters: int) -> str:
-    """Return the first words of a text, as many as fit.
+    """Return the first words of a text, as many as fit into a number of characters.
 
     If whole words would fill less than half of ``characters``, the next word is cut to fill the rest.
 

@@ -1,4 +1,4 @@
-"""URLs without secrets, as tables, manifests, messages and logs name them."""
+"""The names of URLs in tables, manifests, messages and logs, which contain no secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 from .secret_spellings import spellings
 
-#: The parameters whose values are secrets, by their names in lower case, without "-" and "_".
+#: The names of parameters whose values are secrets, in lower case and without "-" and "_".
 SECRETS = frozenset(
     {
         *("accesskey", "accesstoken", "apikey", "apitoken", "auth", "authtoken", "authorization", "awsaccesskeyid"),
@@ -21,24 +21,24 @@ SECRETS = frozenset(
         *("xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature"),
     }
 )
-#: The beginning of a URL. Each run of such characters is examined once, however long it is.
+#: The beginning of a URL. The lookbehind ensures that a long text of letters is searched only once.
 _BEGINS = r"(?<![a-zA-Z0-9+.-])[a-zA-Z0-9+.-]+://"
 #: A URL in a text, up to the first character that cannot be in one.
 _URL = re.compile(_BEGINS + r"[^\s'\"<>`]+")
-#: The number of times that a parameter is decoded; one that is encoded more often is a secret.
+#: The most times that a parameter is decoded. A parameter that is encoded more often counts as a secret.
 _DEEPEST = 8
-#: The schemes whose text before the host is the name of a container, or for github of an owner and a repository.
+#: The schemes whose text before the "@" is no user: it names a container, or for github an owner and a repository.
 _NAMED = ("abfs://", "abfss://")
 _OWNERS = ("github://",)
-#: The length from which a secret is hidden everywhere in a message; a shorter one may be part of its words.
+#: The least length of a secret that is hidden everywhere in a message. A shorter one may be a part of ordinary words.
 _LONG = 4
 
 
 class Url(str):
-    """The name of a URL, without secrets.
+    """The name of a URL, without its secrets.
 
-    ``address`` is the complete URL, and only it can be opened. ``hides`` are the parameters that users named as secret,
-    as :func:`parameters` returns them.
+    ``address`` is the complete URL, which is needed to open it. ``hides`` are the parameters that the user named as
+    secret, in the form of :func:`parameters`.
 
     >>> found = Url.of("http://me:hunter2@host/a.txt?token=T&page=2&visitor=V", parameters(["visitor"]))
     >>> found, found.address
@@ -75,10 +75,11 @@ class Url(str):
 
 
 def parameters(names: Iterable[str] | None) -> frozenset[str]:
-    """Return names of parameters in the form for comparison: in lower case, without "-", "_" and ".".
+    """Return names of parameters in the form in which they are compared: in lower case, without "-", "_" and ".".
 
     Raises:
-        ValueError: A name has no letters, or has a value, which the error does not repeat.
+        TypeError: A name is not a string.
+        ValueError: A name has no letters, or includes a value. The message does not repeat the value.
 
     >>> sorted(parameters(["Visitor-Id", "visitor_id", "sid"]))
     ['sid', 'visitorid']
@@ -104,7 +105,7 @@ def hides_of(path: str) -> frozenset[str]:
 def named(paths: Iterable[str], hides: frozenset[str] = frozenset()) -> list[str]:
     """Return paths, with URLs replaced by their names, so that different addresses have different names.
 
-    If addresses differ in secrets alone, the second one in this order gets ``#2``, the third ``#3``.
+    If addresses differ only in secrets, ``#2`` is added to the name of the second one, ``#3`` to the third, and so on.
 
     >>> named(["a.txt", "http://h/a?key=1", "http://h/a?key=2", "http://h/a?key=1"])
     ['a.txt', 'http://h/a', 'http://h/a#2', 'http://h/a']
@@ -149,8 +150,8 @@ def hidden(text: str, *paths: str) -> str:
     secrets = {each for path in paths if "://" in path for each in _parted(address_of(path), hides_of(path))[1]}
     # fsspec splits a URL at every "::", so it may report a part of a secret.
     secrets |= {part for each in secrets for part in each.split("::")}
-    # Secrets are replaced first, because one may contain a character that ends a URL in a text. The longest come before
-    # those that are a part of them.
+    # Secrets are replaced before URLs are cleaned, because a secret may contain a character that ends a URL in a text.
+    # Longer secrets come first, because a shorter one may be a part of them.
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _LONG:
             text = spellings(secret).sub("[hidden]", text)
@@ -159,9 +160,9 @@ def hidden(text: str, *paths: str) -> str:
 
 
 def _parted(url: str, hides: frozenset[str], *, deep: bool = True) -> tuple[str, list[str]]:
-    """Return the name of a URL and the secrets that it omits.
+    """Return the name of a URL, and the secrets that the name omits.
 
-    With ``deep``, parameters may be encoded as a whole.
+    With ``deep``, secrets are also searched for in parameters that contain another URL in encoded form.
     """
     secrets: list[str] = []
     parts = re.split(r"::(?=[a-zA-Z0-9+.-]+://)", url)
@@ -177,8 +178,8 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bo
     # The host begins after the last "@" before the path, because a password may contain others.
     user, at, host = rest[:end].rpartition("@")
     if not at and "@" in rest and not host.startswith("[") and ":" in host and not re.fullmatch(r"[^:]*:\d+", host):
-        # This is no port, so a password contains a bare "/", "?" or "#". Such a URL opens nothing, but the error shows
-        # it.
+        # The text after the ":" is no port, so it is a password with a "/", "?" or "#" that is not encoded. Such a URL
+        # cannot be opened, but the error message would show it.
         end = len(rest) - len(rest.rpartition("@")[2])
         user, at, host = rest[: end - 1], "@", ""
     if front.lower() in _OWNERS:
@@ -199,7 +200,7 @@ def _named_part(url: str, hides: frozenset[str], secrets: list[str], *, deep: bo
 
 
 def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
-    """Return a path without secret parameters of its folders (``/a;sid=1/b``), and without users of a URL in it."""
+    """Return a path without the secret parameters of its folders (``/a;sid=1/b``), and without users of URLs in it."""
     users = re.compile(r"(?<=://)([^/@]+)@")
     secrets += (each for user in users.findall(path) for each in (user, *user.split(":", 1)))
     folders = (each.split(";") for each in users.sub("", path).split("/"))
@@ -211,13 +212,14 @@ def _named_path(path: str, hides: frozenset[str], secrets: list[str]) -> str:
 
 
 def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *, deep: bool) -> str:
-    """Return parameters without the secret ones.
+    """Return a query or fragment without its secret parameters.
 
-    A secret parameter ends at the next "&", because its value may hold any other mark.
+    A secret parameter ends at the next "&", because its value may contain any other character.
     """
     kept = []
     for given in query.split("&"):
-        # ";" separates parameters for older servers; "?" occurs in a URL in a value, or a route in a fragment.
+        # Older servers also separate parameters by ";". A "?" begins the parameters of a URL inside a value, or of a
+        # route inside a fragment.
         parts = re.split("([;?])", given)
         at = next((at for at in range(0, len(parts), 2) if _is_secret(parts[at], hides)), len(parts))
         secrets += "".join(parts[at:]).split("=", 1)[1:]
@@ -233,7 +235,7 @@ def _without_parameters(query: str, hides: frozenset[str], secrets: list[str], *
 
 
 def _encoded(parameter: str, hides: frozenset[str]) -> list[str]:
-    """Return the secrets of a URL, complete or not, that a parameter holds in encoded form."""
+    """Return the secrets in a parameter that contains a URL, or a part of one, in encoded form."""
     found: list[str] = []
     for _ in range(_DEEPEST):
         decoded = unquote_plus(parameter)
@@ -269,7 +271,7 @@ def readable(path: str) -> Iterator[None]:
     except ImportError as error:
         raise ImportError(hidden(str(error), path)) from None
     except Exception as error:
-        # For any error, fsspec says that there is no such file, and gives the reason in the cause.
+        # fsspec raises FileNotFoundError for any error, with the true error as its cause.
         cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
         if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) != 404:
             error = cause if isinstance(cause, Exception) else error
@@ -280,7 +282,7 @@ def readable(path: str) -> Iterator[None]:
 
 
 class RemoteFile:
-    """A remote file, whose errors are those of :func:`readable`."""
+    """A remote file, whose methods raise the errors of :func:`readable`."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file, self._path = file, path

@@ -1,4 +1,4 @@
-"""The weights of a small model: one ``.npz`` next to the facts file that holds its checksum."""
+"""The weights of a small model, which are in an ``.npz`` file. A JSON file next to it has its checksum."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def read_weights(
     """Return the facts of a model and its arrays by name, as they are stored.
 
     Args:
-        facts_file: The JSON file. The arrays are in the file that its ``weights`` names, else in the ``.npz`` of its
-            name.
-        what: The kind of model, for the error if it is missing.
-        remedy: The remedy for damage.
-        needed: The facts that must exist.
+        facts_file: The JSON file with the facts. Its entry ``weights`` names the file with the arrays. Without this
+            entry, the arrays are in the ``.npz`` file with the name of the JSON file.
+        what: The kind of model, for the message if the model is missing.
+        remedy: What the user can do if a file is damaged, for the message.
+        needed: The names of facts that the file must have.
 
     Raises:
         ValueError: A file is missing, damaged, or of a newer format.

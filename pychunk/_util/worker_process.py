@@ -1,7 +1,7 @@
-"""Worker processes with bounded time and memory, so that work that crashes or hangs does not affect anything else.
+"""Worker processes with bounded time and memory. If their work crashes or hangs, nothing else is affected.
 
-Unlike pools of ``multiprocessing`` they need no ``if __name__ == "__main__":`` in scripts. A process imports the one
-module that it is given, and never the caller's.
+Unlike pools of ``multiprocessing`` they need no ``if __name__ == "__main__":`` in scripts. A process imports the module
+of the function that it calls, and never the main module of the caller.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import Any, BinaryIO
 from .memory_errors import LACK
 
 _PACKAGE = __name__.partition(".")[0]
-#: The code that a process runs. It does not run the package's own ``__init__``, which would load Arrow and the core and
-#: take half of the start time. The given module imports what it needs.
+#: The code that a process runs. An empty module replaces the package's ``__init__``, which would load Arrow and the
+#: core, and take half of the start time. The module of the function imports what it needs.
 _CODE = """
 import sys, types
 sys.path[:] = {path!r}
@@ -39,9 +39,9 @@ from {own} import serve
 serve()
 """
 _LENGTH = struct.Struct("<q")
-#: The head of a call: the bytes of address space that it may have, and the number of bytes that follow.
+#: The head of a call: the most bytes of address space for the call, and the number of bytes of its data.
 _HEAD = struct.Struct("<qq")
-#: The least address space of a process: Python, NumPy and Arrow take half a gigabyte of it.
+#: The least address space of a process, in bytes. Python, NumPy and Arrow take half of it.
 _LEAST = 1 << 30
 #: The seconds that a process may take to start, as it imports NumPy and Arrow.
 _START = 60.0
@@ -50,14 +50,14 @@ _PIECE = 1 << 20
 
 
 class ProcessKilledError(Exception):
-    """The error for a process that ended, or was ended, before it was done.
+    """The error for a process that crashed, or was killed, before its work was done.
 
     The message gives the reason.
     """
 
 
 class ProcessTimeoutError(ProcessKilledError):
-    """The error for a process that was ended because it took too long."""
+    """The error for a process that was killed because it took too long."""
 
 
 class OutOfMemoryError(ProcessKilledError, MemoryError):
@@ -68,12 +68,12 @@ class OutOfMemoryError(ProcessKilledError, MemoryError):
 
 
 class WorkerProcess:
-    """A process that calls a function of a module with bytes, any number of times.
+    """A process that can call one function any number of times, each time with other bytes.
 
     Args:
-        function: ``"package.module:name"``, which takes bytes and returns any object that can be pickled.
+        function: The function as ``"package.module:name"``. It takes bytes, and returns an object that can be pickled.
         seconds: The time limit of a call, after which the process is killed.
-        memory: The bytes of address space that the process may have.
+        memory: The most bytes of address space for the process.
     """
 
     def __init__(self, function: str, *, seconds: float, memory: int) -> None:
@@ -81,7 +81,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process without waiting for it, unless it runs."""
+        """Start the process if it does not run yet, and return without waiting for it."""
         if self._process is None:
             code = _CODE.format(
                 path=sys.path, package=_PACKAGE, folders=list(sys.modules[_PACKAGE].__path__), own=__name__
@@ -92,12 +92,12 @@ class WorkerProcess:
             )
 
     def __call__(self, data: bytes, memory: int | None = None) -> Any:
-        """Return the function's result for ``data``, computed with ``memory`` bytes of address space.
+        """Return the function's result for ``data``, computed with at most ``memory`` bytes of address space.
 
-        The default is all that the process may have.
+        The default is the limit of the process.
 
         Raises:
-            ProcessKilledError: It took too long or too much memory, or the process died.
+            ProcessKilledError: The call took too long or too much memory, or the process crashed.
             MemoryError: The system ended the process because memory ran out.
             Exception: Any error that the function raised.
         """
@@ -140,13 +140,13 @@ class WorkerProcess:
             process.wait()
 
     def _late(self) -> str:
-        return f"takes longer than {self._seconds:,g} seconds, the last resort after the limits of work"
+        return f"takes longer than {self._seconds:,g} seconds, the time limit for a document"
 
     def _why(self, memory: int) -> ProcessKilledError:
-        """Return the reason why the process ended.
+        """Return the error that says why the process ended.
 
         Raises:
-            MemoryError: The system ended it because memory ran out, which says nothing about the process's input.
+            MemoryError: The system killed the process because memory ran out, which need not be the input's fault.
         """
         assert self._process is not None
         status = self._process.wait()
@@ -161,10 +161,10 @@ class WorkerProcess:
 
 
 def _out_of(memory: int) -> OutOfMemoryError:
-    """Return the error of a process that used all the memory that it may have.
+    """Return the error for a process that needs more memory than its limit.
 
     Raises:
-        MemoryError: It had less, because of a limit of the calling process.
+        MemoryError: The process could not even have that much, because of a limit of the calling process.
     """
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     if most != resource.RLIM_INFINITY and most < memory:
@@ -173,11 +173,11 @@ def _out_of(memory: int) -> OutOfMemoryError:
 
 
 class Processes:
-    """Several processes that call one function.
+    """Several processes that call one function, each with other inputs.
 
-    Results are in the order of their inputs. Together they have ``memory`` bytes of address space, and each has an
-    equal share, at least a gigabyte. An item that needs more gets all of it, while the others wait. An item therefore
-    has the same result for any number of processes.
+    Results are in the order of the inputs. Together the processes have ``memory`` bytes of address space, and each has
+    an equal share, at least a gigabyte. An input that needs more than a share is tried again with all of ``memory``,
+    while the other processes wait. Therefore the result for an input does not depend on the number of processes.
 
     Example:
         >>> with contextlib.closing(Processes(2, "zlib:crc32", seconds=60, memory=4 << 30)) as processes:
@@ -191,7 +191,7 @@ class Processes:
         self._all: list[WorkerProcess] = []
 
     def map(self, items: Sequence[bytes]) -> list[Any]:
-        """Return for each item the function's result, or the exception that it ended with."""
+        """Return for each input the function's result, or the exception that the call raised."""
         wanted = min(self._count, len(items))
         while len(self._all) < wanted:
             self._all.append(self._made())
@@ -228,7 +228,7 @@ class Processes:
 
         if wanted < 2:
             return [call(item) for item in items]
-        # A long one that comes last would delay the end.
+        # The longest inputs come first, because a long input at the end would run alone.
         order = sorted(range(len(items)), key=lambda i: len(items[i]), reverse=True)
         found: list[Any] = [None] * len(items)
         with ThreadPoolExecutor(wanted) as pool:
@@ -236,7 +236,7 @@ class Processes:
                 for i, result in zip(order, pool.map(call, [items[i] for i in order]), strict=True):
                     found[i] = result
                 return found
-            except BaseException:  # After Ctrl-C it waits for nothing.
+            except BaseException:  # After Ctrl-C, for example, nothing waits for the remaining calls.
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.close()
                 raise
@@ -249,7 +249,7 @@ class Processes:
 
 
 def _read(pipe: Any, size: int, ended: float) -> bytes:
-    """Return ``size`` bytes of a pipe, or raise TimeoutError when the clock reaches ``ended``."""
+    """Return ``size`` bytes of a pipe, or raise TimeoutError when the monotonic clock reaches ``ended``."""
     handle = pipe.fileno()
     parts = []
     while size:
@@ -265,14 +265,14 @@ def _read(pipe: Any, size: int, ended: float) -> bytes:
 
 
 def serve() -> None:
-    """Call the function named in the arguments until standard input ends.
+    """Call the function that the command line names, once for each input on standard input, until that ends.
 
-    This is the main function of the process.
+    This is the main function of a worker process.
     """
     function, seconds, parent = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # After Ctrl-C, the parent kills this process.
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # Output that other code prints is no answer.
+    os.dup2(2, 1)  # What other code prints goes to standard error, because standard output is for results.
     threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
     module, _, name = function.partition(":")
     call = getattr(importlib.import_module(module), name)
@@ -282,10 +282,10 @@ def serve() -> None:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
         data = source.read(length)
-        signal.setitimer(signal.ITIMER_REAL, float(seconds))  # The signal ends the process at any point.
+        signal.setitimer(signal.ITIMER_REAL, float(seconds))  # Its signal ends the process, whatever it is doing then.
         found = _called(call, data)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        with contextlib.suppress(BrokenPipeError):  # The parent is gone, and the next read ends this process.
+        with contextlib.suppress(BrokenPipeError):  # If the parent is gone, the next read ends this process.
             _answer(out, found)
 
 
@@ -305,7 +305,7 @@ def _answer(out: BinaryIO, found: bytes) -> None:
 
 
 def _follow(parent: int) -> None:
-    """End the process soon after its parent ends, even in a call."""
+    """End this process soon after its parent ends, even during a call."""
     while os.getppid() == parent:
         time.sleep(0.2)
     os._exit(1)

@@ -23,7 +23,7 @@ from .chunk_documents import Documents
 if TYPE_CHECKING:
     from ..llm import LLM
 
-#: The column's name.
+#: The name of the column that :func:`augment` adds.
 CONTEXT = "context"
 #: The text between the contexts of several sources.
 _BETWEEN = "\n"
@@ -48,7 +48,7 @@ class ContextSource:
     Attributes:
         name: A name in :data:`WAYS`, or ``"column"``, or the name of a function.
         options: The options of the source.
-        column: The column's name, of ``column:NAME``.
+        column: The NAME in ``column:NAME``, or None for other sources.
         function: A function of the caller, or one that asks an LLM.
     """
 
@@ -68,17 +68,17 @@ class ContextSource:
 
     @property
     def facts(self) -> dict[str, object] | None:
-        """The facts that an LLM's contexts depend on, or None for other sources."""
+        """The client's and prompt's facts on which an LLM's contexts depend, or None for sources without an LLM."""
         return self.function.facts if isinstance(self.function, llm_contexts.LLMContextSource) else None
 
     def contexts(
         self, documents: Documents, given: Mapping[str, Any], notes: llm_contexts.Notes, skip: bool
     ) -> pa.Array:
-        """Return large_string[n] without nulls.
+        """Return the context of each of the n chunks, as large_string[n] without nulls.
 
         Args:
             documents: The documents with their chunks.
-            given: Columns of the documents by name.
+            given: The caller's columns by name, with the value of its document for each chunk.
             notes: Receives a note for each document for which an LLM gave no usable answer.
             skip: If true, ``notes`` also receives the error of a function that fails, and its document gets no context.
         """
@@ -115,12 +115,14 @@ def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None 
     if not several:
         raise ValueError("augment must name a source of contexts; got an empty list")
     if options and (len(several) > 1 or callable(several[0])):
-        raise ValueError(f"augment: {', '.join(options)} is an option of a single named source: write 'head:...=...'")
+        raise ValueError(
+            f"augment: write the option {', '.join(options)} into a source's name, as in 'head:characters=100'"
+        )
     return tuple(_way_of(each, options or {}, llm) for each in several)
 
 
 def with_client(how: Any, llm: LLM) -> Any:
-    """Return the sources with this client in those that ask an LLM, for options that are stored and passed on.
+    """Return ``how``, with each name of a source that asks an LLM replaced by that source with this client.
 
     >>> with_client(["title"], None)
     ['title']
@@ -188,10 +190,10 @@ def augment(
     llm: LLM | None = None,
     **options: Any,
 ) -> Any:
-    """Return chunks with a column ``context``, text by which an index finds a chunk in addition to its own.
+    """Return chunks with a column ``context``: text that an index searches in addition to the chunk's own.
 
-    ``text``, spans and ids do not change. :meth:`pychunk.Index.add` counts the words of the context with those of the
-    chunk, and no hit shows them as text of the document.
+    ``text``, spans and ids do not change. :meth:`pychunk.Index.add` indexes the words of the context together with
+    those of the chunk. The text of a hit does not contain the context.
 
     ``how`` is the source of the contexts, or a list of sources. The contexts of several sources follow one another. The
     sources are:
@@ -199,19 +201,22 @@ def augment(
     - ``"head"``: the first words of the document, up to 250 ``characters``.
     - ``"title"``: the document's column ``title``.
     - ``"path"``: the headings above the chunk.
-    - ``"summary"``: the most central sentences among the first and last chunks of the document, a ``window`` of 10
-      together; as many as fit into 250 ``characters``.
-    - ``"neighbours"``: the most central sentence of the 4 chunks (``window``) around the chunk. At a document's
-      boundaries the window is moved, not shortened.
-    - ``"summary:llm"`` and ``"context:llm"``: a text that an LLM writes about the same chunks. If an answer is not
-      usable, the text of ``"summary"`` or ``"neighbours"`` replaces it. ``errors`` says so, or the metadata of a plain
-      table (:mod:`pychunk.augmentation.llm_contexts`).
-    - ``"propositions:llm"``: the statements of a chunk, as sentences from an LLM that can be understood alone.
-    - ``"column:NAME"``: any column.
+    - ``"summary"``: the most central sentences of the document's first and last chunks, as many as fit into 250
+      ``characters``. Together, 10 chunks (``window``) are read.
+    - ``"neighbours"``: the most central sentence of the 4 other chunks (``window``) around the chunk. Near the start or
+      end of a document, more of the 4 come from the other side.
+    - ``"summary:llm"`` and ``"context:llm"``: a text that an LLM writes after reading the same chunks as ``"summary"``
+      or ``"neighbours"``. If an answer is not usable, the text of ``"summary"`` or ``"neighbours"`` replaces it.
+      ``ChunkBatch.errors`` names the document; for a plain table, the metadata holds the number of such documents
+      (:mod:`pychunk.augmentation.llm_contexts`).
+    - ``"propositions:llm"``: the facts that a chunk states. An LLM writes each as a sentence that can be understood
+      without the chunk.
+    - ``"column:NAME"``: any column of the chunks or of ``columns``.
 
     ``"summary"`` and ``"neighbours"`` use sentence vectors, which are computed if chunks have none. Options are
     keywords, or part of the name: ``"head:characters=100"``. A function of your own takes a list of
-    :class:`~pychunk.augmentation.Document`. It returns for each a string, or a list with a string for each chunk.
+    :class:`~pychunk.augmentation.Document`. For each document it returns one string for all chunks, or a list with a
+    string for each chunk.
 
     Args:
         chunks: The result of ``segment()``, or a chunk table in which the chunks of each document follow one another.
@@ -223,7 +228,7 @@ def augment(
         **options: Options of a single source.
 
     Returns:
-        The same type, with ``context`` as the last column: large_string, never null.
+        The chunks in the type in which they were passed, with ``context`` as the last column: large_string, never null.
 
     Raises:
         ValueError: A source or an option is unknown, a column does not exist, chunks already have contexts, or a
@@ -242,7 +247,7 @@ def augment(
 def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str, Any], *, skip: bool = False) -> Any:
     """Return chunks with contexts, as :func:`augment` does, from sources that are already parsed.
 
-    With ``skip``, documents for which a function fails have no context.
+    With ``skip``, a function that fails raises no error. Its documents get an empty context and a note.
 
     Raises:
         TypeError, ValueError: See :func:`augment`.
@@ -277,8 +282,8 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
 
 
 def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: Inputs) -> ChunkBatch:
-    """Return chunks of these inputs with contexts, reading columns of the documents that chunks do not repeat."""
-    # The column "path" comes from headings alone.
+    """Return chunks with contexts, reading columns that the chunks lack from the documents in ``inputs``."""
+    # The column "path" is never read from the inputs, because it comes only from the headings of a document.
     names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])
     values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)
     document = np.asarray(chunks.table["document_index"], np.int64) - chunks.first_document
@@ -289,7 +294,7 @@ def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: 
 
 
 def _of_chunks(name: str, values: Any, documents: Documents) -> Any:
-    """Return a column of documents with the value of each chunk's document."""
+    """Return a column with one value for each chunk, from one with a value for each document."""
     column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
     if len(column) != len(documents):
         raise ValueError(

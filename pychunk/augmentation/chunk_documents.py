@@ -63,8 +63,8 @@ class Documents:
     """The documents of a chunk table, as ranges of its rows.
 
     Attributes:
-        table: The chunks; those of a document follow one another.
-        first: int64[k + 1]: the first row of each document, and the number of rows.
+        table: The chunks. Chunks of one document follow one another.
+        first: int64[k + 1]: the first row of each of the k documents, and then the number of rows.
     """
 
     table: pa.Table
@@ -91,7 +91,7 @@ class Documents:
 
     @property
     def of_chunks(self) -> I64:
-        """The document of each chunk, int64[n]."""
+        """The position, from 0 to k - 1, of the document of each of the n chunks, int64[n]."""
         return np.repeat(np.arange(len(self)), self.counts)
 
     @property

@@ -20,7 +20,7 @@ _REMEDIES = {
 
 
 def contexts(documents: Documents, name: str, given: Mapping[str, Any]) -> pa.Array:
-    """Return a column of the chunks, or of the documents in ``given``, as text.
+    """Return the column ``name`` as text: the chunks' own, or else the one in ``given``.
 
     Nulls become empty, and lists are joined.
 

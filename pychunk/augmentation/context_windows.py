@@ -1,4 +1,4 @@
-"""The windows of a document's chunks that are read: its ends, or the chunks around one of them."""
+"""The chunks from which a context is made: a document's first and last ones, or those around a chunk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ I64 = npt.NDArray[np.int64]
 
 
 def ends(counts: I64, window: int) -> tuple[I64, I64]:
-    """Return how many chunks are read from the first on, and how many up to the last, for each document.
+    """Return for each document how many chunks are read at its beginning, and how many at its end.
 
     Args:
         counts: int64[k]: the number of chunks of each document.
-        window: The most chunks that are read. If a document has more, half of the window is read at either end. At the
-            end it is larger by one if ``window`` is odd.
+        window: The most chunks that are read. If a document has more, half are read at its beginning and half at its
+            end. If ``window`` is odd, one more is read at the end.
 
     >>> [each.tolist() for each in ends(np.array([1, 5, 6, 20]), 5)]
     [[1, 5, 2, 2], [0, 0, 3, 3]]
@@ -26,7 +26,7 @@ def ends(counts: I64, window: int) -> tuple[I64, I64]:
 
 
 def filled(sizes: Sequence[int], tokens: int) -> list[tuple[int, int]]:
-    """Return the (first, end) of consecutive windows of chunks, each with as many as the tokens allow.
+    """Return the (first, end) of consecutive windows of chunks, each with as many chunks as fit into ``tokens``.
 
     A token is estimated as four characters, and each chunk takes four more tokens for its number. A window holds at
     least one chunk.
@@ -51,8 +51,8 @@ def filled(sizes: Sequence[int], tokens: int) -> list[tuple[int, int]]:
 def around(counts: I64, places: I64, window: int) -> tuple[I64, I64]:
     """Return the (first, end) of the chunks around a chunk, including it.
 
-    Half of the ``window`` other chunks come before the chunk. At a document's boundaries the window is moved, not
-    shortened. A document of at most ``window`` other chunks is read as a whole.
+    Half of the ``window`` other chunks come before the chunk. Near the start or end of a document, more of them come
+    from the other side. If a document has at most ``window`` other chunks, all are read.
 
     Args:
         counts: int64[n]: the number of chunks of each chunk's document.

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from .chunk_documents import Document, Documents
 
-#: The documents of one call: enough for a model to process together, few enough that an error shows where it occurred.
+#: The number of documents in one call of the function: enough for a model to process together, and few enough that an
+#: error shows where it occurred.
 _TOGETHER = 64
 
 
@@ -25,9 +26,11 @@ def contexts(
 
     Args:
         documents: The documents with their chunks.
-        function: Takes a list of documents; returns a string, or a list with a string for each chunk, for each of them.
-        failed: Receives the row of a document without contexts, and the reason, in place of an error. If 64 documents
-            fail together, the function is called for each one alone.
+        function: Takes a list of documents. For each document it returns a string, or a list with a string for each
+            chunk.
+        failed: If this is a list, a failure raises no error: the list receives the row of each document without
+            contexts, and the reason. After a call for 64 documents fails, the function is called for each document
+            alone.
 
     Raises:
         ValueError: The function raises, or returns another type or number of values. The message names the function and

@@ -1,8 +1,8 @@
-"""The sentences of a document, or of the chunks around one, that are most central to all of them.
+"""The most central sentences of a document, or of the chunks around a chunk.
 
-A sentence is the more central, the larger the product of its vector and the sum of all vectors. The vectors are those
-of the chunk table if it has sentence vectors, else those of the static encoder. They are rounded to whole numbers,
-whose sums are exact in any order, so every machine finds the same sentences.
+A sentence is more central than another if the dot product of its vector with the sum of all sentences' vectors is
+larger. The vectors come from the chunk table if it has sentence vectors, else from the static encoder. They are rounded
+to whole numbers, whose sums are exact in any order, so every machine finds the same sentences.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
-#: The whole number that stands for 1. Products of two sums of 2^20 sentences each are below 2^53, which float64 holds
-#: exactly.
+#: Vectors are multiplied by this number before they are rounded. Products of two sums of 2^20 sentences each are below
+#: 2^53, which float64 holds exactly.
 _ONE = 2048
-#: Scores that differ by less are equal, and the first sentence is taken. Of two sentences, both are equally central.
+#: Scores are rounded to multiples of this number. Among equal scores, the first sentence is taken. If there are only
+#: two sentences, their scores are equal.
 _ALIKE = _ONE * _ONE / 256
 
 
@@ -37,9 +38,10 @@ class Sentences:
 
     Attributes:
         texts: The text of each chunk.
-        first: int64[n + 1]: the first sentence of each chunk.
-        begins: int64[m]: the first character of each sentence in the chunk's text.
-        ends: int64[m]: the character after its last.
+        first: int64[n + 1]: the number of the first sentence of each of the n chunks, and then m, the number of
+            sentences.
+        begins: int64[m]: the position in its chunk's text at which each sentence begins.
+        ends: int64[m]: the position after the last character of each sentence.
         vectors: float32[m, dim], of unit length.
     """
 
@@ -56,7 +58,7 @@ class Sentences:
 
 
 def sentences_of(table: pa.Table) -> Sentences:
-    """Return the sentences of a chunk table, with its own vectors or the static encoder's."""
+    """Return the sentences of a chunk table. If it has no sentence vectors, the static encoder makes them."""
     texts: list[str] = table["text"].to_pylist()
     start = np.asarray(table["start"], np.int64)
     if "sentences" not in table.column_names:
@@ -99,7 +101,7 @@ def summaries(documents: Documents, characters: int, window: int) -> list[str]:
     """
     head, tail = context_windows.ends(documents.counts, window)
     table, first, counts = documents.table, documents.first[:-1], documents.counts
-    if "sentences" not in table.column_names:  # Sentences must be encoded here, so only those that are read are taken.
+    if "sentences" not in table.column_names:  # Only the chunks that are read are encoded.
         sizes = head + tail
         begins = np.cumsum(sizes) - sizes
         place = np.arange(int(sizes.sum())) - np.repeat(begins, sizes)
@@ -136,13 +138,13 @@ def _fitting(found: Sentences, order: list[int], chunks: list[int], characters: 
 
 
 def neighbours(documents: Documents, characters: int, window: int) -> list[str]:
-    """Return for each chunk the most central sentence of the chunks around it, or the first words of a long one.
+    """Return for each chunk the most central sentence of the other chunks around it, cut to ``characters``.
 
     Args:
         documents: The documents with their chunks.
         characters: The most characters of a context.
-        window: The number of other chunks that are read, half of them before the chunk. At a document's boundaries the
-            window is moved, not shortened.
+        window: The number of other chunks that are read, half of them before the chunk. Near the start or end of a
+            document, more of them come from the other side.
     """
     found = sentences_of(documents.table)
     counts, of_chunks = documents.counts, documents.of_chunks

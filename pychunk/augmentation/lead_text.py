@@ -13,8 +13,9 @@ from .chunk_documents import Documents
 def heads(documents: Documents, characters: int) -> list[str]:
     """Return the first words of each document, with single spaces between them, of at most ``characters`` in total.
 
-    The result does not depend on how the documents were cut. Overlap counts once, and only white space is between
-    chunks. A word that alone takes more than half of the characters is cut, as in scripts without spaces.
+    The result does not depend on how the documents were cut. Text in which two chunks overlap counts once, and a gap
+    between chunks becomes a space. If whole words would fill less than half of ``characters``, the next word is cut to
+    fill the rest, as in scripts without spaces.
     """
     table = documents.table
     start = np.asarray(table["start"], np.int64)
@@ -31,7 +32,7 @@ def heads(documents: Documents, characters: int) -> list[str]:
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
         words = " ".join(text.split())
-        # The document has much white space.
+        # White space left too few words in the text that was read, so all chunks of the document are read.
         if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()
             every = table["text"].slice(first, last - first).to_pylist()
@@ -42,7 +43,7 @@ def heads(documents: Documents, characters: int) -> list[str]:
 
 
 def _joined(texts: list[str], starts: list[int], whole: list[bool]) -> tuple[str, bool]:
-    """Return chunks as one text, up to the first that is not whole, and whether all are whole."""
+    """Return chunks as one text, up to the first truncated one, and whether all of them are complete."""
     if len(texts) == 1:
         return texts[0], whole[0]
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Summaries of the nodes of a hierarchy by an LLM: the content of a section or document in addition to its text."""
+"""Summaries that an LLM writes of the nodes of a hierarchy, such as sections and whole documents."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .llm_contexts import LLMTextSource, Notes
 if TYPE_CHECKING:
     from ..llm import LLM, Request
 
-#: The longest node that the LLM sees as a whole, in characters (some 8,000 tokens). Of a longer one it sees the
-#: beginning and the end.
+#: The longest node that the LLM sees as a whole, in characters (some 8,000 tokens). If a node is longer, the LLM sees
+#: its beginning and its end.
 SHOWN = 32_000
 #: The column with the levels of a node, and the level that has no summaries.
 _LEVELS, _FINEST = "levels", "sentence"
 
 
 class LevelSummary(LLMTextSource):
-    r"""A source of summaries of the nodes of some levels by an LLM, with one cached call for each node.
+    r"""A source of contexts: an LLM summarizes each node of the chosen levels, in one call that is cached.
 
     Use it with :func:`pychunk.augment` on :meth:`pychunk.Hierarchy.chunks`. A node that is at several levels takes one
     call, and a node that is a single sentence takes none. Nodes of other levels have an empty context. If a call gives
-    no usable answer after its retries, the beginning of the node replaces it and ``errors`` says so.
+    no usable answer after its retries, the beginning of the node replaces the summary, and ``errors`` says so.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -46,8 +46,8 @@ class LevelSummary(LLMTextSource):
         >>> llm.account.total.calls  # two sections and the document
         3
 
-    Summaries of the nodes of a tree are from Sarthi et al., RAPTOR (2024), and from SmartChunk. The prompt is our own,
-    and vectors are still those of the text.
+    Summaries of the nodes of a tree are from Sarthi et al., RAPTOR (2024), and from SmartChunk. The prompt is our own.
+    A summary does not change the vector of its chunk.
     """
 
     name, task, instead = "levels:llm", "level_summary", "its beginning"
@@ -73,12 +73,14 @@ class LevelSummary(LLMTextSource):
         """Return the contexts and notes, as :class:`~.llm_contexts.LLMTextSource` does.
 
         Raises:
-            ValueError: The chunks are not nodes of these levels. Nothing is asked in that case.
+            ValueError: The chunks are not nodes of these levels. In that case the LLM is not asked.
         """
         known: set[str] = set()
         for document in documents:
             if _LEVELS not in document.chunks.column_names:
-                raise ValueError("levels:llm is for the chunks of a hierarchy: these have no column levels")
+                raise ValueError(
+                    "levels:llm takes chunks of a hierarchy; these have no column levels: pass Hierarchy.chunks()"
+                )
             known.update(name for own in document.chunks[_LEVELS].to_pylist() for name in own)
         unknown = sorted(set(self.levels or ()) - known)
         if unknown and documents:
@@ -86,7 +88,7 @@ class LevelSummary(LLMTextSource):
         return super().contexts(documents)
 
     def _rows(self, document: Document) -> list[int]:
-        """Return the chunks that take a call."""
+        """Return the rows of the chunks that are summarized."""
         wanted = None if self.levels is None else set(self.levels)
         return [
             row

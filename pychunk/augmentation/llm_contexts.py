@@ -1,8 +1,8 @@
-"""Contexts that an LLM writes, from a document's ends, the chunks around a chunk, or the statements of chunks.
+"""Contexts that an LLM writes from a document's ends, from the chunks around a chunk, or from a chunk alone.
 
-The first two use the windows of the sources without an LLM, ``summary`` and ``neighbours``. These replace the answer if
-a call gives no usable one after its retries. The LLM writes plain text, which is cut to size. It is added to the
-chunk's text and does not change it.
+For the first two, the LLM reads the same chunks as the sources without an LLM, ``summary`` and ``neighbours``. If a
+call gives no usable answer after its retries, the text of that source is used. The LLM writes plain text, which is cut
+to size. It is added to the chunk's text and does not change it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Notes = list[tuple[int, str]]
 
 
 class LLMContextSource(ABC):
-    """A source that asks an LLM, with a client, a prompt and two numbers."""
+    """A source that asks an LLM, with a client, a prompt and two numeric options."""
 
     name = ""
     usual: ClassVar[dict[str, int]] = {}
-    #: The name of the prompt, and the replacement for a missing answer in words.
+    #: The name of the prompt, and the words by which a note names what replaces a missing answer.
     task, instead = "", ""
 
     def __init__(self, llm: LLM | None, characters: int, window: int) -> None:
@@ -53,7 +53,7 @@ class LLMContextSource(ABC):
 
     @property
     def options(self) -> dict[str, int]:
-        """The numbers by name, as after ``--augment``."""
+        """The numeric options by name, as ``--augment`` takes them."""
         return {"characters": self.characters, "window": self.window}
 
     @property
@@ -90,7 +90,7 @@ class LLMTextSource(LLMContextSource):
         faults: list[list[str]] = []
         for own in asks:
             mine = [next(replies) for _ in own]
-            # An answer that is too long is cut anyway.
+            # An answer that stopped at its token limit is usable, because answers are cut to ``characters`` anyway.
             usable = [not reply.fault or reply.finish == "length" for reply in mine]
             found.append(
                 [plain(reply.text, self.characters) if use else "" for reply, use in zip(mine, usable, strict=True)]
@@ -126,7 +126,7 @@ class LLMTextSource(LLMContextSource):
 
     @abstractmethod
     def _without(self, documents: Sequence[Document]) -> list[list[str]]:
-        """Return as many contexts as requests for each document, from the source without an LLM."""
+        """Return a context for each request about each document, from the source without an LLM."""
 
     @abstractmethod
     def _spread(self, found: list[str], document: Document) -> list[str]:
@@ -134,7 +134,7 @@ class LLMTextSource(LLMContextSource):
 
 
 class LLMSummarySource(LLMTextSource):
-    """The source ``summary:llm``: a summary by an LLM that reads a document's first and last chunks, one call for each.
+    """The source ``summary:llm``: an LLM reads a document's first and last chunks, and summarizes it in one call.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -174,13 +174,13 @@ class LLMSummarySource(LLMTextSource):
 
 
 class LLMNeighbourSource(LLMTextSource):
-    """The source ``context:llm``: context by an LLM that reads a chunk and its neighbours, one call for each chunk.
+    """The source ``context:llm``: an LLM reads a chunk and its neighbours, and writes its context in one call.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
         characters: The most characters of a context.
-        window: The number of other chunks that the LLM reads, half of them before the chunk. At a document's boundaries
-            the window is moved, not shortened.
+        window: The number of other chunks that the LLM reads, half of them before the chunk. Near the start or end of a
+            document, more of them come from the other side.
 
     Raises:
         ValueError: No endpoint is named, or a number is out of range.
@@ -218,19 +218,20 @@ class LLMNeighbourSource(LLMTextSource):
 
 
 class LLMPropositionSource(LLMContextSource):
-    """The source ``propositions:llm``: statements of chunks, as sentences by an LLM that can be understood alone.
+    """The source ``propositions:llm``: an LLM writes each fact of a chunk as a sentence that can be understood alone.
 
-    A call shows as many numbered chunks as ``window_tokens`` hold. Before them it shows the last chunk of the call
-    before, so pronouns at the boundary have their referents. Each proposition names the chunks that it comes from, and
-    is in the context of these, one on a line. The call before is responsible for propositions about its last chunk. If
-    an answer is not usable, pychunk asks once more and names the error. If the second answer fails too, the chunks of
-    that call have no context, and a note says so.
+    A call shows as many numbered chunks as fit into ``window_tokens``. Before them it shows the last chunk of the
+    previous call, so that the LLM can resolve pronouns. Propositions about that chunk come only from the previous call.
+    Each proposition names its chunks, and becomes a line of the context of each of them. If an answer is not usable,
+    pychunk asks once more and names the error. If the second answer fails too, the chunks of that call have no context,
+    and a note says so.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
         characters: The most characters of a chunk's context. Propositions that would exceed it are left out as a whole.
-        window_tokens: The most tokens of the chunks of a call, at four characters each; a call has at least one chunk.
-        strict: Whether a call without a usable answer is an error.
+        window_tokens: The most tokens of chunks that a call shows. A token is estimated as four characters. A call
+            shows at least one chunk.
+        strict: Whether a call without a usable answer raises an error.
 
     Raises:
         ValueError: No endpoint is named, or a number is out of range.
@@ -285,7 +286,7 @@ class LLMPropositionSource(LLMContextSource):
                     continue
                 if self.strict:
                     raise ValueError(
-                        f"document {own.index}, {where}: {answer.fault}; strict=False leaves {self.instead}"
+                        f"document {own.index}, {where}: {answer.fault}; strict=False goes on with {self.instead}"
                     )
                 chunks = f"chunk {first}" if end == first + 1 else f"chunks {first} to {end - 1}"
                 notes.append((own.index, f"{self.name}: {self.instead} for {chunks} ({where}): {answer.fault}"))
@@ -336,6 +337,6 @@ def _lines(texts: list[str]) -> Callable[[int, int | None], list[str]]:
 
 
 def _together(documents: Sequence[Document]) -> Documents:
-    """Return documents in one table."""
+    """Return the documents with all their chunks in one table."""
     sizes = [document.chunks.num_rows for document in documents]
     return Documents(pa.concat_tables([document.chunks for document in documents]), np.cumsum([0, *sizes]))

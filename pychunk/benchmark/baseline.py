@@ -1,4 +1,4 @@
-"""The file of a run that later runs are compared with."""
+"""The file with a saved run, with which later runs are compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Base:
-    """A saved run, its workloads' definitions, and the SHA-256 of the copy of its package, "" without a copy."""
+    """A saved run, its workloads' definitions, and the SHA-256 of the copy of the measured package ("" if no copy)."""
 
     run: Run
     definitions: dict[str, str]
@@ -38,7 +38,7 @@ def load(path: Path) -> Base:
     """Return the run in a file.
 
     Raises:
-        ValueError: The file is not one of `pychunk bench --save`, or has another format.
+        ValueError: `pychunk bench --save` did not write the file, or wrote another format.
         OSError: The file cannot be read.
     """
     try:

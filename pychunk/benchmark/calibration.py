@@ -10,26 +10,26 @@ import numpy as np
 
 
 def _sort() -> Callable[[], object]:
-    """Return a loop that needs branches and the first and second level of cache."""
+    """Return a loop whose speed depends on branches and on the first and second level of cache."""
     values = np.random.RandomState(0).randint(0, 1 << 30, 15_000)
     return lambda: np.sort(values)
 
 
 def _split() -> Callable[[], object]:
-    """Return a loop that scans bytes and allocates many small objects."""
+    """Return a loop whose speed depends on scanning bytes and on allocating many small objects."""
     data = b"abcdefghijklm nopq" * 10_000
     return lambda: data.split()
 
 
 class Calibration:
-    """A timer of the loops, which take some 0.8 ms a call in total.
+    """A timer of two loops, which take some 0.8 ms together.
 
-    These two loops were chosen from eight. Between fresh processes they vary by 1 %. The workloads' times divided by
-    theirs vary 25 % less than the times themselves.
+    They were chosen from eight loops. Their times vary by 1 % between fresh processes. The workloads' times divided by
+    the loops' times vary 25 % less than the workloads' times alone.
 
-    A memory copy and a gather from a large table follow the workloads' noise best from moment to moment. But they vary
-    by 10 to 20 % between processes, depending on where their pages are, so they add more noise than they remove. A loop
-    in the interpreter varies by 3 to 6 % with its hash seed.
+    Two of the rejected loops, a memory copy and a gather from a large table, follow the workloads' noise best from
+    moment to moment. But they vary by 10 to 20 % between processes, depending on where their memory pages are, so they
+    add more noise than they remove. A rejected loop of Python code varies by 3 to 6 % with the process's hash seed.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Calibration:
             loop()
 
     def seconds(self, times: int = 1) -> float:
-        """Return CPU seconds: the geometric mean over the loops of the fastest of ``times`` timings."""
+        """Time each loop ``times`` times, and return the geometric mean of the loops' fastest CPU seconds."""
         return math.exp(sum(math.log(min(timed(loop) for _ in range(times))) for loop in self._loops) / 2)
 
 

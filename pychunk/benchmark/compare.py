@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from .estimates import Ratio, mean_of_ratios, ratio_of_means
 from .measure import Timings
 
-#: The slowdown of CPU time that is possible for each share of time by which one run waited more than the other. Other
-#: processes take the caches and memory bandwidth, of which the calibration loops need less. The same code measured up
-#: to 17 % slower when a dozen processes shared two cores, compared with a base measured with one or two.
+#: The widening of a ratio's interval, divided by the difference of the two runs' shares of waiting. If one run waited
+#: for 10 % of its time and the other for 50 %, the interval widens by 10 % on either side. Other processes take caches
+#: and memory bandwidth, of which the workloads need more than the calibration loops. The same code measured up to 17 %
+#: slower with a dozen processes on two cores than with one or two.
 DOUBT_OF_WAITING = 0.25
 
 Compare = Callable[[Timings, Timings], Ratio]
@@ -24,9 +25,9 @@ class Verdict:
 
     Attributes:
         name: The name of the workload.
-        status: ``regressed``, ``improved``, ``unchanged``, or ``unclear`` if it is over the limit but within the noise.
-            ``missing``, ``new`` or ``redefined`` if there is nothing to compare.
-        ratio: The cost divided by the base's: 1.10 is 10 % slower.
+        status: ``regressed``, ``improved``, ``unchanged``, or ``unclear`` for a slowdown over the limit but within the
+            noise. ``missing``, ``new`` or ``redefined`` if there is nothing to compare.
+        ratio: The cost of the new run divided by the cost of the base: 1.10 is 10 % slower.
         first: The ratio of the first measurement, if a second one decided.
         note: A remark for the table.
     """
@@ -39,28 +40,28 @@ class Verdict:
 
 
 def by_calibration(new: Timings, base: Timings) -> Ratio:
-    """Compare figures of different runs by CPU time in units of the calibration loops."""
+    """Compare runs that were measured at different times, by CPU time divided by the calibration loops' time."""
     apart = abs(statistics.median(new.waiting) - statistics.median(base.waiting))
     return ratio_of_means(new.costs, base.costs, doubt=DOUBT_OF_WAITING * apart)
 
 
 def by_pairs(new: Timings, base: Timings) -> Ratio:
-    """Compare figures taken in turns by CPU time, round by round."""
+    """Compare the CPU times of runs that were measured in turns, round by round."""
     return mean_of_ratios(new.cpu, base.cpu)
 
 
 def is_suspect(ratio: Ratio, limit: float) -> bool:
     """Return whether a workload must be measured again because it is slower by more than half the limit.
 
-    Half the limit, because a workload just over the limit measures below it half the time.
+    The limit itself would miss half of the workloads that are just over it, because noise makes them appear faster.
     """
     return math.log(ratio.value) > math.log1p(limit) / 2
 
 
 def status_of(ratio: Ratio, limit: float) -> str:
-    """Return the status: regressed or improved if the ratio is past the limit and this is not noise.
+    """Return the status: regressed or improved if the ratio is past the limit and its interval excludes 1.
 
-    The noise may be wider than the limit.
+    The second condition is necessary, because noise may be larger than the limit.
     """
     if ratio.value > 1 + limit:
         return "regressed" if ratio.low > 1 else "unclear"
@@ -78,14 +79,14 @@ def verdicts(
 ) -> list[Verdict]:
     """Return one verdict for each workload of both runs.
 
-    Only the second measurement of a suspect counts. The first one made it a suspect by its noise, so a mean of both
-    would keep half the excess of a false alarm. A true alarm needs no help.
+    Only the second measurement of a suspect counts. If noise made the workload a suspect, a mean of both measurements
+    would still contain half of that noise. A workload that really is slower also measures slower the second time.
 
     Args:
         new: The timings of each workload in the new run.
         base: The timings of each workload in the base.
         compare: A function that returns the ratio of two timings.
-        limit: The limit, 0.1 for 10 %.
+        limit: The slowdown above which a workload has regressed, 0.1 for 10 %.
         again: A function that measures the named workloads again and returns (new, base).
     """
     ratios = {name: compare(new[name], base[name]) for name in new if name in base}

@@ -6,19 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: The shares left out at the low and the high end. Noise of a busy machine only adds to a time, so the faster half of
-#: the times counts. If three of ten processes are slowed by up to half, this finds 95 % of slowdowns by 15 %. Leaving
-#: out a fifth at either end finds 67 %, in a simulation with 4 % between processes.
+#: The shares of a workload's times that are left out of its mean: the fastest 10 % and the slowest 50 %. Noise of a
+#: busy machine only adds to a time, so the faster times count. This was simulated with times that vary by 4 % between
+#: processes, three of ten of which are slowed by up to half. It finds 95 % of slowdowns by 15 %. Leaving out 20 % at
+#: either end finds 67 %.
 OF_TIMES = (0.1, 0.5)
-#: The shares left out of ratios of two times, which may err either way.
+#: The shares of ratios of two times that are left out of their mean, the same at either end, because noise can make a
+#: ratio too large or too small.
 OF_RATIOS = (0.2, 0.2)
-#: The standard errors on either side of a mean: 95 % for the five degrees of freedom of ten trimmed figures.
+#: The number of standard errors on either side of a mean that gives an interval of 95 %. It is that of Student's t for
+#: the five degrees of freedom that ten figures have after trimming.
 WIDTH = 2.57
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of two costs, 1.10 for 10 % slower, with an interval of about 95 %."""
+    """The ratio of two costs, 1.10 for 10 % slower, with the ends of its interval of about 95 %."""
 
     value: float
     low: float
@@ -26,14 +29,14 @@ class Ratio:
 
 
 def kept(values: Sequence[float], trim: tuple[float, float]) -> slice:
-    """Return which of the sorted values count, at least two if there are two."""
+    """Return the slice of the sorted values that remains after trimming: at least two values if there are two."""
     count = len(values)
     first = int(trim[0] * count)
     return slice(first, max(count - int(trim[1] * count), min(count, first + 2)))
 
 
 def trimmed_mean(values: Sequence[float], trim: tuple[float, float]) -> float:
-    """Return the mean without shares of the values at either end.
+    """Return the mean without the lowest and the highest values, whose shares are ``trim``.
 
     Example:
         >>> trimmed_mean([1.0, 2.0, 3.0, 4.0, 100.0], (0.2, 0.2))
@@ -44,7 +47,7 @@ def trimmed_mean(values: Sequence[float], trim: tuple[float, float]) -> float:
 
 
 def standard_error(values: Sequence[float], trim: tuple[float, float]) -> float:
-    """Return the standard error of the trimmed mean, infinite for a single figure, which has no measure of noise.
+    """Return the standard error of the trimmed mean; for a single figure it is infinite, because its noise is unknown.
 
     The deviation is computed after each left-out value is replaced with the nearest kept value (Tukey, McLaughlin).
     """
@@ -60,7 +63,7 @@ def standard_error(values: Sequence[float], trim: tuple[float, float]) -> float:
 
 
 def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0.0) -> Ratio:
-    """Return new over base from the figures of each; both must be positive.
+    """Return the ratio of the mean of ``new`` to the mean of ``base``; all figures must be positive.
 
     Args:
         new: The figures of the new run.
@@ -78,7 +81,9 @@ def ratio_of_means(new: Sequence[float], base: Sequence[float], doubt: float = 0
 
 
 def mean_of_ratios(new: Sequence[float], base: Sequence[float]) -> Ratio:
-    """Return new over base from figures taken in pairs, so that noise common to both cancels out.
+    """Return the mean ratio of ``new`` to ``base``, whose figures were measured in pairs.
+
+    Noise that both figures of a pair share cancels out.
 
     Example:
         >>> mean_of_ratios([1.0, 4.0], [1.0, 4.0]).value

@@ -15,9 +15,9 @@ from typing import Any
 
 CHILD = Path(__file__).resolve().parent / "timed_process.py"
 
-#: The settings of the process. With one thread, CPU time measures all work. The C library's allocator has fixed
-#: thresholds, because it otherwise adapts them to what was freed before. A workload's page faults would then depend on
-#: the other workloads.
+#: The environment variables of the process. With one thread, CPU time measures all work. The thresholds of the C
+#: library's allocator are fixed, because it otherwise adapts them to the memory that was freed before. A workload's
+#: page faults would then depend on the other workloads.
 SETTINGS = {
     "PYCHUNK_THREADS": "1",
     "OMP_NUM_THREADS": "1",

@@ -14,8 +14,9 @@ from typing import Any
 from .launch import Installation, Process
 from .synthetic_texts import corpora
 
-#: The number of timings of a workload in one process, of which the fastest counts. Momentary noise only ever adds to
-#: it. The rest depends on where the process's memory is, 1 to 5 %, which more timings in the same process cannot show.
+#: The number of timings of a workload in one process. The fastest counts, because momentary noise only adds to a time.
+#: Its remaining noise, 1 to 5 %, depends on where the process's memory is. More timings in the same process would not
+#: reduce that.
 TIMINGS = 12
 
 
@@ -34,11 +35,11 @@ class Timings:
 
     @property
     def costs(self) -> list[float]:
-        """The CPU time divided by the calibration's, one number for each round."""
+        """The CPU time divided by the calibration's time, one number for each round."""
         return [cpu / unit for cpu, unit in zip(self.cpu, self.calibration, strict=True)]
 
     def add(self, timings: list[dict[str, float]]) -> None:
-        """Add the fastest of one process's timings, for each figure separately."""
+        """Add one process's smallest CPU, wall and calibration seconds, each on its own, and its share of waiting."""
         for name, values in (("cpu", self.cpu), ("wall", self.wall), ("calibration", self.calibration)):
             values.append(min(timing[name] for timing in timings))
         cpu, wall = (math.fsum(timing[name] for timing in timings) for name in ("cpu", "wall"))
@@ -57,11 +58,12 @@ class Run:
 
 
 class Bench:
-    """A measurement of installations in parallel, as a context manager that keeps the texts in a file.
+    """A measurement of one or two installations, as a context manager that keeps the texts in a temporary file.
 
     Args:
         installations: One installation, or two that take turns within every round.
-        prepared: The workloads that every process prepares, timed or not, so that its memory has the same contents.
+        prepared: The workloads that every process prepares, timed or not, so that all processes have the same memory
+            contents.
         step: A function called after each workload of each round.
         check: A function called with the first installation's run before any of its timings. It raises an error to end
             a useless measurement.

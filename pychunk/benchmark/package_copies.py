@@ -1,7 +1,7 @@
-"""A copy of the measured package, so that a later run can time it again in turns with its own.
+"""A copy of the measured package, which a later run can time again, in turns with the later package.
 
-Figures of two moments differ by 6 % on one machine with the same code, more than calibration loops explain. The base's
-own code, timed in the same minute, is the best calibration.
+On one machine, figures of the same code that were measured at different times differ by 6 %, more than calibration
+loops explain. The best calibration is the base's own code, timed in the same minute.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .._util.checksums import sha256
 from .._util.durable_files import whole_file
 from .launch import Installation
 
-#: The files left out: those that Python makes again, and the GPU code, which no workload runs.
+#: Parts of the names of files that are not copied: bytecode, which Python makes again, type stubs, and the GPU code,
+#: which no workload runs.
 _LEFT_OUT = ("__pycache__", ".pyc", ".pyi", "_cuda.")
 
 
@@ -38,7 +39,7 @@ def keep(installation: Installation, path: Path) -> str:
 
 @contextmanager
 def unpacked(path: Path, digest: str) -> Iterator[Path]:
-    """Unpack the package for the duration of the context, and return its folder.
+    """Unpack the package to a temporary folder for the duration of the context, and yield the package's folder.
 
     Raises:
         ValueError: The copy is missing, or is not the one with this SHA-256.

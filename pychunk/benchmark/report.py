@@ -52,7 +52,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def print_figures(run: Run, found: Mapping[str, Mapping[str, Any]], purposes: Mapping[str, str], out: Console) -> None:
-    """Print a table of a run, and the workloads that were left out."""
+    """Print a table of a run's workloads, then each workload that was left out, with the reason."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("workload", "MB/s", "ms a call", "spread", "description"):
         table.add_column(heading, justify="left" if heading in ("workload", "description") else "right", no_wrap=True)

@@ -24,7 +24,7 @@ Announce = Callable[[str, int], None]
 
 @dataclass
 class BenchmarkResult:
-    """The run of this installation, the definitions of its workloads, their texts' bytes, and verdicts if compared."""
+    """The run of this installation, its workloads' definitions and text sizes in bytes, and any verdicts and notes."""
 
     run: Run
     definitions: dict[str, str]
@@ -39,8 +39,8 @@ class Session:
 
     Attributes:
         names: The workloads to time.
-        rounds: The number of fresh processes, or of pairs of them. The second measurement of suspects takes half as
-            many more.
+        rounds: The number of fresh processes, or of pairs of processes if two installations are compared. The second
+            measurement of suspects takes 1.5 times as many.
         announce, step: The callbacks for progress.
     """
 
@@ -55,10 +55,10 @@ class Session:
             return self._outcome(bench, self._measure(bench, "measuring", self.names, self.rounds)[0])
 
     def with_saved(self, here: Installation, base_file: Path, limit: float) -> BenchmarkResult:
-        """Compare with the run in a file.
+        """Compare this installation with the run in a file.
 
-        If the copy of the package next to the file can run here, both are measured in turns. Otherwise, the figures in
-        the file are used.
+        If the copy of the package that was saved next to the file can run here, this installation and the copy are
+        measured in turns. Otherwise, this installation is measured and compared with the figures in the file.
 
         Raises:
             ValueError: The file cannot be used.
@@ -108,7 +108,7 @@ class Session:
         return outcome
 
     def save(self, path: Path, outcome: BenchmarkResult, here: Installation | None) -> None:
-        """Write a run as a base for others, with a copy of the package if ``here`` is its installation."""
+        """Write a run as a base for later runs; if ``here`` is the run's installation, also a copy of its package."""
         digest = ""
         if here is not None:
             try:
@@ -118,7 +118,7 @@ class Session:
         baseline.save(path, baseline.Base(outcome.run, outcome.definitions, digest))
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> BenchmarkResult:
-        """Compare with another installation, both measured in turns."""
+        """Compare this installation with another one; both are measured in turns."""
         return self._in_turns(here, other, limit)[0]
 
     def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[BenchmarkResult, Run]:
@@ -173,7 +173,7 @@ def check_answers(run: Run) -> None:
     """Check that this installation fails at no workload and answers all of them correctly.
 
     Raises:
-        ValueError: It fails or answers wrongly; the message names the workload.
+        ValueError: The installation fails or answers wrongly; the message names the workload.
     """
     for name, reason in run.wrong.items():
         raise ValueError(f"workload {name} failed: {reason}")

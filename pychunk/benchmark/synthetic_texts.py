@@ -52,11 +52,11 @@ class Author:
         self._topic: list[str] = []
 
     def document(self, sections: int) -> str:
-        """Return sections of a heading and paragraphs, each section with words of its own."""
+        """Return a document; each of its sections has a heading, paragraphs, and words that it repeats often."""
         return "\n\n".join(self._section() for _ in range(sections)) + "\n"
 
     def sentence(self) -> str:
-        """Return a sentence from capital to full stop, mostly of 8 to 30 words."""
+        """Return a sentence, from its capital letter to its final punctuation, mostly of 8 to 30 words."""
         count = 4 + self._below(14) + self._below(14)
         words = [self._word() for _ in range(count)]
         for at in range(2, count - 2):
@@ -91,8 +91,9 @@ class Author:
 def corpora() -> dict[str, list[str]]:
     """Return the documents of every workload, by the name of the corpus.
 
-    ``articles`` is 0.2 MB in documents of 1 to 15 kB, ``few`` a quarter of them, and ``large`` all of them as one
-    document. ``tiny`` is 1,000 sentences, ``small`` one document of about 6 kB, and ``leaflet`` three sentences.
+    ``articles`` is 0.2 MB in documents of 1 to 15 kB, ``few`` a quarter of these documents, and ``large`` all of them
+    as one document. ``tiny`` is 1,000 documents of one sentence, ``small`` one document of about 6 kB, and ``leaflet``
+    one document of three sentences.
     """
     author = Author(seed=20240229)
     articles = [author.document(sections=1 + number % 6) for number in range(32)]

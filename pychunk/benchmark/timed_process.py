@@ -1,7 +1,8 @@
 """The process that is timed, which prepares workloads and times them on demand, in lines of JSON over its pipes.
 
-It runs as a file under any interpreter, and times the pychunk which that interpreter imports, with the workloads next
-to this file. Therefore nothing in this folder is imported as ``pychunk.benchmark`` here.
+It runs as a file under any interpreter, and times the pychunk that this interpreter imports. The workloads are those
+next to this file, although that pychunk may be of another version. Therefore this process imports the modules of this
+folder under another name than ``pychunk.benchmark``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def module(name: str) -> Any:
 
 
 class PackageFinder:
-    """A finder of pychunk in one folder only, before search paths and the finders of editable installs."""
+    """An import finder that finds pychunk in one folder only.
+
+    It comes before the search path and before the finders of editable installs.
+    """
 
     def __init__(self, package: Path) -> None:
         self._parent = str(package.parent)
@@ -56,7 +60,7 @@ def import_pychunk(package: str | None) -> dict[str, Any]:
     """Import pychunk and return its facts.
 
     Raises:
-        ImportError: It is not the one in the folder `package`.
+        ImportError: The interpreter imports another pychunk than the one in the folder `package`.
     """
     if package is not None:
         found = importlib.util.find_spec("pychunk")
@@ -116,7 +120,7 @@ class Bench:
             self.calls[name] = call
 
     def time(self, name: str, warm: bool) -> dict[str, float]:
-        """Return the CPU and wall seconds of a call, and the calibration's seconds just before."""
+        """Return the CPU and wall seconds of a call, and the calibration's seconds, measured just before."""
         call, times = self.calls[name], self.workloads[name].calls
         if warm:  # so that the caches contain this workload's data, whatever ran before
             call()

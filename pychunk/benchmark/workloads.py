@@ -21,9 +21,9 @@ class Workload:
         method: The name of the method.
         options: The options of the method.
         calls: The number of calls that are timed together, so that one timing takes 1 to 3 ms. A busy machine
-            interrupts longer ones, and caches are cold after each interruption. With 10 to 25 ms, the same code
-            measured 7 to 17 % slower when seven other processes waited for two cores.
-        answer: The hash of the spans that every machine must give, empty if floats may differ between CPUs.
+            interrupts longer timings, and caches are cold after each interruption. With timings of 10 to 25 ms, the
+            same code measured 7 to 17 % slower when seven other processes waited for two cores.
+        answer: The hash of the right spans, the same on every machine; empty if results may differ between CPUs.
         chunks: The fewest and the most chunks of a right answer, if there is no hash.
         unit: ``MB/s``, or ``ms`` a call if latency matters.
     """
@@ -96,7 +96,7 @@ def check_tiling(spans: np.ndarray[Any, Any], texts: list[str]) -> None:
     """Check that the spans of every document increase and leave out nothing but white space.
 
     Raises:
-        ValueError: They do not.
+        ValueError: Spans overlap, or leave out text that is not white space.
     """
     for row, text in enumerate(texts):
         end = 0

@@ -1,1 +1,1 @@
-"""The results of a call: chunks as a table with views of it, their tree, pages, sizes and provenance."""
+"""The results of a call: the table of chunks, and their tree, pages, sizes and provenance."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Provenance(Protocol):
-    """The documents that chunks were cut from and the Segmenter that cut them, as far as a page needs them."""
+    """The documents that chunks were cut from and the Segmenter that cut them, for :meth:`ChunkBatch.view`."""
 
     @property
     def texts(self) -> TextBatch | None:
@@ -79,9 +79,9 @@ def _labels_type() -> pa.DataType:
 class Chunk(ChunkFields):
     """A chunk of a document, with ``document[start:end] == text``.
 
-    ``start`` and ``end`` count characters, ``start_byte`` and ``end_byte`` UTF-8 bytes. Its attributes are the table's
-    columns. They are None for columns that the table does not have. ``metadata`` holds the columns that were kept from
-    its document.
+    ``start`` and ``end`` count characters, ``start_byte`` and ``end_byte`` UTF-8 bytes. The attributes of a chunk are
+    the table's columns. An attribute is None if the table does not have its column. ``metadata`` holds the columns of
+    the document that ``metadata_columns`` names.
     """
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class Chunk(ChunkFields):
 
 @functools.cache
 def _open_chunk() -> type[Any]:
-    """Return a class with the slots of Chunk that can be assigned.
+    """Return a class with the slots of Chunk, but not frozen, so that they can be assigned.
 
     Creating a chunk through a frozen ``__init__`` takes three times as long.
     """
@@ -123,13 +123,13 @@ class ChunkBatch:
         summaries: With ``summaries_out=True``, a table with the summary of each document, else None. Its columns are
             ``document_index``, ``document_id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``.
             ``sentences`` holds ``start``, ``end`` and ``text`` of the sentences that the summary is made of.
-        removed: With a column ``removed``, a table with the spans that no chunk holds, else None. Its columns are
-            ``document_index``, ``document_id`` (if given), ``start``, ``end`` (characters), ``reason`` and ``score``.
-            :meth:`removed_with_text` adds their text.
-        windowed: Number of sentences longer than a transformer's input, which it read in windows (see
+        removed: If a column ``removed`` or the method removes text, a table with the spans that no chunk holds, else
+            None. Its columns are ``document_index``, ``document_id`` (if given), ``start``, ``end`` (characters),
+            ``reason`` and ``score``. :meth:`removed_with_text` adds the text of the spans.
+        windowed: Number of sentences that were longer than a transformer's input, so that it read them in windows (see
             :meth:`describe`).
         origin: The documents and the Segmenter that cut them, for :meth:`view`. It holds documents of up to 4 MB. It is
-            None in chunks that were read back or unpickled.
+            None in chunks that were read from a file or unpickled.
 
     Example:
         >>> import pychunk
@@ -236,9 +236,9 @@ class ChunkBatch:
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """The chunks' vectors, float32[n, d].
+        """The chunks' vectors, float32[n, d], for n chunks and d dimensions.
 
-        They are the table's own memory and read-only if the table is in one piece, else a copy.
+        If the column is contiguous in memory, the array shares that memory and is read-only. Otherwise it is a copy.
 
         Raises:
             ValueError: The table has no chunk vectors.
@@ -259,7 +259,7 @@ class ChunkBatch:
             document: Row of the input; not needed for a single document.
 
         Raises:
-            ValueError: The chunks are of another method than ``structure`` and have no tree, or there is no such
+            ValueError: A method other than ``structure`` made the chunks, so they have no tree, or there is no such
                 document.
 
         Example:
@@ -276,7 +276,7 @@ class ChunkBatch:
     def to_markdown(self, document: int | None = None) -> str:
         r"""Return the chunks of one document as one text, without removed spans and repeated text.
 
-        The result is Markdown if the document was. Headings without marks of their own get those of Markdown.
+        The result is Markdown if the document was. Headings without marks get the marks of Markdown (``#``).
 
         Args:
             document: Row of the input; not needed for a single document.
@@ -315,11 +315,11 @@ class ChunkBatch:
     def write(self, path: str | PathLike[str]) -> None:
         """Write the table to a file, in the format that its extension names.
 
-        Extensions are ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather`` and ``.csv``, which holds no vectors. The file
-        appears as a whole or not at all, and replaces one that exists.
+        Extensions are ``.parquet``, ``.jsonl``, ``.arrow``, ``.feather`` and ``.csv``; CSV files hold no vectors. The
+        file appears as a whole or not at all, and replaces an existing file.
 
         Raises:
-            ValueError: The extension is another one.
+            ValueError: The extension is none of these.
             FileNotFoundError: The folder does not exist.
         """
         from ..io.writers import Writer
@@ -343,7 +343,7 @@ class ChunkBatch:
         also shows the sizes of the chunks with their limit.
 
         Args:
-            path: A file to write the page to; an existing one is replaced.
+            path: A file to write the page to; an existing file is replaced.
             texts: The documents, if the chunks do not hold them (``origin``).
             against: Chunks of the same documents by other methods, shown side by side.
             queries: Questions, whose hits are ranked by the text (extra ``index``), or a dict of questions with hits
@@ -355,7 +355,7 @@ class ChunkBatch:
             The page. It shows itself in a notebook; ``write(path)`` saves it and ``open()`` opens it in the browser.
 
         Raises:
-            ValueError: The documents are unknown or not the right ones, or have more than 16 MB of text.
+            ValueError: The documents are unknown, or not those that were cut, or have more than 16 MB of text.
 
         Example:
             >>> import pychunk
@@ -373,11 +373,11 @@ class ChunkBatch:
         """Return ``removed`` with a column ``text`` that holds the removed text.
 
         Args:
-            texts: The documents, if the chunks do not hold them (``origin``), as after reading a file or more than 4
-                MB.
+            texts: The documents, if the chunks do not hold them (``origin``). Chunks that were read from a file, or cut
+                from more than 4 MB of text, do not hold them.
 
         Raises:
-            ValueError: The call removed no spans, or the documents are unknown, or their number is wrong.
+            ValueError: The table of removed spans is missing, or the documents are unknown, or their number is wrong.
 
         Example:
             >>> import pychunk
@@ -474,7 +474,7 @@ def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
 def chunk_table(
     columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
 ) -> pa.Table:
-    """Return the table over the arrays that the engine returned, sharing their memory."""
+    """Return the chunk table made of the arrays that the engine returned, sharing their memory."""
     n = len(columns["document_index"])
     table: dict[str, pa.Array] = {}
     for column in COLUMNS:

@@ -1,4 +1,4 @@
-"""The options of a batch that a reader needs: those of its method whose value is not the usual one."""
+"""The options of a batch that are shown to users: options that matter to its method and have an unusual value."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ..methods import METHODS, Method
 
-#: Options in addition to the method's own that are shown only if they differ from these values.
+#: Options that are shown only if they differ from these values.
 USUAL = {"unwrap_lines": "auto", "min_tokens": 0, "overlap": 0, "window": 1, "k": 0.0, "separators": [], "size": 0}
 
 
 def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that make a difference to the method, out of all that the plan holds."""
+    """Return the options to show to users, out of all options that the batch's metadata holds."""
     made = METHODS.get(str(metadata.get("method")), Method)
     options = dict(metadata.get("options") or {})
     if made is not METHODS["pic"]:
@@ -30,9 +30,9 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def limits_of(metadata: Mapping[str, Any]) -> dict[str, int]:
-    """Return the longest allowed chunk for each unit, by a batch's metadata.
+    """Return the limit on the size of a chunk in each unit, from a batch's metadata.
 
-    The limits are ``max_tokens``, and the ``size`` of a method that never exceeds it.
+    The limits are ``max_tokens``, and ``size`` if no chunk of the method exceeds it.
     """
     options, found = metadata.get("options") or {}, dict[str, int]()
     if options.get("max_tokens"):

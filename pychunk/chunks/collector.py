@@ -17,12 +17,12 @@ class ChunkCollector:
 
     Args:
         facts: The metadata of the chunk table.
-        summaries: The source of summaries; None if there is no table of them.
+        summaries: The source of summaries; None if there is no table of summaries.
         removes: Whether the method removes spans.
 
     Attributes:
-        tokens: Number of tokens that the tokenizer found.
-        unknown: Number of these tokens in a script that the tokenizer does not know.
+        tokens: Number of tokens in the texts, as the tokenizer splits them.
+        unknown: Number of these tokens that are in a script which the tokenizer does not know.
         windowed: Number of sentences that a transformer read in windows.
     """
 
@@ -37,7 +37,7 @@ class ChunkCollector:
     def add(self, columns: dict[str, Any], request: Request, ids: pa.Array | None) -> None:
         """Add the columns of a request's chunks.
 
-        ``ids`` are those of the request's documents.
+        ``ids`` are the ids of the request's documents, or None.
         """
         if request.features.page_starts is not None:
             from .page_boxes import boxes_of, page_breaks_of  # imported here because few documents have pages
@@ -63,7 +63,10 @@ class ChunkCollector:
         return bool(self._tables)
 
     def batch(self, inputs: Inputs, busy: list[float], origin: Any) -> ChunkBatch:
-        """Return the chunks of all requests, at least one, with the columns of documents that chunks repeat."""
+        """Return the chunks of all requests, with the columns of documents that chunks repeat.
+
+        At least one request must have been added.
+        """
         table = _concat(self._tables)
         if inputs.kept:
             from ..inputs.passthrough import with_kept

@@ -12,7 +12,7 @@ from .._engine.data.columns import ChunkFields
 class Node:
     r"""A chunk and its children in the tree of headings, in reading order.
 
-    Iterating over a node gives the chunks of its subtree, its own first.
+    Iterating over a node yields its own chunk, then the chunks of its descendants.
 
     Example:
         >>> import pychunk
@@ -59,8 +59,8 @@ def _is_underlined(text: str, heading: str) -> bool:
 def joined(chunks: Sequence[ChunkFields]) -> str:
     """Return the texts of one document's chunks in order as one text, each character once.
 
-    Parts of a unit begin on a new line, other chunks after a blank line. A heading that has no marks of its own, as in
-    plain text, gets those of Markdown.
+    A chunk that continues a cut unit begins on a new line. Any other chunk follows a blank line. A heading without
+    marks, as in plain text, gets the marks of Markdown (``#``).
     """
     text = ""
     known: list[str] = []

@@ -11,7 +11,7 @@ from .batch_options import told
 if TYPE_CHECKING:
     from .batch import ChunkBatch
 
-#: The number of rows that are shown, and of characters of a text.
+#: The largest number of rows of a table that are shown, and of characters of a text.
 ROWS, CHARACTERS = 10, 160
 #: The background colours of alternating chunks, for light and dark pages.
 _TINTS = ("rgba(31,95,196,.13)", "rgba(192,120,0,.13)")
@@ -36,7 +36,7 @@ def plain(text: Any) -> str:
 
 
 def excerpt(text: str, room: int = CHARACTERS) -> str:
-    """Return the start of a text in an element that isolates its direction marks."""
+    """Return the start of a text in an element that isolates its writing direction from the rest of the page."""
     cut = text if len(text) <= room else text[: room - 1] + "…"
     shown = " ".join(cut.split())
     return f'<bdi style="overflow-wrap:anywhere">{plain(shown)}</bdi>'
@@ -102,7 +102,7 @@ def index_html(said: str, info: Mapping[str, Any]) -> str:
 
 
 def hits_html(hits: Sequence[Any]) -> str:
-    """Return tables of hits, of documents with hits, or of a list of either for each query.
+    """Return a table of hits or of documents with hits, or one such table for each query.
 
     The best sentence of each hit is marked.
     """

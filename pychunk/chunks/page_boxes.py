@@ -1,4 +1,4 @@
-"""The places of chunks on pages: where pages begin inside them, and the boxes of the blocks that they hold."""
+"""The positions of chunks on pages: where pages begin inside chunks, and the boxes of the blocks in chunks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ SIDES = ("left", "top", "right", "bottom")
 
 
 def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
-    """Return for each chunk the first characters of the pages that begin inside it, in ascending order.
+    """Return for each chunk the positions, in characters of its document, at which pages begin inside it.
 
-    The chunk's first character is on ``page``. Character ``i`` of its document is on ``page`` plus the number of
-    ``breaks <= i``. Most chunks have no breaks and take 8 bytes. The result is None if no pages were given.
+    The positions ascend. The chunk's first character is on the page in its column ``page``. Character ``i`` of the
+    document, if it is in the chunk, is on ``page`` plus the number of positions that are at most ``i``. Most chunks
+    have no positions and take 8 bytes. The result is None if the caller passed no pages.
     """
     if features.page_starts is None:
         return None
@@ -38,16 +39,16 @@ def page_breaks_of(columns: dict[str, Any], features: Features, first_row: int) 
     found = [np.empty(0, np.int64)]
     for row, begin, count in zip(rows.tolist(), first[rows].tolist(), counts[rows].tolist(), strict=True):
         text = features.text[starts[row] : ends[row]]
-        characters = np.cumsum((text & 0xC0) != 0x80)  # number of characters that have begun by each byte
+        characters = np.cumsum((text & 0xC0) != 0x80)  # number of characters that begin at or before each byte
         found.append(columns["start"][row] + characters[begins[begin : begin + count] - starts[row]] - 1)
     return pa.LargeListArray.from_arrays(primitive(offsets_of(counts)), primitive(np.concatenate(found)))
 
 
 def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.Array | None:
-    """Return for each chunk a list of (page, left, top, right, bottom) of its blocks, in their order.
+    """Return for each chunk a list with (page, left, top, right, bottom) of each of its blocks, in order.
 
     The result is None if documents have no blocks or no pages. A block is skipped if its box is unknown. It is also
-    skipped if it begins on a page before the chunk, because its box is on that page.
+    skipped if it begins on a page before the chunk's first page, because its box is on that earlier page.
     """
     blocks = features.blocks
     if blocks is None or features.page_starts is None:

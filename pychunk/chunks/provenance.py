@@ -1,4 +1,4 @@
-"""The provenance of a batch of chunks: its documents and its Segmenter, as far as a page needs them."""
+"""The provenance of a batch of chunks: its documents and its Segmenter, as ``ChunkBatch.view`` needs them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..vectors import Vectors
 if TYPE_CHECKING:
     from .batch import ChunkBatch
 
-#: The most text, in bytes, that the chunks of a batch hold. A page shows no more, and a list of a corpus's chunks
-#: should not keep the corpus in memory.
+#: The most text, in bytes, for which a batch of chunks holds its documents. A program that keeps all chunks of a corpus
+#: should not thereby keep the corpus in memory.
 MOST_BYTES = 4 << 20
 
 
@@ -27,7 +27,7 @@ class Cutter(Protocol):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that make another Segmenter like it."""
+        """The options with which another Segmenter like this one can be made."""
         ...
 
     @property
@@ -40,18 +40,18 @@ class Cutter(Protocol):
         ...
 
     def score_tables(self, inputs: Inputs) -> list[pa.Table] | None:
-        """Return the method's scores of documents."""
+        """Return tables with the method's scores of documents, or None if the method has no scores."""
         ...
 
 
 class BatchProvenance:
     """The documents of a batch with the caller's values for them, and the Segmenter.
 
-    See ``Provenance`` in ``batch``. The Segmenter itself is held by a weak reference, because it holds models. If it no
-    longer exists, its options make another one.
+    See ``Provenance`` in ``batch``. The Segmenter is held by a weak reference, because it keeps models in memory. If it
+    no longer exists, another Segmenter is made from its options.
 
     Args:
-        inputs: The documents; None if they are too large to be held.
+        inputs: The documents; None if they are too large to be kept.
     """
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
@@ -63,7 +63,11 @@ class BatchProvenance:
 
     @classmethod
     def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
-        """Return the provenance for chunks that may be kept for long, without documents that are large."""
+        """Return a provenance for chunks that may stay in memory for long.
+
+        It does not hold documents of more than 4 MB. If the caller also passed values for such documents, the result is
+        None.
+        """
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
             texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
@@ -72,7 +76,7 @@ class BatchProvenance:
 
     @property
     def texts(self) -> TextBatch | None:
-        """The documents, if they are held."""
+        """The documents, or None if they were too large to be kept."""
         return None if self._inputs is None else self._inputs.texts
 
     def of(self, texts: TextBatch, first_document: int) -> BatchProvenance:
@@ -83,7 +87,7 @@ class BatchProvenance:
 
     @property
     def segmenter(self) -> Cutter:
-        """The Segmenter that cut, or one like it."""
+        """The Segmenter that cut the documents, or another one with the same options."""
         return self._segmenter() or self._kind(**self._options)
 
     @property

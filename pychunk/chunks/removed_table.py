@@ -14,7 +14,7 @@ from .._engine.data.removed_spans import RemovedSpans
 
 
 def in_characters(features: Features) -> RemovedSpans | None:
-    """Return the removed spans of a request with positions in characters, as users count."""
+    """Return the removed spans of a request with positions in characters, as in the caller's tables."""
     found = features.removed
     if found is None:
         return None
@@ -53,7 +53,7 @@ def with_text(removed: pa.Table, texts: Iterable[str], first_document: int) -> p
     """Return the table with a column ``text`` that holds the text of each span.
 
     Args:
-        removed: A table as :func:`removed_table` makes it, in which the spans of a document follow each other.
+        removed: A table of :func:`removed_table`, in which all spans of a document are in adjacent rows.
         texts: The documents, from ``first_document`` on.
         first_document: Row of the first document.
     """

@@ -1,4 +1,4 @@
-"""The table of a method's scores, with one row for each sentence, and the threshold that they are compared with."""
+"""The table of a method's scores, with one row for each sentence, and the thresholds of these scores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def no_scores(method: str) -> str:
 def _characters(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], sentences: Ragged
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first character of each sentence, and the position after its last, from positions in bytes.
+    """Return where each sentence starts and ends in its document, in characters, from positions in bytes.
 
     Sentences cover their document without gaps.
     """

@@ -22,7 +22,7 @@ class Sizes(dict[str, dict[str, float]]):
     """The sizes of chunks by unit, each a dict of ``count``, ``mean``, ``std``, ``min``, percentiles and ``max``.
 
     If the method has a limit in the unit, the dict also has ``limit``, and ``over``, the number of chunks that exceed
-    it. It is shown as a table, in a notebook too.
+    the limit. Python and notebooks show the object as a table.
     """
 
     def __repr__(self) -> str:
@@ -61,7 +61,10 @@ def lengths_of(table: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
 
 
 def sizes_of(table: pa.Table, metadata: Mapping[str, Any], windowed: int = 0) -> Sizes:
-    """Return the sizes of the chunks of a table with these metadata, and the number of sentences read in windows."""
+    """Return the sizes of the chunks of a table.
+
+    ``windowed`` is the number of sentences that a transformer read in windows. The result has it if it is not 0.
+    """
     limits = limits_of(metadata)
     found = Sizes()
     for unit, lengths in lengths_of(table).items():

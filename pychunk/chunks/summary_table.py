@@ -13,12 +13,13 @@ from .._engine.data.request import Request
 
 
 def summary_table(columns: dict[str, Any], request: Request, ids: pa.Array | None, source: str) -> pa.Table:
-    """Return the summaries of a request's documents, over the arrays that the engine returned.
+    """Return the summaries of a request's documents, made of the arrays that the engine returned.
 
     The columns are ``document_index``, ``document_id`` (if given), ``source``, ``text``, ``sentences`` and ``vector``.
-    ``text`` is the text that was given, or the sentences with a space between them. It is null if the summary is no
-    text. ``sentences`` lists the sentences that the summary is made of, each with ``start`` and ``end`` in characters
-    and ``text``, which is ``document[start:end]``. ``vector`` has unit length, and is null if there is none.
+    ``text`` is the text that the caller passed, or the summary's sentences with a space between them. It is null if the
+    summary is only a vector. ``sentences`` lists the sentences that the summary is made of, each with ``start`` and
+    ``end`` in characters and ``text``, which is ``document[start:end]``. ``vector`` has unit length. It is null if the
+    summary has no vector.
     """
     # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
     import pyarrow.compute as pc

@@ -46,7 +46,9 @@ environment. If that is the same code, the result shows the machine's noise."""
 
 def bench(
     only: Annotated[str | None, typer.Option(metavar="NAME,...", help="The workloads to time; default: all.")] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Number of fresh processes, or of pairs with --against.")] = 10,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Number of fresh processes, or of pairs of them in a comparison.")
+    ] = 10,
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the figures and a copy of this pychunk, for a later --compare."),

@@ -76,7 +76,7 @@ def evaluate(
             help=f"Method to compare; may be repeated; default: {' '.join(_METHODS)}. Name a method of your own as "
             "module:Class[:OPTION=VALUE,...], or as module:function, which takes a text. "
             f"{hierarchies.NAME} holds all levels in one index and takes levels={hierarchies.LEVELS}, "
-            "pooling=tokens|compressor and plan=learned|rules|fixed|llm, or levels.",
+            "pooling=tokens|compressor and plan=learned|rules|fixed|llm, or plan=LEVEL or LEVEL+LEVEL.",
         ),
     ] = None,
     modes: Annotated[
@@ -94,7 +94,7 @@ def evaluate(
     answer: Annotated[
         bool,
         typer.Option(
-            "--answer", help="Let an LLM answer from the chunks that each row finds, and measure its answers."
+            "--answer", help="Let an LLM answer the questions from the chunks that are found, and measure its answers."
         ),
     ] = False,
     document_weight: Annotated[

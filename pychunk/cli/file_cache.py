@@ -27,7 +27,8 @@ OF_ONE_DOCUMENT = frozenset({"text", "markdown", "html", "pdf", "docling"})
 #: of status change, the inode, the fingerprint of the reading options, and the two words of the document's digest.
 _COLUMNS = 8
 _MAGIC = b"pychunk seen 1\n\0"
-#: The nanoseconds in which a file may change without a new time stamp, because FAT counts in steps of two seconds.
+#: The nanoseconds within which a file may change twice without a new time stamp, because FAT counts in steps of two
+#: seconds.
 _TICK = 2_000_000_000
 _WHOLE = (1 << 64) - 1
 
@@ -68,7 +69,7 @@ class FileCache:
         self._register.note(np.ascontiguousarray(rows[:, old]))
 
     def save(self, changed: Any) -> None:
-        """Write the entries of documents that an index still holds; ``changed`` is the index's method of that name."""
+        """Write the entries of documents that an index still holds. ``changed`` is :meth:`pychunk.Index.diff`."""
         if not self._register.changed:
             return
         rows = self._register.whole()

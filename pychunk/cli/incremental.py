@@ -87,7 +87,7 @@ class Changes:
             first: The number of the source's first document.
 
         Returns:
-            bool[n]: whether each file is unchanged.
+            bool[n]: whether each of the source's n files is unchanged.
         """
         own = [at for at, kind in enumerate(source.kinds) if kind in OF_ONE_DOCUMENT]
         marks = {kind: mark([*self._made_by, said, kind, _how(source, kind)]) for kind in dict.fromkeys(source.kinds)}
@@ -119,7 +119,7 @@ class Changes:
         Args:
             table: The documents of the batch.
             said: The keywords that name the batch's columns.
-            numbers: int64[n]: the numbers of the batch's documents in the run.
+            numbers: int64[n]: the numbers of the batch's n documents in the run.
 
         Returns:
             int64[m]: the rows of new and changed documents.
@@ -139,7 +139,7 @@ class Changes:
         self.see(found.ids, numbers)
         self._note(table, found)
         changed = np.flatnonzero(self._index.diff(found))
-        if len(changed) and not self._looked and not self._prune:  # --prune removes documents with the other spelling
+        if len(changed) and not self._looked and not self._prune:  # --prune removes the other spelling
             self._looked = True
             rows = primitive(changed)
             self._tell_otherwise(found.ids.take(rows), table["file"].take(rows))
@@ -166,12 +166,12 @@ class Changes:
             more = f", and {counted(len(found) - 1, 'document')} more" if len(found) > 1 else ""
             text = (
                 f"{name} is in the index as {spelled}, too{more}; if that is the same file, use that spelling, or "
-                "remove the other with --prune"
+                "remove the old one with --prune"
             )
             say(text, "yellow")
 
     def cut(self, left_out: list[int]) -> Digests:
-        """Return the digests of the documents cut since the last call, without those in ``left_out``, by number."""
+        """Return the digests of the documents cut since the last call, except the numbers in ``left_out``."""
         numbers = np.concatenate([np.empty(0, np.int64), *self._numbers])
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *(each.ids for each in self._waiting)])
         values = np.concatenate([np.empty((3, 0), np.uint64), *(each.values for each in self._waiting)], axis=1)
@@ -225,7 +225,7 @@ class Changes:
     def prune(self, unread: Sequence[str] = ()) -> AddResult:
         """Remove the documents that the run did not see, and report documents without ids.
 
-        The documents of the files ``unread``, a part of :attr:`files`, stay unchanged, which is reported as well.
+        Documents of the files in ``unread`` stay in the index, and the method reports their number.
         """
         assert self._ids is not None
         columns = self._index.schema.names

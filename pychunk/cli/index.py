@@ -41,7 +41,7 @@ from .shared.segment_options import ContextOptions, OnError, ReaderOptions, Segm
 _USUAL = {"recursive": {"size": 110, "unit": "words"}, "fixed": {"size": 110, "unit": "words"}}
 #: The options of a new index that do not concern its terms.
 _OF_VECTORS = ("encoder", "vectors", "kind", "dtype")
-#: The options of chunking that also apply to the vectors of given chunks.
+#: The options of chunking that also apply to inputs of chunks, when their vectors are computed.
 _BESIDE_CUTTING = ("--placement",)
 
 EPILOG = """Examples:
@@ -109,9 +109,9 @@ def index(
         str | None,
         typer.Option(
             metavar="tokens|compressor|FOLDER",
-            help="Pooling of the vectors of levels: tokens (default), the mean of their sentences' vectors; "
-            "compressor, the compression encoder, which finds sections and documents better (static encoder, "
-            "English); or the folder of a compressor that was trained for the encoder. The index remembers it.",
+            help="Way to make the vectors of levels: tokens (default) takes the mean of the sentences' vectors. "
+            "compressor takes the compression encoder, which finds sections and documents better (only with the "
+            "static encoder, in English). FOLDER is a compressor trained for the encoder. The index remembers it.",
         ),
     ] = None,
     source_kind: Annotated[str, typer.Option(help=f"Kind of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
@@ -249,7 +249,7 @@ def index(
 
 
 def _hidden_parameters(made: Index, reading: ReaderOptions, *, prune: bool) -> list[str]:
-    """Return the URL parameters that no name in the index contains, hidden in this run or in an earlier one."""
+    """Return the URL parameters that names in the index must not contain, hidden in this or an earlier run."""
     before = frozenset(filter(None, made.user_data.get("hide_parameters", "").split(",")))
     new = sorted(parameters(reading.hide_parameter) - before)
     if new and len(made) and not prune:
@@ -414,11 +414,11 @@ def _batches(
     pooling: str | None,
     told: LLMReport,
 ) -> Iterator[tuple[pa.Table, Digests | None, int]]:
-    """Yield (chunk table, its documents, bytes of text), cut from documents or read from files of chunks.
+    """Yield (chunk table, digests of its documents, bytes of text) from documents or from files of chunks.
 
     ``levels`` is the value of ``--levels``. ``levels_before`` holds the levels of the documents in the index, which new
-    documents get by default. Otherwise plain chunks would replace them, and a search by levels would miss them.
-    ``pooling`` applies to both.
+    documents get by default. Otherwise chunks without levels would replace the documents' chunks, and a search by
+    levels would not find them. ``pooling`` applies to both.
     """
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
     if levels is not None and vectors != "chunk":
@@ -487,14 +487,14 @@ def _batches(
 
 
 def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
-    """Return the pooling of the levels' vectors, as given or as in the existing index; None without levels.
+    """Return the pooling of the levels' vectors: the user's choice, else that of the index, or None without levels.
 
     Raises:
-        ValueError: A pooling is given without levels, or differs from that of the existing index.
+        ValueError: The user chose a pooling without levels, or another pooling than the index has.
     """
     if levels is None:
         if given is not None:
-            raise ValueError("--pooling changes nothing without --levels; add --levels, or leave it out")
+            raise ValueError("--pooling changes nothing without --levels; add --levels, or leave out --pooling")
         return None
     known = made.info.get("pooling")
     chosen = given or made.user_data.get("pooling") or ("tokens" if known in (None, "tokens") else "compressor")

@@ -88,9 +88,9 @@ def command(
 ) -> None:
     """Cut a whole corpus into a folder of Parquet files.
 
-    If anything stops the run, the same command with --resume continues it and writes the same bytes as one run would.
-    It needs the same sources in the same order, because they number the documents. Threads and workers never change a
-    byte of the output.
+    If anything stops the run, the same command with --resume continues it and writes the same bytes as an uninterrupted
+    run. It needs the same sources in the same order, because they number the documents. Threads and workers never
+    change a byte of the output.
 
     OUTDIR holds complete shards (part-000000.parquet ...) and two other files. _manifest.json lists the source, the
     options, the versions and the SHA-256 of every shard. _dead_letters.jsonl lists what could not be read, where, and

@@ -65,14 +65,14 @@ class LLMOptions:
         return self.opened(asks_a_model(options))
 
     def opened(self, asks: bool, others: str = "") -> LLM | None:
-        """Return the client if anything asks an LLM; ``others`` names further options that do, for the error."""
+        """Return the client if an LLM is asked. For the error, ``others`` names further options that ask one."""
         if not asks:
             given = [name for name, value in vars(self).items() if value not in (None, False)]
             if given:
                 flag = f"--{given[0].replace('_', '-')}"
                 raise ValueError(
                     f"{flag} needs an option that asks an LLM: methods {', '.join(_ASKING)}, -m pic:summary=llm, "
-                    f"--augment summary:llm, context:llm and propositions:llm{others}"
+                    f"--augment summary:llm, context:llm or propositions:llm{others}"
                 )
             return None
         if self.max_cost is not None and self.llm_price is None:
@@ -105,7 +105,7 @@ def with_llm(options: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
 class LLMReport:
     """The report on an LLM at the end of a run: windows without an answer, calls and cost.
 
-    ``llm`` is the client, or None if nothing is asked.
+    ``llm`` is the client, or None if no LLM is asked.
     """
 
     def __init__(self, llm: LLM | None, console: Console | None = None) -> None:

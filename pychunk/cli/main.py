@@ -30,7 +30,8 @@ COMMANDS = {
     "bench": ("bench", "bench"),
     "backend": ("info", "backend"),
 }
-#: The line of at most 80 columns about each command in the list of commands. Their own help would import all of them.
+#: The line about each command in the list of commands, so that its width is at most 80 columns. To take the lines from
+#: the commands' help, all commands would have to be imported.
 IN_SHORT = {
     "segment": "Cut documents into chunks: show them, or write them to a file.",
     "view": "Show chunks, scores and sizes on one page of HTML.",

@@ -49,7 +49,7 @@ def get(
 def list_models() -> None:
     """List the models that are installed, and those that `pychunk model get` can download."""
     console = Console(highlight=False)
-    if not console.is_terminal:  # do not unwrap_lines lines in a pipe
+    if not console.is_terminal:  # do not wrap lines in a pipe
         console.width = 10_000
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("name", "task", "state"):
@@ -87,7 +87,7 @@ def export(
     ] = None,
     fp16: Annotated[bool, typer.Option("--fp16", help="Store weights in half precision, for GPUs.")] = False,
     bits: Annotated[
-        int, typer.Option(help="Bits of a stored weight, 32 or 8; 8 are restored to float32 at loading.")
+        int, typer.Option(help="Bits of a stored weight, 32 or 8. Weights of 8 bits become float32 at loading.")
     ] = 32,
     name: Annotated[str | None, typer.Option(help="Name of the model; default: the last part of MODEL.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")] = None,
@@ -98,8 +98,8 @@ def export(
 ) -> None:
     """Export an encoder, a cross-encoder or a next-sentence model to ONNX, for --encoder or --rerank.
 
-    With --task pairs (next sentences) or relevance, the export takes the head in the weights, whatever config.json
-    calls the model. bert-base-uncased, for example, holds a head for pairs.
+    With --task pairs (next sentences) or relevance, the export takes the classification head from the weights, even if
+    config.json names an architecture without one. bert-base-uncased, for example, holds a head for pairs.
 
     A BERT model needs only the extra onnx. torch traces other architectures, which needs
     pip install "pychunk-native[export]".

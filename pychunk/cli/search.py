@@ -23,10 +23,12 @@ from .shared.console import counted, say
 from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
-#: The line above hits whose scores compare spans of all sizes.
+#: The line above the hits if their scores are comparable between spans of all sizes.
 _BITS = "scores are bits: +1 is half as likely by chance; good hits may also be below 0 (pychunk search --help)"
 _REWRITES = ("feedback", "hyde", "multi")
-_OPTIONS = ", which only Index.search takes, in Python; on the command line, write the answers after the question"
+_OPTIONS = (
+    ", which only Index.search takes, in Python; on the command line, write the possible answers after the question"
+)
 EPILOG = """Examples:
 
 pychunk search wiki.idx "Who crossed the Andes?" -k 3
@@ -52,15 +54,16 @@ def search(
         typer.Option(
             metavar="CONDITION",
             help="Filter on columns, such as language=en or \"year >= 2015 and tags in ('art', 'law')\", with and, or, "
-            "not, brackets and is null. May be repeated: hits meet all conditions, or any of those on one column.",
+            "not, brackets and is null. May be repeated: hits meet all conditions, but of several COLUMN=VALUE on one "
+            "column only one.",
         ),
     ] = None,
     levels: Annotated[
         str | None,
         typer.Option(
             metavar="LEVEL[,LEVEL]",
-            help="Level to search in an index of levels, or the finest and the coarsest one, such as "
-            "paragraph,section; the hits that are best for their length come first.",
+            help="Level to search in an index of levels, or the finest and the coarsest of several, such as "
+            "paragraph,section. Scores then allow for the length of hits.",
         ),
     ] = None,
     plan: Annotated[
@@ -81,16 +84,16 @@ def search(
     ] = "0",
     words: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Budget in words for each query; the search skips hits that are longer than the rest of it."
-        ),
+        typer.Option(min=1, help="Most words in all hits of a query. The search skips hits longer than what is left."),
     ] = None,
     parents: Annotated[
         bool, typer.Option("--parents", help="Also return the chunks above each hit in the tree of headings.")
     ] = False,
     document_weight: Annotated[
         float,
-        typer.Option(min=0, help="Weight of the whole document's score relative to the chunk's; use 1 for pages."),
+        typer.Option(
+            min=0, help="Weight of the whole document's score relative to the chunk's; use 1 if chunks are pages."
+        ),
     ] = SEARCH.document_weight,
     rewrite: Annotated[
         str | None,
@@ -117,8 +120,8 @@ def search(
     min_score: Annotated[
         float | None,
         typer.Option(
-            help="Return only hits with at least this score. Dense and sparse scores are at most 1, hybrid ones 2.5. "
-            "Bits (two levels, --plan) and a reranker's scores may be below 0."
+            help="Return only hits with at least this score. Dense and sparse scores are at most 1, hybrid scores at "
+            "most 2.5. Bits (two levels, --plan) and a reranker's scores may be below 0."
         ),
     ] = None,
     as_json: Annotated[
@@ -171,7 +174,7 @@ def search(
             stages=stages,
         )
         console = Console(highlight=False)
-        console.soft_wrap = not console.is_terminal  # do not unwrap_lines lines in a pipe
+        console.soft_wrap = not console.is_terminal  # do not wrap lines in a pipe
         if empty:
             message = f"{path} holds no chunks; add documents that have text with pychunk index INPUT -o {path}"
             say(message, "yellow")
@@ -201,7 +204,7 @@ def search(
 
 
 def _levels(given: str | None) -> str | tuple[str, ...] | None:
-    """Return the one level given, or the finest and the coarsest."""
+    """Return a single level as text, or two levels as (finest, coarsest)."""
     if given is None or "," not in given:
         return given
     return tuple(given.split(","))

@@ -56,7 +56,7 @@ def segment(
     ] = None,
     overwrite: Overwrite = False,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Show the scores of each chunk's sentences, and each threshold.")
+        bool, typer.Option("--scores", help="Show the scores of each chunk's sentences, and each document's threshold.")
     ] = False,
     *,
     cutting: SegmentOptions,
@@ -69,7 +69,7 @@ def segment(
 ) -> None:
     """Cut documents into chunks and show them, or write them to a file.
 
-    The file appears whole or not at all.
+    The output file appears only once it is complete.
     """
     inputs = reading.named(inputs)
     with readable_errors("interrupted; nothing was written", inputs=inputs):

@@ -1,4 +1,4 @@
-"""Exported cross-encoders that score pairs of texts, for next sentences and relevance, batched across documents."""
+"""Exported cross-encoders, which score whether a sentence follows another, or how well a passage answers a question."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class PairScorer(ExportedModel):
 
     With ``task="pairs"`` it computes how likely one sentence follows another (Devlin et al., 2019). The head is the
     next-sentence head in a checkpoint's weights (``pychunk export --task pairs``). With ``"relevance"`` it computes how
-    well a passage answers a question; any ``...ForSequenceClassification`` has such a head. Other arguments and the
-    errors are those of :class:`exported_models.ExportedModel`.
+    well a passage answers a question; any ``...ForSequenceClassification`` has such a head. For the other arguments and
+    the errors see :class:`exported_models.ExportedModel`.
     """
 
     def __init__(self, path: str | Path, *, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> None:
@@ -47,9 +47,10 @@ class PairScorer(ExportedModel):
         return self.facts.threshold
 
     def logits(self, text: npt.NDArray[np.uint8], bounds: I64, first: I64, second: I64, **options: Any) -> F32:
-        """Return logits float32[p, classes] of p pairs of the spans ``text[bounds[i]:bounds[i + 1]]``, tokenized once.
+        """Return logits float32[p, classes] for the p pairs of spans ``first[i]`` and ``second[i]``.
 
-        Options are ``threads``, ``report`` (a function of the tokens done and the total) and ``batch_tokens``.
+        Span j is ``text[bounds[j]:bounds[j + 1]]``, and is tokenized once, however many pairs contain it. Options are
+        ``threads``, ``report`` (a function of the tokens done and the total) and ``batch_tokens``.
         """
         parts: list[tuple[I64, npt.NDArray[Any]]] = []
         self._each(
@@ -91,7 +92,7 @@ class PairScorer(ExportedModel):
         return self.of_tokens(self.tokens_of(text, bounds, options.get("threads")), first, second, **options)
 
     def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
-        """Return the same probabilities for sentences that are already tokenized."""
+        """Return the probabilities of :meth:`probabilities` for sentences that are already tokenized."""
         out = np.zeros(len(first), np.float32)
 
         def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:

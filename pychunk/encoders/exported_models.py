@@ -1,4 +1,4 @@
-"""The base of exported transformers: facts, tokenizer and session of a model directory, and running rows through it."""
+"""The base class of exported transformers, which loads a model directory and runs rows of tokens through the model."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ I64 = npt.NDArray[np.int64]
 
 
 class ExportedModel:
-    """A model directory that is loaded: the parts that all exported models share.
+    """A model that is loaded from a model directory: its facts, tokenizer and session.
 
     Args:
         path: The directory, as ``pychunk export`` or ``pychunk model get`` writes it.
         task: The task that the model must be for.
         runtime: ``onnxruntime``, ``openvino`` (faster if the CPU has bfloat16, vectors within 1e-4 in cosine) or
             ``torch``; or a :class:`placement.ModelPlacement`, which also says the device.
-        output: Name of the output to read, if there is a choice.
+        output: Name of the output to read, if the graph has several.
 
     Raises:
         ValueError: A file is missing, damaged or unsuitable. The message names it and says what to do.
         ImportError: The runtime is not installed. The message has the command.
     """
 
-    #: The engine cannot compute the model in its own call.
+    #: The engine cannot compute such a model itself; a runtime does.
     in_engine: ClassVar[Literal[False]] = False
 
     def __init__(self, path: str | Path, task: str, runtime: str | ModelPlacement, output: str | None = None) -> None:
@@ -64,7 +64,7 @@ class ExportedModel:
     def fingerprint(self) -> str:
         """The name of the model with a hash of its weights, and its runtime.
 
-        Results of equal fingerprint can be compared.
+        Results of models with equal fingerprints can be compared.
         """
         own = self.facts.fingerprint
         return f"{own}:openvino" if self.placement.runtime == "openvino" else own
@@ -81,7 +81,7 @@ class ExportedModel:
 
     @property
     def in_doubt(self) -> ModelPlacement | None:
-        """The placement on which sentences that half precision leaves in doubt run again, or None."""
+        """The fp32 placement for sentences whose half-precision result is in doubt; None unless precision is mixed."""
         return self.placement.in_doubt
 
     def run(
@@ -95,7 +95,7 @@ class ExportedModel:
         report: Report | None = None,
         **options: Any,
     ) -> None:
-        """Run sentences ``first[i]``, each with ``second[i]`` if given.
+        """Run the model on sentences ``first[i]``, or on pairs with ``second[i]``, and pass the outputs to ``sink``.
 
         See :func:`cpu_batches.run_batches`.
         """
@@ -115,7 +115,7 @@ class ExportedModel:
         report: Report | None = None,
         **options: Any,
     ) -> I64:
-        """Run the same sentences on a GPU, without waiting for it.
+        """Run the model as :meth:`run` does, but on a GPU and without waiting for it.
 
         See :func:`device_batches.run_device_batches`.
         """
@@ -128,7 +128,7 @@ class ExportedModel:
         )
 
     def _prompted(self, prompt: str) -> Template:
-        """Return the tokens around a text that follows a prompt, which becomes a part of the prefix.
+        """Return the template for texts that follow a prompt; the prompt's tokens become part of its prefix.
 
         Raises:
             ValueError: The prompt leaves no room for a text.

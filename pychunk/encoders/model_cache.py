@@ -1,8 +1,8 @@
 """A cache with one copy of each model in a process, shared by all callers with the same files and placement.
 
-A model is identified by the contents of its facts file, which holds the checksums of its other files. A model that was
-exported again to the same path is therefore another one. The cache finds models that are still referenced, and keeps
-the ones used last.
+A model is identified by the contents of its facts file, which holds the checksums of its other files. If a model is
+exported again to the same path, the cache therefore loads it again. The cache finds every model that is still
+referenced. It also keeps the models used last while nothing references them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEPT = 8
 
 
 class _ModelCache:
-    """The models of this process, by (class, path, placement ...) and facts."""
+    """The models of this process, by (path, class, placement, ...) and by the contents of their facts files."""
 
     def __init__(self) -> None:
         self._used: dict[Hashable, tuple[bytes, Any]] = {}
@@ -29,7 +29,7 @@ class _ModelCache:
         self.begin()
 
     def begin(self) -> None:
-        """Create new locks, because in a forked process nobody would release those that another thread held."""
+        """Create new locks, because in a forked process nobody would release a lock that another thread held."""
         self._lock, self._loading = threading.Lock(), threading.RLock()
 
     def get(self, key: Hashable, facts: Path, make: Callable[[], Model]) -> Model:
@@ -67,7 +67,7 @@ class _ModelCache:
     def _keep(self, key: Hashable, said: bytes, model: Any) -> None:
         with self._lock:
             self._alive[key, said] = model
-            self._used.pop(key, None)  # Earlier models of the same path belong to those who reference them.
+            self._used.pop(key, None)  # An earlier model of the same path lives as long as callers use it.
             self._used[key] = said, model
             while len(self._used) > KEPT:
                 del self._used[next(iter(self._used))]
@@ -78,13 +78,13 @@ os.register_at_fork(after_in_child=_shelf.begin)
 
 
 def loaded(path: str | Path, facts: str, make: Callable[[], Model], *key: Hashable) -> Model:
-    """Return a model that ``make`` loads from a directory, once for as long as its facts file does not change.
+    """Return the model in a directory; ``make`` loads it once, and again only after its facts file has changed.
 
     Args:
         path: The directory.
         facts: The name of the facts file in it.
-        make: Loads the model.
-        key: Other values that identify the model, such as its class and the device.
+        make: A function that loads the model.
+        key: Other values that distinguish models of one directory, such as the class and the placement.
     """
     return _shelf.get((os.path.abspath(path), *key), Path(path) / facts, make)
 

@@ -1,4 +1,4 @@
-"""The encoders that names and directories refer to."""
+"""The lookup of encoders by their names or directories."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
 
 
 def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
-    """Return the encoder of a name or directory.
+    """Return the encoder that a name or directory refers to.
 
-    ``None`` or ``"static"`` is the shipped table. Another name is a model in the user's cache. Anything else is a
-    directory.
+    ``None`` or ``"static"`` is the static encoder that pychunk ships. Any other value is a directory, or the name of a
+    model in the user's cache.
 
     Raises:
         ValueError: There is no encoder of that name. The message lists the choices, or says how to get the model.
@@ -37,10 +37,10 @@ def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") 
 
 
 def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairEncoder:
-    """Return the next-sentence model of a name or directory.
+    """Return the next-sentence model that a name or directory refers to.
 
-    ``None`` is the shipped cross-encoder, and ``"static"`` the network on static vectors. For other values see
-    :func:`vector_encoder`.
+    ``None`` is the cross-encoder that pychunk ships, and ``"static"`` is the shipped network that reads static vectors.
+    For other values see :func:`vector_encoder`.
 
     Raises:
         ValueError: There is no model of that name, or it is for another task.
@@ -53,7 +53,7 @@ def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") ->
 
 
 def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -> cross_encoder.PairScorer:
-    """Return the cross-encoder of a name or directory that scores how well a passage answers a question.
+    """Return the cross-encoder, named or in a directory, that scores how well a passage answers a question.
 
     Raises:
         ValueError: There is no model of that name, or it is for another task.
@@ -64,7 +64,7 @@ def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -
 def identity(encoder: Any) -> Hashable:
     """Return a value that identifies the model that a name or directory refers to now.
 
-    It is None for what pychunk ships, and if there is no model.
+    The value is None for the models that pychunk ships, and if there is no such model.
     """
     if encoder is None or encoder == "static":
         return None

@@ -40,9 +40,9 @@ class StaticEncoder:
         (1, 256)
     """
 
-    #: The engine computes the encoder in its own call.
+    #: The engine computes this encoder itself.
     in_engine: ClassVar[Literal[True]] = True
-    #: Its vectors are exact on every device.
+    #: No sentence's result is in doubt, because the vectors are exact on every device.
     in_doubt: ClassVar[None] = None
 
     def __init__(self, path: str | Path = SHIPPED) -> None:
@@ -71,7 +71,7 @@ class StaticEncoder:
     def fingerprint(self) -> str:
         """The name of the encoder with a hash of its weights.
 
-        Vectors of equal fingerprint can be compared.
+        Vectors of encoders with equal fingerprints can be compared.
         """
         return f"{self.facts['name']}:{self.facts['table_sha256'][:16]}"
 
@@ -102,7 +102,7 @@ class StaticEncoder:
         return native.encode_static(text, offsets, self, threads=threads or native.default_threads())
 
     def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> npt.NDArray[np.float32]:
-        """Return vectors of questions, as :meth:`encode` does, because the table knows no prompts."""
+        """Return the vectors of questions, the same as :meth:`encode`, because a static encoder has no prompts."""
         return self.encode(texts, threads=threads)
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:

@@ -1,4 +1,4 @@
-"""The next-sentence probabilities from static vectors, by a small network distilled from the cross-encoder."""
+"""A small network, distilled from the cross-encoder, that computes next-sentence probabilities from static vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTS = "nsp_static.json"
 
 
 class StaticPairs:
-    """The weights of the next-sentence network, with the static encoder that it reads.
+    """The weights of the next-sentence network, with the static encoder whose vectors the network reads.
 
     csrc/vectors/nsp_head.h describes what the network computes. ``first``, ``second`` and ``product`` are
     float32[hidden, dim], ``bias`` and ``out`` float32[hidden].
@@ -26,7 +26,7 @@ class StaticPairs:
         ValueError: A file is missing, damaged, of a newer format, or made for another static encoder.
     """
 
-    #: The engine computes the network in its own call.
+    #: The engine computes this network itself.
     in_engine: ClassVar[Literal[True]] = True
 
     def __init__(self, path: Path = static_encoder.SHIPPED) -> None:
@@ -52,7 +52,7 @@ class StaticPairs:
 
     @property
     def threshold(self) -> float:
-        """The mean probability over training articles."""
+        """The threshold stored with the network, which is the mean probability over the training articles."""
         return float(self.facts["threshold"])
 
 

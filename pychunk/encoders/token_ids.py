@@ -1,4 +1,4 @@
-"""The token ids of sentences, by native WordPiece for BERT's tokenizer, else by the package tokenizers."""
+"""The token ids of sentences. BERT's tokenizer is implemented natively; the package ``tokenizers`` runs all others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ I64 = npt.NDArray[np.int64]
 
 
 class Tokenizer(Protocol):
-    """A tokenizer of consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
+    """An object that tokenizes the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8."""
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
@@ -69,14 +69,15 @@ class OtherTokenizer:
             self._loaded: Any = Loaded.from_file(str(path))
         except Exception as error:  # The package itself raises Exception.
             raise ValueError(f"{path} is not a tokenizer that tokenizers can read: {error}") from error
-        # Files of published models pad and truncate every text to 128 tokens. Batches do both here, by length.
+        # The files of published models pad and truncate every text to 128 tokens. Here, batches are padded to their
+        # longest row, and the model's length limits the tokens.
         self._loaded.no_padding()
         self._loaded.no_truncation()
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         """Return the tokens of the consecutive spans, without the white space at their beginnings and ends."""
         data = text.tobytes()
-        # White space belongs to the sentence before it, but these tokenizers would make tokens of it.
+        # A sentence includes the white space after it, of which these tokenizers would make tokens.
         sentences = [data[a:b].decode().strip() for a, b in pairwise(bounds)]
         found = self._loaded.encode_batch(sentences, add_special_tokens=False)
         offsets = np.cumsum([0, *(len(each.ids) for each in found)]).astype(np.int64)
@@ -84,10 +85,13 @@ class OtherTokenizer:
         return Tokens(ids, offsets, np.diff(offsets))
 
     def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
-        """Count the tokens of consecutive spans of UTF-8, without white space at their edges (csrc/tokens/wordpiece.h).
+        """Count the tokens of n consecutive spans of UTF-8, without white space at their edges.
+
+        csrc/tokens/wordpiece.h describes the native twin.
 
         Returns:
-            Offsets int64[n + 1], and on request the bytes of each token, int64[t, 2], else None.
+            Offsets int64[n + 1]: the tokens of span i are ``offsets[i]`` to ``offsets[i + 1]``. With ``byte_spans``
+            also the byte range in ``text`` of each of the t tokens, int64[t, 2], else None.
         """
         if not self._told:
             self._told = True
@@ -108,7 +112,7 @@ class OtherTokenizer:
         return offsets, np.concatenate(spans)
 
     def template(self) -> dict[str, Any]:
-        """Return the special tokens around one sentence and between two, found by encoding a pair of words."""
+        """Return the special tokens around a sentence and between two sentences, found by encoding a pair of words."""
         pair, word = self._loaded.encode("a", "a").ids, self._loaded.encode("a", add_special_tokens=False).ids
         found = [i for i in range(len(pair)) if word and pair[i : i + len(word)] == word]
         if len(found) != 2:
@@ -130,7 +134,7 @@ def load(path: Path) -> WordPieceTokenizer | OtherTokenizer:
     """Return the tokenizer in ``tokenizer.json`` or ``vocab.txt``.
 
     Raises:
-        ValueError: The file is neither.
+        ValueError: The file is not a tokenizer.
     """
     if path.suffix != ".json":
         return WordPieceTokenizer(path)

@@ -1,4 +1,4 @@
-"""The windows of texts longer than a model's input, whose vectors are averaged by their tokens."""
+"""The windows in which a model reads texts that are longer than its input, and the mean of the windows' vectors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Windows(NamedTuple):
 
     Attributes:
         tokens: The tokens of all windows, one after the other.
-        first: int64[n + 1]: text i has the windows ``first[i]`` to ``first[i + 1]``.
+        first: int64[n + 1]: text i has the windows from ``first[i]`` to before ``first[i + 1]``.
     """
 
     tokens: Tokens
     first: I64
 
     def pooled(self, vectors: F32, unit: bool) -> F32:
-        """Return float32[n, dim]: the mean of the vectors of each text's windows, weighted by their tokens.
+        """Return float32[n, dim]: for each text, the mean of its windows' vectors, weighted by their numbers of tokens.
 
-        A text of one window keeps its vector, bit for bit.
+        The vector of a text with one window is that window's vector, bit for bit.
 
         Args:
             vectors: float32[m, dim]: the vectors of the windows.
@@ -44,7 +44,7 @@ class Windows(NamedTuple):
 
 
 def many(found: Tokens, room: int) -> int:
-    """Return the number of texts that have more tokens than a model reads."""
+    """Return the number of texts that have more than ``room`` tokens, the most that a model reads at once."""
     return int(np.count_nonzero(np.diff(found.offsets) > room))
 
 
@@ -53,7 +53,7 @@ def windows(found: Tokens, room: int) -> Windows | None:
 
     Args:
         found: The tokens of the texts.
-        room: The number of tokens of a text that the model reads.
+        room: The most tokens of a text that the model reads at once.
 
     Example:
         >>> found = Tokens(np.arange(9, dtype=np.int32), np.array([0, 2, 9]), np.array([2, 7]))

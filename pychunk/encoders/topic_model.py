@@ -1,4 +1,4 @@
-"""The network that finds where topics begin, from sentence vectors and text (``training/topic.py``)."""
+"""The network that finds where topics begin, from sentences and their vectors; ``training/topic.py`` trains it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = ("vectors", "inputs", "first", "second", "bias", "out", "skip")
 
 
 class TopicModel:
-    """The weights of the topic network, and the thresholds for desired lengths of chunks.
+    """The weights of the topic network, and its thresholds for chunks of several sizes.
 
     csrc/vectors/topic.h describes what the network computes.
 
@@ -67,10 +67,11 @@ class TopicModel:
             )
 
     def threshold(self, size: float) -> float:
-        """Return the affinity below which cuts give chunks of ``size`` tokens on average.
+        """Return the threshold for chunks of ``size`` tokens on average; a cut is made where the affinity is below it.
 
-        It was measured on articles held out from training. Between and beyond the measured sizes, it is interpolated
-        linearly over the logarithm of the size.
+        Thresholds were measured for several sizes on articles that were held out from training. For a size between two
+        of these, the threshold is interpolated linearly over the logarithm of the size. Beyond the largest or smallest
+        measured size, the threshold of that size holds.
         """
         sizes, found = zip(*self.facts["thresholds"], strict=True)
         return float(np.interp(np.log2(size), np.log2(sizes), found))

@@ -1,4 +1,4 @@
-"""The encoder for any exported transformer: tokenized natively, batched by length, pooled natively."""
+"""The encoder for any exported transformer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ F32 = npt.NDArray[np.float32]
 class TransformerEncoder(ExportedModel):
     """A model directory (``model.onnx``, a tokenizer, ``pychunk.json``) as an encoder of sentences.
 
-    Arguments and errors are those of :class:`exported_models.ExportedModel`.
+    For the arguments and errors see :class:`exported_models.ExportedModel`.
 
     Example:
         >>> encoder = TransformerEncoder("minilm/")  # doctest: +SKIP
@@ -62,7 +62,7 @@ class TransformerEncoder(ExportedModel):
         return self.encode_spans(*flat_text(array.cast(pa.large_string())), **options)
 
     def encode_queries(self, texts: Sequence[str] | pa.Array, **options: Any) -> F32:
-        """Return vectors of questions, read after the model's prompt for questions if it has prompts."""
+        """Return the vectors of questions. The model reads its prompt for questions, if it has one, before each."""
         if self.facts.query_prompt == self.facts.passage_prompt:
             return self.encode(texts, **options)
         asking = copy.copy(self)  # It shares the session.
@@ -77,13 +77,13 @@ class TransformerEncoder(ExportedModel):
         return self.encode_tokens(self.tokens_of(text, bounds, options.get("threads")), **options)
 
     def encode_beginnings(self, text: npt.NDArray[np.uint8], bounds: I64) -> F32:
-        """Return vectors float32[n, dim] of the first :attr:`room` tokens of spans, as other packages compute them."""
+        """Return vectors float32[n, dim] of the first :attr:`room` tokens of each span; other packages read no more."""
         found = self.tokens_of(text, bounds)
         return self.encode_tokens(_beginnings(found, np.arange(len(found.counts)), self.room))
 
     @property
     def room(self) -> int:
-        """The number of tokens of a text that the model reads at once, without the special tokens around it."""
+        """The most tokens of a text that the model reads at once, without the special tokens around the text."""
         return self.template.max_length - len(self.template.prefix) - len(self.template.suffix)
 
     def windowed(self, found: Tokens) -> int:
@@ -93,8 +93,8 @@ class TransformerEncoder(ExportedModel):
     def encode_tokens(self, found: Tokens, **options: Any) -> F32:
         """Return vectors float32[n, dim] of sentences that are already tokenized.
 
-        A sentence of more than :attr:`room` tokens is read in windows. Its vector is the mean of theirs, weighted by
-        tokens.
+        A sentence of more than :attr:`room` tokens is read in windows. Its vector is the mean of the windows' vectors,
+        weighted by their numbers of tokens.
         """
         if (parts := windows(found, self.room)) is not None:
             return parts.pooled(self.encode_tokens(parts.tokens, **options), self.facts.normalize)
@@ -114,7 +114,7 @@ class TransformerEncoder(ExportedModel):
         return native.normalized_rows(out)[0] if pooled and unit else out
 
     def encode_tokens_on_device(self, found: Tokens, **options: Any) -> Array:
-        """Return vectors float32[n, dim] of tokenized sentences in the device's memory and stream, without waiting."""
+        """Compute vectors float32[n, dim] of tokenized sentences in the device's stream, and return without waiting."""
         device = self.placement.device
         assert device is not None
         if windows(found, self.room) is not None:  # The windows are pooled on the host, which waits.
@@ -124,7 +124,7 @@ class TransformerEncoder(ExportedModel):
         return out
 
     def encode_again(self, found: Tokens, rows: I64, vectors: Array, **options: Any) -> None:
-        """Replace the vectors of some sentences, from half precision, by vectors computed in fp32."""
+        """Replace the half-precision vectors of the sentences ``rows`` by vectors computed in float32."""
         exact = self.placement.in_doubt
         assert exact is not None
         same = load(self.path, exact)
@@ -144,7 +144,7 @@ class TransformerEncoder(ExportedModel):
         same._encode_rows(found, rows[sizes <= self.room], vectors, **options)
 
     def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
-        """Write the vectors of sentences ``rows`` to those rows of ``out``."""
+        """Compute the vectors of the sentences ``rows`` and write them to the same rows of ``out``."""
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
         pooling = "mean" if pooled else self.facts.pooling
 
@@ -159,7 +159,7 @@ class TransformerEncoder(ExportedModel):
 
 
 def _beginnings(found: Tokens, rows: I64, most: int) -> Tokens:
-    """Return the first tokens of some sentences, at most ``most`` of each."""
+    """Return the first tokens of the sentences ``rows``, at most ``most`` of each."""
     sizes = np.minimum(np.diff(found.offsets)[rows], most)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     ids = found.ids[np.arange(offsets[-1]) + np.repeat(found.offsets[rows] - offsets[:-1], sizes)]

@@ -12,8 +12,8 @@ def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
 
     The file is ``vocab.txt`` or ``tokenizer.json``. The options are those of the engine's WordPiece: ``lowercase``,
     ``strip_accents``, ``clean_text``, ``handle_chinese_chars`` and, from ``tokenizer.json``, ``unknown``, ``prefix``,
-    ``max_word_characters``. A ``tokenizer_config.json`` next to ``vocab.txt`` says whether the model is cased; without
-    one it is not.
+    ``max_word_characters``. A ``tokenizer_config.json`` next to ``vocab.txt`` says whether the model is cased. Without
+    that file, the model is uncased.
 
     Raises:
         ValueError: The file holds no usable WordPiece vocabulary. The message says what is wrong and where.

@@ -68,7 +68,7 @@ def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, d
         name: The name for errors.
 
     Raises:
-        ValueError: ``given`` is none of these, or is a function and has options.
+        ValueError: ``given`` is none of these, or it is a function although there are options.
     """
     left = dict(options)
     if inspect.isclass(given):

@@ -33,9 +33,9 @@ class Question:
         document: The row of the document in the dataset, -1 if it is unknown.
         answers: The right answers; any of these strings is right.
         spans: The spans that answer the question, in characters of the document. With ``answers``, these are the places
-            where they occur.
+            where the answers occur.
         paragraph: The paragraph or page that the question is about, in characters of the document.
-        page: The same as a page number, counted from 1.
+        page: The number of the page that the question is about, counted from 1.
         options: The options of a multiple-choice question.
     """
 
@@ -50,17 +50,18 @@ class Question:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents and what is known about them.
+    """Documents with questions about them, or with the boundaries of their sections.
 
     Attributes:
         name: The name of the dataset.
-        kind: What is known about the questions. A dataset of "boundaries" has no questions, but knows the sections of
-            its documents.
+        kind: The facts that the dataset has about each question: answers, reference spans or pages. A dataset of
+            "boundaries" has no questions, but the sections of its documents.
         ids: The id of each document.
         documents: The text of each document.
         questions: The questions.
-        page_starts: The first character of each page of each document, only if there are pages.
-        boundaries: The first character of each section of each document, without 0, only for the kind "boundaries".
+        page_starts: The positions at which the pages of each document begin; empty if documents have no pages.
+        boundaries: The positions at which the sections of each document begin, without 0; only for the kind
+            "boundaries".
         titles: The title of each document, for ``augment="title"``, only if the dataset has titles.
         notes: Problems of the questions, in words for a report.
     """
@@ -175,7 +176,8 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
     """Load the answerable questions of SQuAD 1 or 2 (Rajpurkar et al., 2016, 2018).
 
     A document is an article, with its paragraphs joined by line breaks. An answer may be a string or {"text": ...}. If
-    every answer of a question has its ``answer_start``, only chunks with these places count as hits.
+    every answer of a question has an ``answer_start``, only a chunk that contains an answer at its position counts as a
+    hit.
     """
     file = Path(path)
     content = _json(file)
@@ -208,7 +210,7 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
 def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
     """Return the spans of the answers by their ``answer_start``.
 
-    The result is empty if an answer lacks it, and None if an answer is not at its place.
+    The result is empty if an answer lacks ``answer_start``, and None if another text is at that position.
     """
     found = []
     for answer in answers:
@@ -264,11 +266,11 @@ _PAGE_COLUMNS = {"Question", "Doc_ID", "Page_Num", *_OPTIONS}
 def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> Dataset:
     """Load the UNLP 2026 shared task: questions.csv, and a text <Doc_ID>.txt with page marks for each document.
 
-    The texts may be at any depth. With ``pdf``, or if there are no texts, the files <Doc_ID>.pdf are read instead
-    (extra ``docs``).
+    The texts may be at any depth below the folder. With ``pdf``, or if there are no texts, the files <Doc_ID>.pdf are
+    read instead (extra ``docs``).
 
     A page mark is a line ``===== Page 3 =====``. It follows its page. If text follows the last mark, each mark precedes
-    its page instead. Marks are not part of the documents. The answer is the right option if the table contains it.
+    its page instead. Marks are not part of the documents. If the table names the right option, the answer is its text.
     """
     folder = Path(folder)
     files = [] if pdf else sorted(folder.rglob("*.txt"))
@@ -411,16 +413,18 @@ def questions_of(
 ) -> Dataset:
     """Load questions with ``question``, ``answers`` and ``document`` from a JSON Lines, JSON or CSV file.
 
-    - ``document`` is the text. With ``documents``, it is an id in them, and may be missing if it is unknown.
+    - ``document`` is the text of the document. With the argument ``documents``, it is the id of one of these, and may
+      be missing if it is unknown.
     - ``answers`` may be called ``answer``. It is one string, a list of strings, or SQuAD's ``text`` and
       ``answer_start``. In CSV, a list is written as JSON.
-    - ``spans``, pairs of characters of the document, give the places of the answers. Only chunks with these places
-      count as hits.
+    - ``spans`` gives the places of the answers as pairs: the first character, and the one after the last. Only chunks
+      that contain such a span count as hits.
 
     Args:
         path: The file.
-        documents: (ids, texts), or a file or folder for :func:`read_documents`. By default, this is a table
-            ``documents`` in the questions' folder, if all documents that the questions name are in it.
+        documents: (ids, texts), or a file or folder for :func:`read_documents`. By default, this is a file
+            ``documents.jsonl`` (or .json, .csv, .parquet) in the questions' folder, if it has all documents that the
+            questions name.
         limit: The most questions to load; None loads all.
 
     Raises:
@@ -456,7 +460,8 @@ def questions_of(
 def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
     """Return (ids, texts) of a file or folder that :func:`pychunk.io.open_source` reads.
 
-    The ids of tables are their column ``id``. The ids of other files in a folder are their paths in it.
+    The ids in a table are the values of its column ``id``. The ids of other files in a folder are their paths below the
+    folder.
 
     Raises:
         ValueError: There is nothing to read, or an id occurs twice.
@@ -487,7 +492,8 @@ def questions_from(
     """Return the dataset of questions about documents.
 
     Args:
-        rows: The position of each row, for errors, and its keys as in :func:`questions_of`.
+        rows: A pair for each question: its position, for errors, and its values by the keys that :func:`questions_of`
+            describes.
         name: The name of the dataset.
         documents: (ids, texts), or None if each question contains its text.
         limit: The most questions to take; None takes all.
@@ -534,7 +540,7 @@ def questions_from(
 
 
 def _answers_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[tuple[str, ...], tuple[Span, ...], bool]:
-    """Return (answers, their places, whether they are elsewhere than the row says)."""
+    """Return (answers, their spans, whether an answer is not at the position that the row gives)."""
     given = row.get("answers")
     given = row.get("answer") if given is None else given
     if isinstance(given, Mapping) and isinstance(given.get("text"), (list, tuple)):
@@ -640,7 +646,7 @@ def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, An
 
 
 def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (row number from 1, without the header; columns).
+    """Yield (row number, values by column). The first row after the header is number 1.
 
     Raises:
         ValueError: Columns are missing, a row has more or fewer fields than the first, or a quote is misplaced. A

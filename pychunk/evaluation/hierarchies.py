@@ -34,7 +34,7 @@ BEST = 5
 
 @dataclass(frozen=True)
 class LevelPlans:
-    """The levels that were searched for each question, and the milliseconds for a plan, None if no planner was used."""
+    """The levels searched for each question, the milliseconds of a plan (None without a planner), and failed plans."""
 
     pairs: list[tuple[str, str]]
     milliseconds: float | None
@@ -47,10 +47,11 @@ def by_levels(
     """Build all nodes of the documents at some levels.
 
     Args:
-        options: ``levels`` lists the levels from fine to coarse, joined by ``+``. ``pooling`` is that of
-            :func:`pychunk.segment`. ``plan`` is a planner's name, the level to search, or the finest and the coarsest
-            level joined by ``+``; without it, all levels are searched. ``fusion`` is that of
-            :meth:`pychunk.Index.search`. All others, ``method`` among them, are options of :class:`pychunk.Segmenter`.
+        options: ``levels`` lists the levels from fine to coarse, joined by ``+``. ``pooling`` is the argument of
+            :func:`pychunk.segment_levels`. ``plan`` is a planner's name, the level to search, or the finest and the
+            coarsest level joined by ``+``; without it, all levels are searched. ``fusion`` is the argument of
+            :class:`pychunk.index.Ranking`. All other options, also ``method``, are arguments of
+            :class:`pychunk.Segmenter`.
         data: The dataset.
         encoder: The encoder of the evaluation.
         name: The name of the row; default: ``hierarchy``.
@@ -123,7 +124,7 @@ def ranked(
     mode: Any,
     ranking: Ranking,
 ) -> tuple[I64, F32]:
-    """Rank chunks as :meth:`pychunk.Index.rank`, each query at its own levels, with equal levels in one call."""
+    """Rank chunks as :meth:`pychunk.Index.rank` does, each query at its levels. Equal levels share a call."""
     rows, scores = np.full((len(queries), depth), -1, np.int64), np.full((len(queries), depth), np.nan, np.float32)
     for pair in sorted(set(pairs)):
         own = [number for number, each in enumerate(pairs) if each == pair]
@@ -137,13 +138,13 @@ def ranked(
 def searched(
     index: Index, pairs: Sequence[tuple[str, str]], queries: Any, depth: int, mode: Any, ranking: Ranking, stages: Any
 ) -> Sequence[Sequence[Any]]:
-    """Search as :meth:`pychunk.Index.search`, each query at its own levels."""
+    """Search as :meth:`pychunk.Index.search` does, each query at its own levels."""
     plans = [planner.Plan(low, high, "") for low, high in pairs]
     return index.search(queries, depth, mode, ranking=replace(ranking, planner=plans), stages=stages)
 
 
 def chosen(chunked: SystemChunks, rows: I64, told: LevelPlans) -> dict[str, Any]:
-    """Return the shares of levels: of the best hits by their finest level, and of plans by finest and coarsest level.
+    """Return the share of best hits with each finest level, and of plans with each finest and each coarsest level.
 
     The result also has the mean number of words in a hit, and the number of plans that failed.
     """

@@ -1,4 +1,4 @@
-"""A model's verdicts on a system's chunks as rows of a report, with counts and the agreement of both."""
+"""Rows of a report: a model's verdicts on chunks, the same counted without a model, and their agreement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .systems import Encoder, SystemChunks
 if TYPE_CHECKING:
     from ..llm import LLM
 
-#: The names of the judges, including the one of search results.
+#: The names of the judges of chunks, and of the judge of search results.
 NAMES = (*JUDGES, "retrieval")
 #: The cutoffs of weighted precision, as in the AutoChunker paper; the largest is the number of hits to grade.
 CUTOFFS = (1, 3, 5)
@@ -50,7 +50,7 @@ def judged_rows(
         modes: The strategies by which ``"retrieval"`` searches chunks, or their names.
         options: The options of the index and the search for ``"retrieval"``, as in :func:`~.runner.retrieve`.
         most: The number of chunks that each judge sees, drawn with ``seed``. For retrieval, one question is made from
-            each.
+            each of these chunks.
         task: The purpose of the chunks.
         seed: The seed of samples and intervals.
         step: A function that receives a description of each step.

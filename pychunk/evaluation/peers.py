@@ -4,8 +4,8 @@ A peer runs as its users run it, without overlap. Only its embeddings are replac
 every peer gets the same vectors. Importing this module imports no peer. A peer that is not installed or does not work
 is listed as absent with the reason. Nothing replaces it.
 
-``available()`` returns the peers that work. ``peer.chunker(100, encode)`` makes one ready for chunks of about 100
-words, as a function from a text to spans.
+``available()`` returns the peers that work. ``peer.chunker(100, encode)`` returns a function from a text to the spans
+of its chunks, of about 100 words each.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Peer:
 
     Attributes:
         name: The name in reports.
-        package: The name of its distribution, as `pip` knows it.
-        install: The command that installs it.
-        needs_encode: Whether it embeds sentences.
-        make: A function from (size in words, encode) to a function from a text to pieces. The latter does only the
-            peer's own work, so it is what to time. The size is the longest chunk for peers with a limit, and the mean
-            for peers with only a threshold.
+        package: The name of the chunker's package, as `pip` knows it.
+        install: The command that installs the package.
+        needs_encode: Whether the chunker embeds sentences.
+        make: A function from (size in words, encode) to a function from a text to pieces. The second function does only
+            the peer's own work, so it is the one to time. The size is the length of the longest chunk for peers with a
+            limit, and the mean length for peers with only a threshold.
     """
 
     name: str
@@ -104,9 +104,10 @@ def available() -> tuple[list[Peer], list[MissingPeer]]:
 def locate(text: str, pieces: Iterable[Piece], peer: str = "peer") -> list[Span]:
     """Return the spans of chunks in their text, without blank chunks.
 
-    A start that the peer reports counts if the chunk is at that place and no earlier chunk extends into it. A peer that
-    searches for its chunks can report an earlier repetition. Otherwise, the chunk is searched for after the chunk
-    before, by its characters other than white space. Some peers join sentences with a space of their own.
+    A start that the peer reports is used if the chunk is at that position and no earlier chunk reaches into it. It can
+    be wrong, because some peers search for their chunks, and find an earlier copy of the text. Otherwise, the function
+    searches for the chunk after the end of the previous one. It ignores white space, because some peers join sentences
+    with a space that is not in the text.
 
     Raises:
         ValueError: A chunk is not in the text.

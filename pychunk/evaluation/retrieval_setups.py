@@ -23,10 +23,12 @@ class Strategy:
         mode: ``"hybrid"``, ``"dense"`` or ``"sparse"``, as in :meth:`pychunk.Index.search`.
         recipe: Whether each chunk's text is encoded as a whole, as in most pipelines, and not by its sentences.
         augment: What :func:`pychunk.augment` writes into the column ``context``, None for no context.
-        document_weight: That of :class:`pychunk.index.Ranking`.
-        rewrite, rerank: What the stages Rewrite and Rerank of :mod:`pychunk.index` do it by. ``rewrite="options"`` adds
-            the options of a multiple-choice question to the query.
-        depth: The number of hits that ``rerank`` orders again, and therefore of all hits.
+        document_weight: The argument of :class:`pychunk.index.Ranking`.
+        rewrite, rerank: The names or functions for the stages :class:`pychunk.index.Rewrite` and
+            :class:`pychunk.index.Rerank`, or None. ``rewrite="options"`` adds the options of a multiple-choice question
+            to the query.
+        depth: The number of hits that ``rerank`` orders again. With ``rerank``, a search returns no more hits than
+            that, but at least 20.
 
     Example:
         >>> str(Strategy("sparse", augment="head", document_weight=1.0))
@@ -72,7 +74,7 @@ class Strategy:
         return [Choice(each.text, each.options) for each in questions]
 
 
-#: The strategies that a name alone selects.
+#: The strategies that have a name.
 STRATEGIES = {
     "hybrid": Strategy("hybrid"),
     "dense": Strategy("dense"),
@@ -96,7 +98,7 @@ def named(how: str | Strategy) -> Strategy:
 
 
 def combined(modes: Sequence[str], **choices: Sequence[Any]) -> list[Strategy]:
-    """Return every combination, in the order of ``modes`` and of the choices.
+    """Return a strategy for every combination of modes and choices, in their order.
 
     Example:
         >>> [str(each) for each in combined(["sparse"], augment=[None, "head"], document_weight=[0.0])]

@@ -1,4 +1,4 @@
-"""The run of several systems on a dataset with the same questions, encoder and index; results are plain JSON types."""
+"""The run of several systems on one dataset, with the same questions, encoder and index. Results are plain JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MODES = tuple(STRATEGIES)
 CUTOFFS = (1, 3, 5, 20)
 #: The cutoffs for pages, as in the UNLP paper.
 PAGE_CUTOFFS = (1, 3, 5, 10, 20)
-#: The cutoffs for means over the retrieved chunks: the NSP paper's k, and one of the PIC paper's two.
+#: The cutoffs of measures that are means over the retrieved chunks: 3 as in the NSP paper, and 5 as in the PIC paper.
 AVERAGED = (3, 5)
 #: The most important measures of each kind of dataset, whose differences the terminal shows.
 PRIMARY = {
@@ -60,15 +60,16 @@ class SearchResults:
 
     Attributes:
         chunked: The chunks that were searched.
-        rows: The rows of ``chunked.table``, int64[q, depth], -1 for none.
-        words: The number of words of each chunk, int64[q, depth].
+        rows: The rows of ``chunked.table`` that each of the q questions finds, best first, int64[q, depth]; -1 for
+            none.
+        words: The number of words of each of these chunks, int64[q, depth].
         index_bytes: The size of the index.
         tokens: The number of tokens that were encoded.
         pages: The page of each hit, if the questions ask for pages.
         milliseconds: The time for each question, with all questions in one call.
         hits: The hits of each question, if they were requested.
         plain: The number of questions that were searched unchanged, because a model gave no usable rewriting.
-        seconds: The time to build the index, including vectors that only it needs.
+        seconds: The time to build the index, including the vectors that only the index needs.
         contexts: The calls, tokens and cost of a model that wrote contexts.
         planned: The levels that were searched, if chunks are nodes of levels.
     """
@@ -108,7 +109,7 @@ def retrieve(
         vectors: The vectors of the questions, float32[q, dim].
         options: Options of :meth:`pychunk.Index.create`, such as ``bm25``, and the ``ranking`` of the search.
         hits: Whether to keep the hits.
-        spent: The usage of a model, if one is asked. The usage for contexts is taken from it.
+        spent: The usage of a model, if a model is asked. The usage for contexts is moved from it to the result.
     """
     strategy = named(how)
     own_words = chunked.words
@@ -169,7 +170,7 @@ def retrieve(
 
 
 def _augmented(table: pa.Table, how: How, known: Mapping[str, Any] | None) -> pa.Table:
-    """Return the table with contexts, which follow those that the method made, as ``proposition`` does."""
+    """Return the table with contexts. If the method made contexts, as ``proposition`` does, new ones follow them."""
     if "context" not in table.column_names:
         return augment(table, how, columns=known)
     table = table.append_column("own context", table["context"]).drop_columns(["context"])
@@ -187,7 +188,7 @@ def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | No
 
 
 def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
-    """Return (values of each measure float64[q], share found within each of BUDGETS float64[q, budgets])."""
+    """Return (float64[q] by measure, float64[q, budgets]: the share that is found within each of BUDGETS)."""
     values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
     top = found.rows[:, :5]
     if data.kind == "answers":
@@ -231,7 +232,7 @@ def _answers(found: SearchResults, data: Dataset) -> tuple[dict[str, F64], F64]:
 
 
 def _holds_place(question: Question, document: I64, start: I64, end: I64) -> npt.NDArray[np.bool_]:
-    """Return which chunks contain the whole of an answer's place, bool[chunks], if the dataset gives these places."""
+    """Return which chunks contain a whole span of the question, bool[chunks]; none if it has no spans."""
     held = np.zeros(len(document), np.bool_)
     for first, last in question.spans:
         held |= (document == question.document) & (start <= first) & (last <= end)
@@ -345,15 +346,17 @@ def run(
 
     Args:
         data: The dataset.
-        makers: Functions that each make one system's chunks. The others are compared with the first one in the first
-            mode.
+        makers: Functions that each make one system's chunks. All other rows are compared with the row of the first
+            system in the first mode.
         encoder: The encoder of all systems, or one for each maker.
         modes: Strategies, or their names from :data:`MODES`. A dataset of boundaries uses none.
         options: Options of :meth:`pychunk.Index.create`, such as ``bm25``, and the ``ranking`` of the search.
         seed: The seed of the intervals.
         step: A function that receives a description of each step.
-        judging: A function that returns the rows under ``judged`` of each system (:func:`~.judge_rows.judged_rows`).
-        answering: The settings for a model that answers the questions from each row's hits. They add measures.
+        judging: A function that returns the rows under ``judged`` for the chunks of one system
+            (:func:`~.judge_rows.judged_rows`).
+        answering: The settings for a model that answers the questions from each row's hits. The measures of its answers
+            are added to those of the row.
         account: The account of the client of a model that is asked, for the costs of each row.
     """
     if answering is not None:

@@ -36,7 +36,7 @@ class Encoder:
         runtime: The runtime of a transformer.
 
     Attributes:
-        index: The keywords that make an index with its vectors.
+        index: The keywords of :meth:`pychunk.Index.create` for an index with this encoder's vectors.
     """
 
     def __init__(self, given: Any, runtime: str = "onnxruntime") -> None:
@@ -94,7 +94,7 @@ def count_tokens(texts: Sequence[str]) -> int:
 
 @dataclass(frozen=True)
 class LevelSetup:
-    """The levels whose nodes are the chunks, and those that are searched.
+    """The levels whose nodes are the chunks, and the levels that are searched.
 
     Attributes:
         names: The levels from fine to coarse.
@@ -141,8 +141,8 @@ class SystemChunks:
     def vectors(self) -> npt.NDArray[np.float32]:
         """The unit vector of each chunk, float32[n, dim]: the sum of its sentences' vectors, or zeros without any.
 
-        Every sentence counts alike. The engine's own chunk vectors weight sentences by their tokens, which the lists of
-        a table do not contain. No search uses these vectors. Nodes of levels have vectors of their own.
+        Every sentence counts alike. The engine's own chunk vectors weight sentences by their number of tokens, which
+        the table does not contain. No search uses these vectors. Nodes of levels have vectors of their own.
         """
         if self.levelled is not None:
             flat = np.asarray(self.table["vector"].combine_chunks().flatten(), np.float32)
@@ -221,7 +221,8 @@ def by_method(
         data: The dataset.
         encoder: The encoder of the evaluation.
         name: The name of the row; default: the method and its options.
-        llm: The client of a method that asks a model. With its cache, it asks each question once.
+        llm: The client of a method that asks a model. Documents are cut twice, but a client with a cache sends each
+            request once.
     """
     cutter = options.get("encoder")
     asked = {} if llm is None else {"llm": llm}
@@ -272,8 +273,8 @@ def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
 def by_peer(peer: Peer, words: float, data: Dataset, encoder: Encoder) -> SystemChunks:
     """Return a peer's chunks with a mean length of about ``words``, made with the evaluation's embeddings.
 
-    Peers have limits, not means. The function adapts the limit up to three times, until the mean is within 5 %. Only
-    the last run is timed, and only its tokens are counted.
+    Peers take a limit on the length, not a mean. The function adapts the limit up to three times, until the mean is
+    within 5 %. Only the last run is timed, and only its tokens are counted.
     """
     ask, best = words, (np.inf, words)
     for _ in range(3):
@@ -317,7 +318,7 @@ def span_table(data: Dataset, spans: Sequence[Sequence[tuple[int, int]]]) -> pa.
 
 
 def pooled(chunked: SystemChunks, encoder: Encoder) -> pa.Table:
-    """Return the table with each chunk's text encoded as a whole, the usual recipe.
+    """Return the table with each chunk's text encoded as a whole, as most pipelines do.
 
     ``encoder`` counts the extra tokens.
     """

@@ -1,9 +1,9 @@
-"""The sentences that half precision leaves in doubt, because their errors could decide a cut.
+"""The choice of sentences to encode again in fp32, because an error of half precision could change a cut.
 
 In fp16 a transformer's scores are off by 6e-5 in the median and by up to 6e-4 (bench/encoders/half_precision.py). In 40
-% of long documents a score is nearer to its threshold than 1e-3. These sentences are therefore encoded again in fp32.
-The errors of the other sentences also move a document's threshold. If the threshold is then still near to a score, the
-whole document is encoded again.
+% of long documents a score is nearer to its threshold than 1e-3. The sentences with such scores are encoded again in
+fp32. The errors of the other sentences also move a document's threshold. If the threshold is then still near to a
+score, the whole document is encoded again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 #: The largest error of a score in half precision, with a margin.
 SCORE_ERROR = 1e-3
-#: The largest change of a document's threshold by errors of other sentences, with a margin.
+#: The largest change of a document's threshold by the errors of sentences that stay in fp16, with a margin.
 THRESHOLD_ERROR = 5e-5
 
 
@@ -32,9 +32,10 @@ def near(scores: F32, thresholds: F64, counts: I64, margin: float) -> Mask:
 
 
 def sentences_near(scores: F32, thresholds: F64, documents: I64, margin: float, *, pairs: bool) -> Mask:
-    """Return bool[n]: the sentences with a score near its threshold.
+    """Return a mask of the n sentences with a score near its threshold, bool[n].
 
-    There is one score for each sentence, or with ``pairs`` one for each two neighbours. Such a score affects both.
+    There is one score for each sentence, or with ``pairs`` one for each pair of neighbouring sentences. A pair's score
+    marks both sentences.
     """
     counts = np.diff(documents)
     if not pairs:
@@ -51,7 +52,7 @@ def sentences_near(scores: F32, thresholds: F64, documents: I64, margin: float, 
 
 
 def whole_documents(sentences: Mask, documents: I64) -> Mask:
-    """Return bool[n]: all sentences of the documents that have one of these sentences."""
+    """Return a mask of all sentences of each document that has at least one marked sentence, bool[n]."""
     counts = np.diff(documents)
     touched = np.zeros(len(counts), np.bool_)
     touched[np.repeat(np.arange(len(counts)), counts)[sentences]] = True

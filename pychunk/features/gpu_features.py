@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._engine.engine import Engine
     from ..encoders.registry import VectorEncoder
 
-    #: A table, token ids and their offsets, from which a kernel computes vectors.
+    #: A table of token vectors, token ids and the ids' offsets, from which a kernel computes vectors of sentences.
     Bag = tuple[Array, Array, Array]
 
 F32 = npt.NDArray[np.float32]
@@ -44,7 +44,7 @@ class TokenizedRequest:
 
     @property
     def documents(self) -> I64:
-        """The documents as runs of sentences, int64[k + 1]."""
+        """The first sentence of each of the k documents, then the number of sentences, int64[k + 1]."""
         return self.request.features.doc_offsets
 
 
@@ -56,7 +56,7 @@ class Scores:
         adjacent: The cosine of each sentence to the next one.
         to_summary: For pic, the cosine of each sentence to the summary.
         cuts: For pic, the cuts.
-        close: For pic, the sentences that were nearly chosen for the summary.
+        close: For pic, 1 for each sentence of an extractive summary and each that was nearly chosen for it, else 0.
     """
 
     adjacent: F32
@@ -160,7 +160,7 @@ class DeviceScorer:
     def _vectors(self, prepared: TokenizedRequest, report: Any) -> tuple[Array, Bag | None]:
         """Return the vectors on the device.
 
-        For the static encoder, return memory for them and the input of the kernels that compute them.
+        For the static encoder, return empty memory for the vectors, and the input of the kernels that fill it.
         """
         given, device = prepared.request.features.vectors, self.device
         if given is not None:
@@ -189,7 +189,10 @@ class DeviceScorer:
 
 
 def _cuts(found: _device.PicResult, scores: F32, documents: I64, device: Device) -> Cuts:
-    """Return the device's cuts: those of document d are the first ``cut_counts[d]`` from ``documents[d]`` on."""
+    """Return the device's cuts in host memory, without gaps.
+
+    On the device, the cuts of document d are the first ``cut_counts[d]`` entries from ``documents[d]`` on.
+    """
     padded, counts, labels = (_device.to_host(part, device) for part in (found.cuts, found.cut_counts, found.labels))
     offsets = offsets_of(counts)
     rows = np.arange(offsets[-1]) + np.repeat(documents[:-1] - offsets[:-1], counts)
@@ -202,7 +205,7 @@ def _lead(features: Features) -> npt.NDArray[np.int32]:
     """Return the number of sentences in the first paragraph of each document, int32[k]."""
     starts, documents = np.flatnonzero(features.given("flags").flat() & PARAGRAPH_START), features.doc_offsets
     begin, end = documents[:-1], documents[1:]
-    # This is the first paragraph start after a document's first sentence.
+    # For each document, this is the first paragraph start after its first sentence.
     following = np.append(starts, documents[-1])[np.searchsorted(starts, begin, side="right")]
     lead: npt.NDArray[np.int32] = (np.minimum(following, end) - begin).astype(np.int32)
     return lead

@@ -36,8 +36,8 @@ Report = Callable[[float], None]
 class Models:
     """The models of a Segmenter: one that cuts (by vectors or pairs), and one whose vectors the table holds.
 
-    The engine computes in its own call what needs only a table of tokens. With the static encoder, this class therefore
-    has nothing to compute.
+    If a computation needs only a table of token vectors, the engine does it in its own call. With the static encoder,
+    this class therefore has nothing to compute.
     """
 
     def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: ModelPlacement) -> None:
@@ -58,7 +58,7 @@ class Models:
 
     @property
     def in_use(self) -> list[VectorEncoder | PairEncoder]:
-        """The models that decide anything, or whose vectors are returned."""
+        """The models whose results decide the cuts, or whose vectors are returned."""
         vectors = [self.cutter] * self._cuts_by_vectors + [self.table] * self._fills_table
         return [*([self.pairs] if self.pairs else []), *vectors]
 
@@ -86,13 +86,13 @@ class Models:
         model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         own = model.tokenizer
         if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
-            # If it makes the same tokens, the static encoder fills the table natively, too.
+            # If both tokenizers make the same tokens, the engine also fills the table from the static encoder's.
             return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
         return own
 
     @property
     def threshold(self) -> float | None:
-        """The threshold fitted on articles that is stored with the pair encoder, or with the topic model for a size."""
+        """The default threshold, which is stored with the pair encoder, or with the topic model for each size."""
         if self.topic is not None and isinstance(self.method, Topic):
             return self.topic.threshold(self.method.size)
         return self.pairs.threshold if self.pairs else None
@@ -100,7 +100,8 @@ class Models:
     def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
         """Return a request with everything that the engine itself reads.
 
-        This is the counter of tokens, the table of the static encoder, and the pair head.
+        In addition to the features and the plan, it reads the tokenizer that counts tokens, the table of the static
+        encoder, the pair head and the topic head.
         """
         own = features.vectors is not None
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
@@ -115,7 +116,7 @@ class Models:
                 "leave out columns={'sentence_vectors': ...}, or name a method that cuts by any vectors, such as "
                 "method='pic'"
             )
-        # A transformer's tokenizer has no table, and vectors from the caller are not the table's.
+        # A transformer's tokenizer has no table. If the caller passes vectors, the table is not used.
         table = self.words.table if self.words.table.size and not own else None
         return Request(
             features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
@@ -124,7 +125,7 @@ class Models:
     def metadata(self, own_vectors: bool) -> dict[str, str]:
         """Return the fingerprints of the model that cuts and of the vectors in the table.
 
-        If a transformer runs, they include its runtime and precision.
+        If a transformer runs, the result also names its runtime and precision.
         """
         vectors = "given" if own_vectors else self.cutter.fingerprint
         counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
@@ -143,7 +144,7 @@ class Models:
     def prepare(self, request: Request, engine: Engine) -> Request | TokenizedRequest:
         """Return the request after the first part of the work of :meth:`complete`.
 
-        Threads of the CPU do this part while a GPU processes the request before.
+        Threads of the CPU do this part while a GPU processes the previous request.
         """
         return request if self._scorer is None else self._scorer.prepare(request, engine)
 
@@ -177,7 +178,7 @@ class Models:
         return work.request if natively else with_cuts(work.request, self.method)
 
     def with_table_vectors(self, request: Request, engine: Engine) -> Request:
-        """Return a request with the vectors that the table would hold of each sentence, and with their tokens counted.
+        """Return a request with each sentence's vector, as the table would hold it, and its number of tokens.
 
         The request already has sentences.
         """
@@ -190,7 +191,7 @@ class Models:
         return work.request
 
     def with_token_counts(self, request: Request) -> Request:
-        """Return a request with the tokens of each sentence, as budgets count them.
+        """Return a request with the number of tokens of each sentence, as budgets count them.
 
         The request already has sentences.
         """
@@ -200,7 +201,7 @@ class Models:
         return with_tokens(request, self.words.tokens_of(features.text, features.bounds, request.threads))
 
     def _scored(self, prepared: TokenizedRequest, engine: Engine, report: Report | None) -> Request:
-        """Return the request as a GPU scores it, with the vectors of another encoder for the table if needed."""
+        """Return the request with the scores of a GPU, and with another encoder's vectors for the table if needed."""
         assert self._scorer is not None
         again = self._fills_table and not self.one_encoder
         steps = PassProgress(2 if again else 1, report)
@@ -218,7 +219,7 @@ def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicMode
     """Return the model of a method that cuts by topics, or None.
 
     Raises:
-        ValueError: It was trained on vectors of another encoder.
+        ValueError: The model was trained on vectors of another encoder.
     """
     if "topics" not in method.traits.needs:
         return None
@@ -257,7 +258,7 @@ class _Work:
             self.request = with_tokens(self.request, self._words.tokens_of(features.text, features.bounds, threads))
 
     def add_pair_scores(self, scorer: PairEncoder | None) -> None:
-        """Add the probabilities of all neighbours."""
+        """Add the probability of each pair of neighbouring sentences."""
         assert scorer is not None
         if scorer.in_engine:
             self.count_tokens()
@@ -271,7 +272,7 @@ class _Work:
         self.request = self.request.with_(pair_scores=Ragged(found, offsets))
 
     def add_vectors(self, part: str, encoder: VectorEncoder) -> None:
-        """Add an encoder's vectors of all sentences as a part of the features, and those of the caller's summaries."""
+        """Add an encoder's vectors of all sentences to the features, and its vectors of the caller's summaries."""
         features, threads, report = self._features, self.request.threads, self._steps.next()
         if encoder.in_engine:
             found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
@@ -290,7 +291,7 @@ class _Work:
 
 
 def with_cuts(request: Request, method: Method) -> Request:
-    """Return the request with the checked cuts of a method in Python."""
+    """Return the request with the cuts of a method that is written in Python, after checking them."""
     decided = method.decided(request.features)
     cuts = decided.cuts
     if not isinstance(cuts, Cuts):
@@ -305,7 +306,7 @@ def with_cuts(request: Request, method: Method) -> Request:
 
 
 class PassProgress:
-    """The progress over several passes of a model, each an equal share."""
+    """The progress over several passes of a model, each counted as an equal share of the work."""
 
     def __init__(self, count: int, report: Report | None) -> None:
         self.count, self.report, self.begun = max(1, count), report, -1

@@ -9,7 +9,7 @@ from .._engine.engine import Engine
 
 
 def with_sentences(request: Request, engine: Engine) -> Request:
-    """Return the request with sentences as the engine splits them, unless it has sentences with flags."""
+    """Return the request with the sentences and flags that the engine finds, unless it already has both."""
     if request.features.sentences is not None and request.features.flags is not None:
         return request
     sentences, flags = engine.split(request.only_sentences())

@@ -6,14 +6,14 @@ from typing import Any
 
 
 class AddResult(int):
-    """The number of chunks that were added, with the numbers of documents by what happened to them.
+    """The number of chunks that were added, with the numbers of added, kept, replaced and removed documents.
 
     Results can be added up. Chunks without ids count as documents of their own.
 
     Attributes:
         added: The number of documents that were not in the index before.
-        kept: The number of documents that were in the index unchanged, and were left alone.
-        replaced: The number of documents that replaced others with the same ids.
+        kept: The number of documents that were already in the index unchanged, and were not added again.
+        replaced: The number of documents that replaced documents with the same ids.
         removed: The number of documents that were removed.
 
     >>> both = AddResult(3, added=2) + AddResult(1, replaced=1)

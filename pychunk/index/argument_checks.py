@@ -29,7 +29,7 @@ def number(name: str, value: Any, least: float, most: float = math.inf) -> None:
 
 
 def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:
-    """Raise ValueError unless all values are finite. The message names the first row with another value."""
+    """Raise ValueError unless all values are finite. The message names the first row with NaN or infinity."""
     good = np.isfinite(vectors).all(axis=1)
     if not good.all():
         raise ValueError(f"{name} must be finite; row {int(good.argmin())} has NaN or infinity")
@@ -45,18 +45,27 @@ def _listed(name: str, values: Any, of: str) -> list[Any]:
 
 
 def texts(queries: Any) -> list[str]:
-    """Return queries as a list. Raise TypeError, naming the row, if one is no text."""
+    """Return one text or several as a list of texts.
+
+    Raises:
+        TypeError: A query is no text. The message names its row.
+        ValueError: A text has a lone surrogate. The message names its row.
+    """
     found = [queries] if isinstance(queries, str) else _listed("queries", queries, "texts, or one text")
     for row, query in enumerate(found):
         if not isinstance(query, str):
             raise TypeError(f"queries must be texts; row {row} is {query!r:.80}")
         if not query.isascii() and any("\ud800" <= letter <= "\udfff" for letter in query):
-            raise ValueError(f"queries must be text that goes into UTF-8; row {row} has a lone surrogate")
+            raise ValueError(f"queries must be text that UTF-8 can encode; row {row} has a lone surrogate")
     return found
 
 
 def ids(name: str, values: Any) -> pa.Array:
-    """Return the text of ids, by which the index compares them. Raise TypeError for a single id or a missing one."""
+    """Return ids as texts, as the index compares them.
+
+    Raises:
+        TypeError: ``values`` is a single id and no list, or an id is null.
+    """
     found = _listed(name, values, "ids")
     for row, value in enumerate(found):
         if value is None or value != value:  # None or NaN.
@@ -68,9 +77,10 @@ def ids(name: str, values: Any) -> pa.Array:
 
 
 def columns(metadata: Any, table: pa.Table) -> dict[str, Any]:
-    """Return the columns by name of a mapping, an Arrow table or a data frame.
+    """Return the columns of ``metadata``, which is a mapping, an Arrow table or a data frame, by name.
 
-    Names alone name columns that the chunk table has. For them nothing remains to be done.
+    ``metadata`` may also be names of columns of the chunk table. They are only checked, and the result is empty,
+    because the chunk table already holds their values.
     """
     if isinstance(metadata, (str, list, tuple, set, frozenset)):
         names = [metadata] if isinstance(metadata, str) else list(metadata)

@@ -1,4 +1,4 @@
-"""The preparation of chunk tables for an index: their vectors are checked against the index's encoder and taken out."""
+"""The preparation of chunk tables for an index, which checks their vectors and separates these from the columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def as_table(chunks: Any) -> pa.Table:
 
 
 def _with_text_of_uuids(table: pa.Table) -> pa.Table:
-    """Return a table with ids that are UUIDs of Arrow as text, and a mark in its metadata that they are UUIDs."""
+    """Return the table with ids of an Arrow extension type as text. If they are UUIDs, its metadata says so."""
     if "document_id" not in table.column_names or not isinstance(
         table.schema.field("document_id").type, pa.BaseExtensionType
     ):
@@ -55,7 +55,7 @@ def _with_text_of_uuids(table: pa.Table) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Return the table without vectors, in the types of ``segment``, so that chunks from elsewhere fit in."""
+    """Return the table without vectors, with the column types of ``segment``, which other sources may not use."""
     table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     fields = []
     for field in table.schema:
@@ -75,7 +75,9 @@ def fingerprint(table: pa.Table) -> str | None:
 
 
 def pooling(table: pa.Table) -> str | None:
-    """Return the pooling of a table's nodes, ``"tokens"`` or a compressor's fingerprint; None without levels.
+    """Return how the vectors of a table's nodes were pooled: ``"tokens"`` or a compressor's fingerprint.
+
+    The result is None for a table without levels.
 
     Example:
         >>> import pychunk
@@ -90,10 +92,14 @@ def pooling(table: pa.Table) -> str | None:
 
 
 def check_pooling(known: str | None, new: str | None) -> None:
-    """Raise an error unless nodes with vectors of pooling ``new`` fit those of an index, as :func:`pooling` names both.
+    """Raise an error unless new nodes were pooled like the nodes of the index.
+
+    Args:
+        known: The pooling of the index's nodes, from :func:`pooling`.
+        new: The pooling of the new nodes.
 
     Raises:
-        ValueError: They do not. None fits everything.
+        ValueError: The two differ, and neither is None.
     """
     if known is None or new is None or known == new:
         return
@@ -104,7 +110,7 @@ def check_pooling(known: str | None, new: str | None) -> None:
 
 
 def lacks_vectors(table: pa.Table) -> bool:
-    """Return whether a table of chunks, which are no nodes of levels, has no vectors at all."""
+    """Return whether a table has no vectors at all. The result is False for any table of levels."""
     return not any(name in table.column_names for name in _VECTORS) and not has_levels(table.schema)
 
 
@@ -197,33 +203,33 @@ def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
     return found
 
 
-#: The columns of which :func:`keys` reads one.
+#: The columns that identify chunks; :func:`keys` reads the first one that a table has.
 KEYS = ("document_id", "chunk_id")
 
 
 def keys(table: pa.Table) -> pa.Array:
-    """Return the keys that identify chunks: the id of their document if it has one, else their own hash."""
+    """Return the key of each chunk: its document's id if the table has ids, else its own chunk id, which is a hash."""
     name = "document_id" if "document_id" in table.column_names else "chunk_id"
     return _one(table[name].cast(pa.large_string()))
 
 
 def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
-    """Return which chunks of a table without ids occur again later in the table, as duplicate texts, bool[n].
+    """Return bool[n]: which of n chunks have a duplicate later in the table. In a table with ids, none has.
 
     Raises:
-        ValueError: Two documents of a table with ids have the same id. It is unknown which of them is meant.
+        ValueError: In a table with ids, two documents have the same id, so it is unclear which one to keep.
     """
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
     if "document_id" in table.column_names:
         _check_unique(table, code)
         return np.zeros(len(code), np.bool_)
     last = np.empty(int(code.max(initial=-1)) + 1, np.int64)
-    last[code] = np.arange(len(code))  # If several values go to one place, the last one stays.
+    last[code] = np.arange(len(code))  # If a code occurs several times, its last position stays.
     return np.asarray(last[code] != np.arange(len(code)))
 
 
 def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
-    """Raise ValueError if two documents have the same id. ``code`` numbers the ids."""
+    """Raise ValueError if two documents have the same id. ``code`` has equal numbers for equal ids, int64[n]."""
     document, chunk = (np.asarray(table[name], np.int64) for name in ("document_index", "chunk_index"))
     order = np.lexsort((chunk, document, code))
     before, after = order[:-1], order[1:]
@@ -242,8 +248,12 @@ def _check_unique(table: pa.Table, code: npt.NDArray[np.int64]) -> None:
 def check_documents(table: pa.Table, ids: pa.Array) -> None:
     """Raise an error unless each document has an id of its own, and all chunks belong to these documents.
 
+    Args:
+        table: The chunk table.
+        ids: The ids of the documents.
+
     Raises:
-        ValueError: This is not so. The message names one document.
+        ValueError: An id occurs twice, or a chunk has no id or one that is not in ``ids``. The message names it.
     """
     if "document_id" not in table.column_names and table.num_rows:
         raise ValueError(
@@ -258,10 +268,10 @@ def check_documents(table: pa.Table, ids: pa.Array) -> None:
 
 
 def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:
-    """Return a chunk table with vectors of an encoder, which replace those that it has, if any.
+    """Return a chunk table with vectors of an encoder, in place of any vectors that it has.
 
-    This is for chunks from elsewhere, or from a file without vectors. Each chunk is read by itself. If two chunks share
-    a sentence, each encodes the part of it that it holds.
+    This is for chunks that pychunk did not make, or that were stored without vectors. The encoder reads each chunk by
+    itself. If a sentence is split between two chunks, each part gets a vector of its own.
 
     Args:
         chunks: A chunk table.
@@ -279,7 +289,7 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
 
 
 def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:
-    """Return each text as a document of one chunk, even if it has headings. A blank text has no chunk."""
+    """Return a chunk table with one whole chunk for each text, even if it has headings, and none for a blank text."""
     options = dict(options)
     progress = options.pop("progress", False)
     texts = _one(table["text"].cast(pa.large_string()))
@@ -305,8 +315,8 @@ def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> p
     lists = _one(found["sentences"])
     start, end, vector = lists.flatten().flatten()
     offsets = np.cumsum(filled)
-    # Spans are counted in the chunk's text. A chunk from elsewhere may begin with white space, but those of segment()
-    # never do.
+    # The spans found count from the beginning of the chunk's text. A chunk that segment() did not make may begin with
+    # white space.
     shift = np.repeat(np.asarray(table["start"], np.int64), np.diff(offsets))
     items = pa.StructArray.from_arrays(
         [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]

@@ -1,4 +1,4 @@
-"""The options with which an index was created, and their comparison with requested ones."""
+"""The options with which an index was created, and their comparison with requested options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def options(vectors: str, dtype: str, kind: str, bm25: Bm25 | str | None) -> dic
         vectors: The vectors to store: ``"sentence"``, ``"chunk"`` or ``"both"``.
         dtype: The type in which vectors are stored: ``"float16"``, ``"float32"`` or ``"int8"``.
         kind: The kind of the vector index, or ``"auto"``.
-        bm25: The terms and parameters of BM25; a name stands for its terms.
+        bm25: The terms and parameters of BM25, or only the name of the terms. None: no BM25.
 
     Raises:
         ValueError: An option is out of range.
@@ -50,7 +50,7 @@ def options(vectors: str, dtype: str, kind: str, bm25: Bm25 | str | None) -> dic
 
 
 def options_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of :meth:`Index.create` from an index's facts. The fingerprint stands for the encoder."""
+    """Return the options of :meth:`Index.create` from an index's manifest. The encoder is given by its fingerprint."""
     terms = facts["terms"] or {"unit": None}
     kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
     kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
@@ -60,20 +60,25 @@ def options_of(facts: dict[str, Any]) -> dict[str, Any]:
         **({"fold_diacritics": terms.get("fold_diacritics", False)} if facts["terms"] else {}),
         **(
             {"ngram": terms["ngram"]} if terms["unit"] in ("ngrams", "auto") else {}
-        ),  # Words have no n-grams, whatever the option was.
+        ),  # With unit "words", the length of n-grams has no effect and is not compared.
         **facts["bm25"],
     }
 
 
 def differences(info: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """Return in words how an index, given by :attr:`Index.info`, differs from the facts of one to create."""
+    """Return texts that name each option in which an existing index differs from the requested one.
+
+    Args:
+        info: The facts of the existing index. See :attr:`Index.info`.
+        wanted: The facts of the requested index, as its manifest would hold them.
+    """
     known, asked = options_of(info), options_of(wanted)
     if asked["terms"] == "auto" and info["terms"] and info["terms"].get("version", 1) < 4:
-        # The index keeps its own analyzer.
+        # An index of an older version has no "auto", and keeps its analyzer.
         asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}
     return [
         f"{name} is {known.get(name)!r}, not {value!r}"
         for name, value in asked.items()
-        # The option was introduced with version 3.
+        # Analyzers before version 3 do not have the option cjk_bigrams.
         if value != known.get(name, value if name == "cjk_bigrams" else None)
     ]

@@ -40,7 +40,7 @@ from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
     from .planners import planner
-else:  # of some searches alone
+else:  # Only some searches import this module.
     planner = LazyModule("pychunk.index.planners.planner")
 
 GIVEN = "given"
@@ -49,10 +49,10 @@ GIVEN = "given"
 class Index:
     """A folder of chunks with their vectors and terms, for one writer and any number of readers.
 
-    :meth:`create` makes an index and :meth:`open` opens one. This object finds changes of :meth:`add` and
-    :meth:`remove` at once, and :meth:`save` stores them. If the process dies at any moment, the last saved state
-    survives. A ``with`` block saves at its end, unless an exception leaves it; then an index that it created and did
-    not save is removed. Changes that are dropped unsaved give a warning.
+    :meth:`create` makes an index and :meth:`open` opens one. Searches through this object see the changes of
+    :meth:`add` and :meth:`remove` at once; :meth:`save` stores the changes. If the process dies at any moment, the last
+    saved state survives. A ``with`` block saves at its end. If an exception leaves the block, nothing is saved, and an
+    index that the block created is removed unless it was saved before. Losing unsaved changes gives a warning.
 
     Example:
         >>> import pychunk, tempfile
@@ -97,21 +97,22 @@ class Index:
         accuracy: int | None = None,
         exist_ok: bool = False,
     ) -> Index:
-        """Return a new, empty index in an empty folder; with ``exist_ok`` also an equal one that exists.
+        """Create an empty index in a new or empty folder; with ``exist_ok``, open an existing one with equal options.
 
         Args:
             path: The folder of the index. It is created if it does not exist.
             encoder: The encoder of the chunks' vectors, which also encodes queries: see :class:`pychunk.Segmenter`.
-                None: the caller passes vectors to ``segment(columns={"sentence_vectors": ...})``, and as queries.
-            vectors: ``"sentence"`` (default): the score of a chunk is that of its best sentence. ``"chunk"``: the score
-                of its own vector. ``"both"``: a weighted sum of both.
+                None: the caller passes vectors, to ``segment(columns={"sentence_vectors": ...})`` and as queries.
+            vectors: The vectors that score a chunk. ``"sentence"`` (default): the vector of its best sentence.
+                ``"chunk"``: its own vector. ``"both"``: a weighted sum of the two scores.
             dtype: The type of stored vectors. ``"int8"`` takes one byte a number, with errors of at most 1/254 of the
-                vector's largest number; on SQuAD no hit is lost by it. ``"float16"`` takes twice the size and twice the
-                time for one query; cosines change by less than 0.001. Or ``"float32"``.
-            kind: ``"flat"``: exact, nothing is built. ``"pq"``: codes, built in one scan, 24 bytes a vector of 256
-                numbers. ``"hnsw"``: a graph, which takes minutes for a million vectors. ``"auto"``: flat up to 512 MB
+                vector's largest number; on SQuAD this loses no hit. ``"float16"`` takes twice the size and twice the
+                time for one query; cosines change by less than 0.001. ``"float32"`` stores vectors unchanged.
+            kind: The search for the nearest vectors. ``"flat"``: an exact scan; nothing is built. ``"pq"``: product
+                quantization, whose codes are built in one scan and take 24 bytes for a vector of 256 numbers.
+                ``"hnsw"``: a graph, whose building takes minutes for a million vectors. ``"auto"``: flat up to 512 MB
                 of vectors (two million of 256 bytes), else ``"pq"``.
-            bm25: The terms that BM25 counts: ``"auto"`` (words, and n-grams of those that are not English),
+            bm25: The terms that BM25 counts: ``"auto"`` (words, and character n-grams of words that are not English),
                 ``"words"``, ``"ngrams"``, or a :class:`pychunk.index.Bm25`; None for an index without BM25.
             dim: The width of vectors from the caller, with ``encoder=None``.
             placement: The device, threads and runtime of queries: a :class:`pychunk.Placement`, or the name of a
@@ -120,8 +121,8 @@ class Index:
             exist_ok: Whether to open an existing index that was created with the same options.
 
         Raises:
-            ValueError: An option is out of range, or the folder holds other files or an index. With ``exist_ok`` only
-                an index with other options is an error, which names them.
+            ValueError: An option is out of range, or the folder holds other files or an index. With ``exist_ok``, an
+                existing index is an error only if its options differ; the message names those that do.
             ImportError: ``kind`` is ``"hnsw"``, and FAISS is not installed.
         """
         if accuracy is not None:
@@ -135,7 +136,7 @@ class Index:
         made = registry.vector_encoder(encoder, where.for_models) if encoder is not None else None
         if made is not None and dim not in (None, made.dim):
             raise ValueError(
-                f"dim= is the width of given vectors, with encoder=None; those of {encoder!r} are {made.dim}"
+                f"dim= is only for encoder=None, so leave it out; the width of vectors of {encoder!r} is {made.dim}"
             )
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
@@ -159,15 +160,15 @@ class Index:
             store.unlock()
         if not exist_ok:
             raise ValueError(
-                f"{path} holds an index already: Index.open adds to it, as does exist_ok=True; or remove the folder"
+                f"{path} holds an index already: Index.open or exist_ok=True opens it; to start over, remove the folder"
             )
         found = steady(lambda: cls._opened(store, encoder, where, accuracy, True), store)
         other = creation.differences(found.info, {**options, "encoder": facts})
         if other:
             found.close()
             raise ValueError(
-                f"{path} was created otherwise, which cannot change: {', '.join(other)}. Index.open takes it as it is; "
-                "to build it again, remove the folder"
+                f"{path} was created with other options, which cannot change: {', '.join(other)}. Index.open opens it "
+                "with its own options; to build it again, remove the folder"
             )
         return found
 
@@ -190,18 +191,18 @@ class Index:
             encoder: The encoder of queries. None: the encoder with which the index was created.
             placement: See :meth:`create`.
             accuracy: The number of candidates that an approximate search scores. More candidates are slower and find
-                more. None: with ``"pq"`` the number that found 0.985 of the nearest vectors when the index was built,
-                at least 512; with ``"hnsw"`` 96.
+                more. None: with ``"pq"`` at least 512, and as many as it took to find 0.985 of the nearest vectors when
+                the index was built; with ``"hnsw"`` 96.
             verify: True: compare the checksum of every file, which takes about a second a gigabyte. ``"headers"``:
-                compare the checksums of headers now, and of each block of 64 KiB when it is first read, so damage is an
-                error and never another hit. Blocks that an older version of pychunk saved have no checksums: there
-                ``"headers"`` detects damaged headers, sizes, offsets and invalid UTF-8. False: damage never ends the
-                process, but it may change hits.
+                compare the checksums of headers now, and of each block of 64 KiB when it is first read. Damage is then
+                an error and never changes hits. A file that an older version of pychunk saved may have no checksums of
+                blocks; it is then checked as a whole before it is used. False: compare no checksum; damage cannot crash
+                the process, but it may change hits.
             create: Whether to create an index with the default options of :meth:`create` if none exists.
 
         Raises:
-            ValueError: There is no index, it is of a newer version, a file is damaged or missing, or the encoder is
-                another one. The message says which.
+            ValueError: There is no index, a newer version saved it, a file is damaged or missing, or ``encoder`` is not
+                the one that made its vectors. The message says which.
         """
         if verify not in (True, False, "headers"):
             raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
@@ -273,9 +274,9 @@ class Index:
     def info(self) -> dict[str, Any]:
         """The options with which the index was created, and its contents as last saved.
 
-        ``recall`` is the share of the ten nearest of some vectors that codes (kind ``"pq"``) found when they were made,
-        by name. ``pooling``, in an index of levels, is ``"tokens"`` or the fingerprint of the compressor that made the
-        vectors.
+        ``recall``, with kind ``"pq"``, maps ``"sentences"`` and ``"chunks"`` to the recall of their codes: the share of
+        the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
+        index of levels, is ``"tokens"`` or the fingerprint of the compressor that made the vectors.
         """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
@@ -293,11 +294,11 @@ class Index:
 
     @property
     def user_data(self) -> dict[str, str]:
-        """The values that a program which fills the index stores for its next run; :meth:`save` keeps them."""
+        """Texts that a program may store in the index, such as notes for its next run. :meth:`save` stores them."""
         return self._contents.user_data
 
     def ids(self) -> list[Any]:
-        """Return the ids of the documents that have chunks here, in the order of adding.
+        """Return the ids of the documents that have chunks in the index, in the order in which they were added.
 
         Raises:
             ValueError: The chunks have no ids.
@@ -313,16 +314,19 @@ class Index:
         return list(map(uuid.UUID, found)) if self._contents.uuids else found
 
     def __contains__(self, id: object) -> bool:
-        """Return whether the index has chunks of a document. It scans all ids; for many documents call :meth:`ids`."""
+        """Return whether the index has chunks of a document.
+
+        Each call scans all ids; to look up many documents, call :meth:`ids` once.
+        """
         return self.count(ids=[id]) > 0
 
     def count(self, where: Any = None, ids: Sequence[Any] | None = None) -> int:
-        """Return the number of chunks that a search with these filters considers; by default of all."""
+        """Return the number of chunks that a search with these filters considers; without filters, all chunks."""
         allowed = self._contents.searcher().allowed(where, ids)
         return len(self) if allowed is None else int(allowed.sum())
 
     def get(self, id: Any) -> pa.Table:
-        """Return the chunks of a document in their order, without vectors; none if the document is not here.
+        """Return the chunks of a document in their order, without vectors; no rows if the index lacks the document.
 
         Example:
             >>> import pychunk, tempfile
@@ -345,15 +349,15 @@ class Index:
     # Writing
 
     def diff(self, documents: Digests) -> npt.NDArray[np.bool_]:
-        """Return bool[n]: whether each document is new or differs from the index's.
+        """Return bool[n]: which of n documents are new, or differ from their version in the index.
 
-        The other documents need not be segmented and added again. The call makes this process the writer, so the answer
-        stays true until it adds chunks.
+        Unchanged documents need not be segmented and added again. The call makes this process the writer, so the answer
+        stays true until this process adds chunks.
 
         Args:
-            documents: The result of :func:`pychunk.index.store.document_digests.of`. A document is known by the values
-                that were passed when it was added, until it is added without them, or it or one of its chunks is
-                removed.
+            documents: The result of :func:`pychunk.index.store.document_digests.of`. Each digest is compared with the
+                one that was passed to :meth:`add` with the document. A document counts as new if it was added without
+                a digest, or if it or one of its chunks was removed.
 
         Example:
             >>> import pychunk, tempfile, pyarrow as pa
@@ -382,31 +386,33 @@ class Index:
         documents: Digests | None = None,
         on_duplicate: str = "raise",
     ) -> AddResult:
-        """Add chunks. They replace the chunks of their documents' ids, or without ids equal chunks.
+        """Add chunks, which replace the earlier chunks of documents with the same ids, or equal chunks if without ids.
 
-        A document that is added again keeps the metadata columns that you do not pass again. A value that you pass as
-        null is null.
+        A document that is added again keeps the values of metadata columns that you do not pass again. A value that you
+        pass as null replaces the earlier value.
 
         Args:
-            chunks: The result of :func:`pychunk.segment`, or a chunk table that was read from a file. The index encodes
-                chunks without vectors, each by itself; ``segment(..., vectors="sentence")`` keeps those that the method
-                has computed, and encodes sentences that two chunks share as a whole.
-            metadata: Columns with one value for each document of the batch, to filter by, in a mapping or a table; or
-                names of columns of the chunk table. The index keeps the table's own columns
-                (``segment(metadata_columns=...)``) whether or not you name them.
-            documents: Hashes of all that the chunks were made of, for :meth:`diff`. A document whose text is blank
-                has no chunks; it still replaces the chunks of its id. Columns that are not passed are null then.
-            on_duplicate: ``"raise"``: several documents with the same id in this call are an error. ``"merge"``: they
-                are parts of one document, such as rows of a table of paragraphs, joined with blank lines
-                (:func:`pychunk.index.merge.merged`). Either way they replace a document that is in the index.
+            chunks: The result of :func:`pychunk.segment`, or a chunk table that was read from a file. If the chunks
+                have no vectors, the index encodes each chunk by itself. ``segment(..., vectors="sentence")`` instead
+                keeps vectors that the method has computed, and encodes a sentence whole if two chunks share it.
+            metadata: Columns to filter by, in a mapping or a table, with one value for each document of the batch; or
+                names of columns of the chunk table. The index keeps all columns of the chunk table
+                (``segment(metadata_columns=...)``), whether or not you name them.
+            documents: Digests of all that the chunks were made of, for :meth:`diff`. A document whose text is blank
+                has no chunks; it still replaces the chunks of its id. With digests, metadata columns that you do not
+                pass are null.
+            on_duplicate: ``"raise"``: several documents with the same id in this call are an error. ``"merge"``: such
+                documents are parts of one document, such as rows of a table of paragraphs, and are joined with blank
+                lines (:func:`pychunk.index.merge.merged`). Either way they replace a document with that id in the
+                index.
 
         Returns:
-            The number of chunks added. It also has the numbers of new and of replaced documents.
+            The number of chunks added. Its attributes are the numbers of new and of replaced documents.
 
         Raises:
             ValueError: Vectors are missing and the index has no encoder, or they are not finite or of another encoder;
-                levels were pooled in another way than those in the index; two documents have one id; chunks do not
-                belong to ``documents``; or another process writes.
+                nodes of levels were pooled in another way than those in the index; two documents have the same id;
+                chunks do not belong to ``documents``; or another process is the writer.
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
@@ -432,8 +438,8 @@ class Index:
             return AddResult()
         if table.num_rows and has_levels(self._contents.schema) and not has_levels(table.schema):
             warnings.warn(
-                "these chunks are of no level, and searches by levels or a planner pass over them: "
-                "add what pychunk.segment_levels(...).chunks() gives",
+                "these chunks have no level, so searches by levels or with a planner never find them: "
+                "add the chunks of pychunk.segment_levels(...).chunks()",
                 stacklevel=2,
             )
         late, keys = chunk_tables.outdated(table), chunk_tables.keys(table)
@@ -445,10 +451,12 @@ class Index:
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
-        """Remove documents by id, or single chunks, and return the number of removed chunks. Unknown ids count as none.
+        """Remove documents by id, or single chunks by chunk id, and return the number of removed chunks.
+
+        Ids that the index does not have are ignored.
 
         Raises:
-            ValueError: You passed ids, and no document of the index has one.
+            ValueError: You passed ids, but the documents of the index have no ids.
         """
         if (ids is None) == (chunk_ids is None):
             raise ValueError("remove() takes ids or chunk_ids")
@@ -456,31 +464,31 @@ class Index:
         self._contents.begin_writing()
         if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
             raise ValueError(
-                "ids names documents, and those of this index have none: remove their chunks by chunk_ids=, or build "
-                "the index again from chunks that were segmented with ids="
+                "ids= names documents, but the documents of this index have no ids: remove their chunks by chunk_ids=, "
+                "or build the index again from chunks that were segmented with ids="
             )
         before = len(self)
         self._contents.remove(wanted, "chunk_id" if ids is None else "document_id")
         return before - len(self)
 
     def save(self) -> None:
-        """Store all that was added and removed, in one step: readers see the state before or after.
+        """Store all additions and removals in one step: a reader sees the state before the save or after it.
 
-        After an error, such as a full disk, nothing that was added is lost: make room and call this again. If
-        :meth:`add` fails, it adds nothing.
+        After an error, such as a full disk, no addition is lost: make room and call this again. If :meth:`add` fails,
+        it adds nothing.
         """
         self._contents.begin_writing()
         self._contents.save()
 
     def refresh(self) -> bool:
-        """Load what another process has saved since, and return whether there was anything."""
+        """Load what another process has saved since this index was loaded, and return whether there was anything."""
         contents = self._contents
         return not self._store.locked and contents.refresh()
 
     def close(self, *, discard: bool = False) -> None:
-        """Close the index and let another process write. To use it again, open it.
+        """Close the index, so that another process can become its writer. To use it again, open it.
 
-        Changes that were not saved are lost with a warning; ``discard=True`` loses them without one.
+        Unsaved changes are lost, with a warning unless ``discard`` is True.
         """
         self._close(discard)
 
@@ -489,10 +497,10 @@ class Index:
             return
         contents, self._open = self._open, None
         contents.close()
-        own = os.getpid() == self._process  # what a process that forked has added is not lost
+        own = os.getpid() == self._process  # In a forked child, closing loses nothing: the parent has the changes.
         if own and self._store.locked and not sys.is_finalizing():
-            with contextlib.suppress(OSError):  # the folder is gone
-                self._store.sweep()  # or gigabytes that were not saved would lie there until the next change
+            with contextlib.suppress(OSError):  # The folder may be gone.
+                self._store.sweep()  # Otherwise gigabytes of unsaved files would stay until the next writer.
         if erase and own:
             self._store.erase()
         self._store.unlock()
@@ -500,7 +508,7 @@ class Index:
             warnings.warn(
                 f"the index {str(self.path)!r} was closed with changes that were not saved: they are gone. Call save() "
                 "before, or close(discard=True)",
-                stacklevel=3,  # who closes it, or where its with block or its last name ends
+                stacklevel=3,  # The warning points to the call of close, or to the end of the block or last reference.
             )
 
     def __reduce__(self) -> Any:
@@ -514,7 +522,7 @@ class Index:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Save and close. If an exception ends the block, save nothing, and remove an index that the block made."""
+        """Save and close. After an exception, save nothing, and remove an index that was created and never saved."""
         if kind is not None or self._open is None:
             if self._is_new and self._open is not None and self._store.generation() == 0:
                 self._close(discard=True, erase=True)
@@ -545,27 +553,28 @@ class Index:
         expansion: Expansion | int | Literal["subtree", "section"] | None = None,
         stages: Stage | Sequence[Stage] = (),
     ) -> Hits[Hits[Hit]]:
-        """Return the best chunks for each query. All queries are searched in one call.
+        """Return the best chunks for each query. One call can search many queries together.
 
         Args:
-            queries: One text or several; or vectors, float[q, dim]; or a pair of both, (texts, vectors).
+            queries: One text or several; or vectors, float[q, dim] for q queries; or a pair of both, (texts, vectors).
             k: The number of hits for each query.
             mode: ``"dense"`` (vectors), ``"sparse"`` (BM25) or ``"hybrid"`` (both).
-            where: The filter on columns of chunks. ``{"lang": "de", "year": {"gte": 2015}}`` has for each column a
-                value, a list of values or comparisons (``eq``, ``ne``, ``gt``, ``gte``, ``lt``, ``lte``, ``in``).
-                Or a text, ``"year >= 2015 and lang in ('de', 'en')"``, with ``and``, ``or``, ``not``, brackets and ``is
-                null``; or an expression of ``pyarrow.compute``. In a dict or a text a column of lists matches if one
-                of its values does, and a comparison with null is false.
-            ids: The ids of documents to search, all others are ignored. A number and its text are the same id.
+            where: The filter on columns of chunks, in one of three forms. A dict, ``{"lang": "de", "year": {"gte":
+                2015}}``, has for each column a value, a list of values, or comparisons (``eq``, ``ne``, ``gt``,
+                ``gte``, ``lt``, ``lte``, ``in``). A text, ``"year >= 2015 and lang in ('de', 'en')"``, may use ``and``,
+                ``or``, ``not``, brackets and ``is null``. Or an expression of ``pyarrow.compute``. In a dict or a text,
+                a column of lists matches if one of its values does, and a comparison with null is false.
+            ids: The ids of the documents to search; all other documents are ignored. A number and its text are the
+                same id.
             ranking: The combination of scores, levels and planner: :class:`pychunk.index.Ranking`.
-            expansion: The text around each hit and the word budget: :class:`pychunk.index.Expansion`; or its first
-                attribute alone: the number of chunks on either side, ``"subtree"`` or ``"section"``.
-            stages: Query rewriting and reranking: :class:`pychunk.index.Rewrite` and :class:`pychunk.index.Rerank`, one
-                of each at most.
+            expansion: The text around each hit and the word budget: a :class:`pychunk.index.Expansion`, or only its
+                attribute ``by``: the number of chunks on either side, ``"subtree"`` or ``"section"``.
+            stages: Query rewriting and reranking: at most one :class:`pychunk.index.Rewrite` and one
+                :class:`pychunk.index.Rerank`.
 
         Returns:
-            One list of :class:`Hit` for each query, best first; among equal scores the first in the index. A notebook
-            shows it as a table.
+            One list of :class:`Hit` for each query, best first. Hits with equal scores are in the order of the index. A
+            notebook shows the lists as a table.
 
         Raises:
             ValueError: An option is out of range, a column does not exist, a filter cannot be parsed, or no encoder
@@ -609,8 +618,8 @@ class Index:
     ) -> Hits[Hits[DocumentHits]]:
         """Return the best documents for each query, each with its best chunk.
 
-        The arguments are those of :meth:`search`, but ``k`` counts documents, and a reranker orders documents by their
-        best chunk.
+        The arguments are those of :meth:`search`, but ``k`` is the number of documents, and a reranker orders documents
+        by their best chunk.
 
         Returns:
             One list of :class:`DocumentHits` for each query, best first.
@@ -683,9 +692,9 @@ class Index:
         Args:
             queries: The texts of the queries.
             max_words: The word budget of each query.
-            look: Whether to search the finest and the coarsest level in a first pass.
-            hits: The number of hits of the search by ``fusion="levels"`` that follows; the pass finds their best
-                sentences by vector.
+            look: Whether to search the finest and the coarsest level in a first pass, whose results planners read.
+            hits: The number of hits that the later search with ``fusion="levels"`` will request. The first pass already
+                finds as many best sentences by vector as that search needs.
         """
         terms = self._contents.layout.analyzer is not None
         ranking = RankingOptions("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
@@ -710,18 +719,18 @@ class Index:
         *,
         ranking: Ranking | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the hits of :meth:`search` as rows of :attr:`table`, without their texts.
+        """Return the hits of :meth:`search` as row numbers of :attr:`table`, without texts.
 
-        Joins and measurements need no more.
+        This is enough for joins and measurements.
 
         Args:
             queries: See :meth:`search`.
             k: The number of hits for each query.
             mode: See :meth:`search`.
-            ranking: See :meth:`search`; without planner and min_score.
+            ranking: See :meth:`search`. ``planner`` and ``min_score`` are not allowed here.
 
         Returns:
-            (rows int64[q, k], scores float32[q, k]); -1 and NaN if there are fewer hits.
+            (rows int64[q, k], scores float32[q, k]) for q queries; padded with -1 and NaN if there are fewer hits.
         """
         own = SearchOptions.of(
             k, mode, where=None, ids=None, ranking=ranking, expansion=None, stages=(), threads=self._threads
@@ -749,10 +758,10 @@ class Index:
 
     @property
     def table(self) -> pa.Table:
-        """The table of all chunks by row, with removed ones and without vectors.
+        """The table of all chunks by row, including removed ones, without vectors.
 
-        It is mapped into memory, except whole numbers: these take 32 bits on disk and 80 bytes a chunk after the first
-        use.
+        Its columns are memory-mapped, except integers, which have 32 bits on the disk. Converting them at the first use
+        takes 80 bytes of memory a chunk.
         """
         searcher = self._contents.searcher()
         return pa.table({}) if searcher.stored is None else searcher.table

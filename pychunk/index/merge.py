@@ -1,4 +1,4 @@
-"""Documents of several rows: the chunks of rows that share an id become chunks of one text."""
+"""The merging of documents that several rows of a table hold: rows that share an id become one text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ I64 = npt.NDArray[np.int64]
 
 #: The separator between the texts of two rows of a document.
 BETWEEN = "\n\n"
-#: The columns that count from the beginning of a row's text, the one of them that says how far the text extends, and
-#: how much later the next row begins. Lines and pages count from 1. A blank line begins no page.
+#: Groups of columns that count from the beginning of a row's text. Each group has its columns, the column whose highest
+#: value says where the row's text ends, and what is added to that value to get the shift of the next row. Lines and
+#: pages count from 1. The blank line between rows begins no new page.
 _COUNTED = (
     (("start", "end"), "end", len(BETWEEN)),
     (("start_byte", "end_byte"), "end_byte", len(BETWEEN)),
@@ -32,15 +33,16 @@ def merged(table: pa.Table) -> pa.Table:
     """Return a chunk table in which all chunks of one id belong to one document.
 
     The document's text consists of the texts of its rows in their order, each up to the end of its last chunk, with a
-    blank line between them. Spans, lines, pages and positions count in this text, and chunk ids are computed from it.
-    The document has the number of its first row that is not blank. Other columns keep the values of each row.
+    blank line between them. Spans, lines, pages and the positions of chunks count in this text, and chunk ids are
+    computed from it. Its ``document_index`` is that of its first row with chunks. Other columns keep the values of each
+    row.
 
     Args:
         table: Chunks with ids. Chunks with the same ``document_index`` and ``document_id`` form a row.
 
     Raises:
-        ValueError: There are no ids, or the chunks are nodes of levels, or a chunk of a row occurs twice. Or the chunks
-            have boxes on pages, which do not fit the new page numbers.
+        ValueError: There are no ids, the chunks are nodes of levels, or a chunk of a row occurs twice. Or the chunks
+            have boxes on pages, whose page numbers would be wrong.
 
     Example:
         >>> import pychunk
@@ -50,7 +52,7 @@ def merged(table: pa.Table) -> pa.Table:
         {'document_index': 0, 'chunk_index': 1, 'start': 24, 'end': 34, 'text': 'Dogs bark.'}
     """
     if "document_id" not in table.column_names:
-        raise ValueError("on_duplicate='merge' joins rows of one id, and these have none: segment with ids=")
+        raise ValueError("on_duplicate='merge' joins rows by their ids, but these have no ids: segment with ids=")
     code = np.asarray(keys(table).dictionary_encode().indices, np.int64)
     number, chunk = (np.asarray(table[name], np.int64) for name in ("document_index", "chunk_index"))
     row = _in_order(code * (len(code) + 1) + _in_order(number))
@@ -105,12 +107,12 @@ def _check_chunks(table: pa.Table, row: I64, chunk: I64, order: I64) -> None:
         a, b = sorted(order[at : at + 2].tolist())
         raise ValueError(
             f"rows {a} and {b} of the chunks are both chunk {chunk[at]} of document {table['document_index'][at]}, "
-            f"{table['document_id'][at].as_py()!r}: number documents on from one batch to the next (first_document=)"
+            f"{table['document_id'][at].as_py()!r}: give each batch numbers that follow the last (first_document=)"
         )
 
 
 def _before(values: I64, heads: npt.NDArray[np.bool_]) -> I64:
-    """Return the sum of the values before each one, counted from the last head on."""
+    """Return for each value the sum of the earlier values of its document. ``heads``: where a document begins."""
     before = np.cumsum(values) - values
     base: I64 = before - before[np.maximum.accumulate(np.where(heads, np.arange(len(heads)), 0))]
     return base
@@ -154,5 +156,5 @@ def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _words(text: str) -> bytes:
-    """Return the 128 bits of a text's hash, in the form that a hash of hashes reads."""
+    """Return the 128-bit hash of a text as 16 bytes, lowest first, which chunk ids are computed from."""
     return int(native.hash128(text.encode()), 16).to_bytes(16, "little")

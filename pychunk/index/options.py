@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .search.hits import Hit
 
 Mode = Literal["hybrid", "dense", "sparse"]
-#: The queries of a search: texts, vectors float[q, dim], a pair of both, or pairs of a question and possible answers.
+#: The q queries of a search: texts, vectors float[q, dim], a pair (texts, vectors), or for ``Rewrite("options")`` pairs
+#: of a question and its possible answers.
 QueriesLike = (
     str
     | Sequence[str]
@@ -31,14 +32,15 @@ class Bm25:
     """The terms of an index that BM25 counts, and its parameters.
 
     Attributes:
-        terms: ``"auto"``: words, and character n-grams of those that are not English; ``"words"``; or ``"ngrams"``.
+        terms: ``"auto"``: words, and in addition character n-grams of words that are not English; ``"words"``; or
+            ``"ngrams"``.
         ngram: The length of an n-gram in characters.
         stemmer: The language of the stemmer, such as ``"english"``; None: words are not stemmed.
         stop_words: The words that are not counted.
-        fold_diacritics: Whether words match without their diacritics.
-        cjk_bigrams: Whether scripts without spaces, such as Chinese and Thai, count pairs of characters.
-        k1: How soon further occurrences of a term in a chunk stop to count.
-        b: How much a long chunk loses, from 0 to 1.
+        fold_diacritics: Whether diacritics are ignored, in chunks and queries.
+        cjk_bigrams: Whether pairs of characters are terms in scripts without spaces, such as Chinese and Thai.
+        k1: The saturation of term counts. With a higher ``k1``, further occurrences of a term in a chunk add more.
+        b: The normalization by length, from 0 (none) to 1 (full). With a higher ``b``, long chunks score less.
 
     Example:
         >>> from pychunk.index import Bm25
@@ -61,23 +63,24 @@ class Ranking:
     """The way in which a search ranks chunks.
 
     Attributes:
-        fusion: The combination of vectors and BM25 in mode hybrid. ``"score"``: cosine plus ``bm25_weight`` times BM25
-            as a share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which BM25 counts
-            ``bm25_weight`` times. ``"levels"``, in an index of levels: scores that compare nodes of all sizes
-            (:mod:`pychunk.index.levels.level_ranking`); with a budget of words, hits with the best score per word
-            come first.
-        bm25_weight: The weight of BM25, compared with 1 for the cosine.
-        chunk_vector_weight: The share of the chunk's own vector, compared with its best sentence, in an index of both
-            kinds of vectors; from 0 to 1.
-        document_weight: The weight of the document's score, which is added to the chunk's: BM25 of all its chunks as
-            one text; by vectors the mean of its three best sentences; in mode hybrid both. Conditions choose among
-            chunks, and their documents count as a whole.
-        levels: The level to search in an index of levels, or the finest and the coarsest, such as
-            ``("paragraph", "section")``. If hits are nested, the search returns the best one.
+        fusion: The combination of vectors and BM25 in mode hybrid. ``"score"``: cosine plus ``bm25_weight`` times BM25,
+            where BM25 is a share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which the
+            rank by BM25 has the weight ``bm25_weight``. ``"levels"``, in an index of levels: scores that can be
+            compared between nodes of all sizes (:mod:`pychunk.index.levels.level_ranking`). A longer node must score
+            higher to come first; with a budget of words, nodes that no longer fit are skipped.
+        bm25_weight: The weight of BM25, where the cosine has the weight 1.
+        chunk_vector_weight: The weight of the chunk's own vector, from 0 to 1, if an index has both kinds of vectors or
+            with fusion ``"levels"``. The vector of its best sentence has the rest of 1.
+        document_weight: The weight with which the score of a chunk's document is added to the chunk's score. A
+            document's score is BM25 of all its chunks as one text, the mean of its three highest cosines, or in mode
+            hybrid both. Filters restrict which chunks are found, but a document's score counts all its chunks.
+        levels: The level to search in an index of levels, or a pair of the finest and the coarsest level, such as
+            ``("paragraph", "section")``. Of nested hits, the search returns only the best.
         planner: The planner that chooses the levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``,
             a function ``(query, metadata) -> (low, high)``, or the result of :meth:`pychunk.Index.plan`.
             ``hit.scores["plan"]`` has the choice and its reason.
-        min_score: The least score of a hit. Cosines and BM25 are at most 1, hybrid scores at most 1 + ``bm25_weight``.
+        min_score: The least score of a returned hit. Cosines and BM25 are at most 1, hybrid scores at most 1 +
+            ``bm25_weight``.
     """
 
     fusion: Literal["score", "rrf", "levels"] = SEARCH.fusion
@@ -94,14 +97,15 @@ class Expansion:
     """The text around each hit that a search returns with it.
 
     Attributes:
-        by: A number of chunks of the same document on either side of the hit; in an index of levels chunks of the hit's
-            level that no earlier hit brought. ``"subtree"``: all chunks below the hit in the tree of headings (chunks
-            of method ``structure``). ``"section"``: the whole section of the hit. If subtrees of hits are nested, the
-            search returns the outermost with their best score, so there may be fewer than ``k`` hits.
-        max_words: The word budget of each query. Hits are added in rank order with as much around them as fits; a hit
-            that is longer than the rest of the budget is skipped. With a tree, hits with the best score per word come
-            first.
-        parents: With a tree: also the chunks above each hit, with the first hit under them only.
+        by: A number: that many chunks of the same document on either side of the hit; in an index of levels, chunks of
+            the hit's level that no better hit has already brought. ``"subtree"``: all chunks below the hit in the tree
+            of headings (for chunks of method ``structure``). ``"section"``: the whole section of the hit. Of nested
+            subtrees, the search returns only the outermost, with its best hit, so there may be fewer than ``k`` hits.
+        max_words: The word budget of each query. Hits are added in rank order, each with as much text around it as
+            fits; a hit that is longer than the rest of the budget is skipped. With ``"subtree"`` or ``"section"``, the
+            budget goes first to the hits with the highest score for their length.
+        parents: With ``"subtree"`` or ``"section"``: whether to return the chunks above each hit in the tree, too. A
+            chunk above several hits comes only with the first of them.
     """
 
     by: int | Literal["subtree", "section"] = 0
@@ -113,13 +117,13 @@ class Expansion:
 class Rewrite:
     """The stage of a search that replaces each query by several texts, terms or vectors.
 
-    Their scores, or with ``"rrf"`` their ranks, are fused.
+    The scores of these texts, terms or vectors are fused, or with fusion ``"rrf"`` their ranks.
 
     Attributes:
-        by: ``"feedback"``: adds terms and vectors of the first hits; ``"options"``: queries are pairs of a question and
+        by: ``"feedback"``: adds terms and vectors of the first hits; ``"options"``: searches pairs of a question and
             its possible answers; ``"hyde"``: adds a passage that a language model writes; ``"multi"``: adds queries
-            that it writes; or a function (:mod:`pychunk.index.search.query_rewriting`).
-        on_error: ``"raise"``; or ``"skip"``: the search goes on with the query alone if the rewriting fails, and
+            that a language model writes; or a function (:mod:`pychunk.index.search.query_rewriting`).
+        on_error: ``"raise"``; or ``"skip"``: if the rewriting fails, the search goes on with the original query, and
             ``hit.scores["rewrite"]`` has the reason.
     """
 
@@ -132,12 +136,12 @@ class Rerank:
     """The stage of a search that orders the best hits again.
 
     Attributes:
-        by: ``"features"``: a weighted sum of what the search knows of a hit
-            (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights; a cross-encoder, such as
-            ``"reranker"`` after ``pychunk model get reranker``, or a folder that ``pychunk export`` wrote; or a
+        by: ``"features"``: a weighted sum of features that the search computes from the index
+            (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights for them. Or a cross-encoder:
+            ``"reranker"``, after ``pychunk model get reranker``, or a folder that ``pychunk export`` wrote. Or a
             function ``(queries, hits) -> scores`` (:mod:`pychunk.index.rerank.rerankers`).
-        depth: The number of hits that are ordered again.
-        on_error: ``"raise"``; or ``"skip"``: hits keep their order if the reranker fails or a score is NaN, and
+        depth: The number of best hits of each query that are ordered again.
+        on_error: ``"raise"``; or ``"skip"``: if the reranker fails or a score is NaN, hits keep their order, and
             ``hit.scores["rerank"]`` has the reason.
     """
 
@@ -153,7 +157,7 @@ _OF_RANKING = "pass ranking=pychunk.index.Ranking({}=...)"
 _WHERE = "pass where=, such as where={'year': {'gte': 2015}}"
 _THREADS = "pass placement=pychunk.Placement(threads=...) to Index.open or Index.create"
 _STAGES = "pass stages=[pychunk.index.{}(...)]"
-#: What to write in place of keywords of other packages and of earlier versions.
+#: The advice in errors for keywords that other packages or earlier versions of pychunk use, by keyword.
 OF_CREATE = {
     **{name: _OF_BM25.format(name) for name in ("ngram", "stemmer", "stop_words", "fold_diacritics", "cjk_bigrams")},
     **{name: _OF_BM25.format(name) for name in ("k1", "b")},

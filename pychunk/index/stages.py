@@ -1,4 +1,4 @@
-"""The stages of a search: queries are read, rewritten and ranked; hits are shown, ordered again and put in context."""
+"""The stages of a search: it reads and rewrites queries, ranks chunks, builds and reranks hits, and adds context."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .search import fetch
     from .search import query_rewriting as rewriting
     from .writer import IndexWriter
-else:  # of some searches alone
+else:  # Only some searches import these modules.
     linear_reranker, reranking = (
         LazyModule("pychunk.index.rerank.linear_reranker"),
         LazyModule("pychunk.index.rerank.rerankers"),
@@ -39,10 +39,11 @@ class Stages:
     """One search in an index.
 
     Attributes:
-        contents: what the index holds.
-        reader: what reads and encodes queries.
-        placement: where rerankers run.
-        encoder: the fingerprint of the index's encoder.
+        contents: The contents of the index.
+        reader: The reader that checks and encodes queries.
+        placement: The device and runtime of rerankers.
+        encoder: The fingerprint of the index's encoder.
+        options: The options of the search.
     """
 
     contents: IndexWriter
@@ -52,7 +53,7 @@ class Stages:
     options: SearchOptions
 
     def hits(self, queries: Any, query_vectors: Any) -> Hits[Any]:
-        """Return of each query its hits, best first; of a plan nothing is known here."""
+        """Return the hits of each query, best first, in the levels of the options. A planner is not called here."""
         own = self.options
         ranking = own.ranking
         own.check()
@@ -124,7 +125,7 @@ class Stages:
         return found
 
     def _in_context(self, searcher: Searcher, lists: list[list[Hit]], names: Sequence[str]) -> list[list[Hit]]:
-        """Return hits with what is handed over around them."""
+        """Return hits with the text around them that the options ask for, within the word budget."""
         own = self.options
         if isinstance(own.expand, str):
             return [

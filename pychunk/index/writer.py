@@ -35,9 +35,9 @@ from .store.part_completion import Files, PartCompletion, finished
 #: The number of chunks that are written to a part at once.
 _PIECE = 8192
 #: The number of chunks at which a part is full. It bounds what a writer holds in memory: postings take about 0.5 kB for
-#: a chunk of 100 words. With one more piece, row numbers still fit the 16 bits that postings have for them.
+#: a chunk of 100 words. A part may exceed it by one write, and its row numbers then still fit the 16 bits of postings.
 PART_CHUNKS = 65_536 - _PIECE
-#: The number of small parts at the end that are written together as one part when the index is saved.
+#: If at least this number of small parts are at the end when the index is saved, they are rewritten as one part.
 _SMALL_PARTS = 8
 #: The share of removed chunks above which saving rewrites the rest.
 _SPARSE = 0.5
@@ -46,20 +46,20 @@ _T = TypeVar("_T")
 
 
 class IndexWriter:
-    """The contents of an index's folder, with what was added and removed since it was saved.
+    """The contents of an index's folder, with the additions and removals since it was saved.
 
-    Rows are the chunks of all parts in order. A part is written once. Removed rows are only marked. If many are
-    removed, the rest is rewritten.
+    Rows are the chunks of all parts in order. A part is written once, and removed rows are only marked. If more than
+    half of all rows are removed, saving rewrites the other rows.
 
-    An error in an addition leaves all earlier additions in place, and :meth:`save` can be called again. The exception
-    is a disk that loses what it had accepted. Then all unsaved changes are lost, and every use raises an error until
-    the saved state is loaded again.
+    After an error in an addition, all earlier additions are still there, and :meth:`save` can be called again. The
+    exception is a disk that loses data after it accepted them. Then all unsaved changes are lost, and every use raises
+    an error until the saved state is loaded again.
     """
 
     def __init__(self, store: Store, accuracy: int | None, placement: ModelPlacement) -> None:
         self.store, self.accuracy, self.placement = store, accuracy, placement
         self._writer: PartWriter | None = None
-        self._finishing: PartCompletion | None = None  # The part before the open one.
+        self._finishing: PartCompletion | None = None  # The previous part, while a thread completes it.
         self._files: dict[str, Files] = {}  # The files of parts that no manifest names yet.
         self.load()
 
@@ -95,9 +95,9 @@ class IndexWriter:
         for name in files:
             self.store.blocks(name).check()
         self.register = DocumentCatalog.load(self.store.folder / files[0]) if files else DocumentCatalog()
-        # The files are opened now, because they may be gone when the first search reads them.
+        # The files are opened now, because a writer may have removed them by the time of the first search.
         self._stored = _opened(self.store.folder, manifest["stored"])
-        # FAISS reads a graph at once, and takes any number in it for a size.
+        # FAISS reads a whole graph at once and trusts each size in it, so the whole file is checked before.
         self._stored_blocks = {
             own["file"]: (self.store.whole if own["kind"] == "hnsw" else self.store.blocks)(own["file"])
             for own in manifest["stored"].values()
@@ -109,8 +109,8 @@ class IndexWriter:
         self.user_data: dict[str, str] = dict(manifest.get("notes", {}))
         #: The scales of levels, as a manifest stores them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")
-        #: The way the vectors of nodes are made, as :func:`.chunk_tables.pooling` returns it. None if there are no
-        #: nodes, or it is unknown.
+        #: The pooling of the vectors of nodes, as :func:`.chunk_tables.pooling` returns it. None if it is unknown, or
+        #: the index has no nodes.
         self.pooling: str | None = manifest.get("pooling")
         self._abandon()
         self._new_keys: set[str] = set()
@@ -122,7 +122,7 @@ class IndexWriter:
         return lambda name: self.store.blocks(f"{folder}/{name}")
 
     def __len__(self) -> int:
-        """Return the number of chunks that can be found."""
+        """Return the number of chunks that a search can find, which are all that are not removed."""
         self._check_usable()
         return int((~self.removed).sum())
 
@@ -142,14 +142,14 @@ class IndexWriter:
     ) -> pa.Array:
         """Append rows, and remove existing rows that have one of ``keys``.
 
-        After an error none of the new rows is in the index, and the rows that they would have replaced still are.
+        After an error, none of the new rows is in the index, and all rows that they would have replaced still are.
 
         Args:
             rows: The rows to append.
             keys: The key of each row.
-            late: Which rows occur again later in the same table, bool[n]. They count as removed.
-            documents: The documents of the rows, and others that no longer have any row.
-            uuids: Whether the ids are the text of UUIDs. Those of an index that began with such rows are, too.
+            late: Which rows have a duplicate later in the same table, bool[n]. They are marked as removed.
+            documents: The digests of the rows' documents, and of documents that no longer have any rows.
+            uuids: Whether the ids are the text of UUIDs. If the first rows of the index had UUIDs, all ids must be.
 
         Returns:
             The keys of the removed rows, each once.
@@ -198,7 +198,7 @@ class IndexWriter:
             self.dirty |= self.register.changed
 
     def save(self) -> None:
-        """Write what is not on the disk yet, and make it the state of the index in one step.
+        """Write all unsaved changes to the disk, and make them the state of the index in one step.
 
         After an error the index is unchanged, and the unsaved changes wait for the next call.
         """
@@ -265,14 +265,17 @@ class IndexWriter:
         return manifest, _opened(folder, manifest["stored"])
 
     def _calibrate(self) -> None:
-        """Compute the scales of levels again if many rows have changed since. An index without levels has none."""
+        """Compute the scales of levels again if many rows have changed since the last time. Without levels, do nothing.
+
+        See :mod:`pychunk.index.levels.score_calibration`.
+        """
         if not self.layout.pooled or self.layout.sentences or self._schema is None or LEVELS not in self._schema.names:
             return
         searcher = self.searcher()
         self.calibration = searcher.calibration.facts() if searcher.levels else None
 
     def refresh(self) -> bool:
-        """Load what another process has saved since, and return whether there was anything."""
+        """Load what another process has saved since the last load, and return whether there was anything."""
         before = self.generation
 
         def again() -> None:
@@ -354,7 +357,7 @@ class IndexWriter:
             )
 
     def _undo_add(self, error: BaseException) -> None:
-        """Count rows that were written as removed. The rows that they would replace were only marked in a copy."""
+        """Mark the rows that were already written as removed. Rows to be replaced were marked only in a copy."""
         self._searcher = None
         if self._writer is not None and self._writer.damaged:
             self._lost = error
@@ -392,13 +395,13 @@ class IndexWriter:
         self._writer = self._finishing = None
 
     def _finish_part(self) -> None:
-        """Turn what was added so far into parts that can be searched. After an error it still waits for that."""
+        """Complete the parts of all rows added so far, so that they can be searched. After an error, call it again."""
         self._settle()
         if self._writer is not None:
             self._take_part(self._writer, finished)
 
     def _finish_beside(self) -> None:
-        """Finish the open part in the background while the next one is made. Errors are raised by the next call."""
+        """Complete the open part in the background while the next one is filled. :meth:`_settle` raises its errors."""
         self._settle()
         assert self._writer is not None
         with uninterrupted():
@@ -406,7 +409,7 @@ class IndexWriter:
             self._new_keys.clear()
 
     def _settle(self) -> None:
-        """Make the part that is being finished searchable. After an error it still waits for that."""
+        """Wait for the part that a thread completes, and make it searchable. After an error, call it again."""
         if self._finishing is not None:
             result = self._finishing.result
             self._take_part(self._finishing.writer, lambda _: result())
@@ -431,7 +434,7 @@ class IndexWriter:
                 self._finishing = None
 
     def _marked(self, wanted: pa.Array, column: str | None) -> npt.NDArray[np.bool_]:
-        """Return ``removed`` with the rows of parts whose ``column``, or key, is one of ``wanted``."""
+        """Return a copy of ``removed`` that also marks the rows whose ``column`` (None: key) is one of ``wanted``."""
         first, removed = 0, np.array(self.removed, np.bool_)
         for part in self._parts:
             if column is None or column in part.table.column_names:
@@ -448,7 +451,7 @@ class IndexWriter:
         return pa.schema([]) if self._schema is None else self._schema
 
     def chunks_of(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
-        """Return ``document_id``, as text, and other columns of the chunks of documents."""
+        """Return the chunks of documents, given by id, as a table of ``document_id`` as text and ``columns``."""
         self._check_usable()
         self._settle()
         if not self._new_keys.isdisjoint(ids.to_pylist()):
@@ -465,7 +468,7 @@ class IndexWriter:
         return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"document_id": []})
 
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
-        """Return the keys of rows, each once."""
+        """Return the keys of rows, given as bool[rows], each key once."""
         first, found = 0, [pa.nulls(0, pa.large_string())]
         for part in self._parts:
             own = np.flatnonzero(rows[first : first + len(part)])
@@ -479,7 +482,11 @@ class IndexWriter:
         return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": self._files[name]}
 
     def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Write the files of approximate indexes that have new rows, and return (checksums, facts)."""
+        """Write a new file for each approximate index that has new rows.
+
+        Returns:
+            (the checksum of each file; the manifest's facts of each index). Unchanged files are included.
+        """
         files: dict[str, Any] = {}
         stored: dict[str, Any] = {}
         for name, kind in self._kinds().items():
@@ -493,7 +500,7 @@ class IndexWriter:
             if own.get("kind") == kind and own["rows"] == len(index):
                 files[own["file"]], stored[name] = before[own["file"]], own
                 continue
-            if own.get("kind") == kind:  # The index has grown from this one.
+            if own.get("kind") == kind:  # The new file is made from this one, so this one must be undamaged.
                 self.store.check(own["file"])
             file = f"{name}-{generation:06d}.{'codes' if kind == 'pq' else 'faiss'}"
             index.save(self.store.folder / file)
@@ -511,13 +518,13 @@ class IndexWriter:
             self._rewrite(len(self._parts) - len(small), None)
 
     def _compact(self) -> None:
-        """Rewrite the parts without removed chunks. Rows get new numbers."""
+        """Rewrite all parts, leaving out removed chunks. Rows get new numbers."""
         self._stored = {}
         self._rewrite(0, ~self.removed)
         self.removed = np.zeros(sum(map(len, self._parts)), np.bool_)
 
     def _rewrite(self, begin: int, kept: npt.NDArray[np.bool_] | None) -> None:
-        """Rewrite the parts from ``begin`` on, with all their rows or only those kept."""
+        """Rewrite the parts from number ``begin`` on, with the rows in the mask ``kept``, or all rows if it is None."""
         first = sum(map(len, self._parts[:begin]))
         for name in self._names[begin:]:
             self.store.check(f"{name}/")
@@ -539,7 +546,7 @@ class IndexWriter:
             self._finish_part()
         if self._writer is None:
             folder = self.store.folder / (names.pop(0) if names else self._next_name())
-            discard(folder)  # An error may have left the folder.
+            discard(folder)  # The folder may be left over from an earlier error.
             self._writer = PartWriter(folder, self.layout)
         self._writer.append(rows)
         if self._writer.chunks >= PART_CHUNKS:
@@ -547,9 +554,9 @@ class IndexWriter:
 
 
 def _analyzer(terms: dict[str, Any]) -> Analyzer:
-    """Return the analyzer named in a manifest.
+    """Return the analyzer that a manifest describes.
 
-    An index of an older version whose unit is still undecided holds no chunks, so this version's analyzer is used.
+    In an index of an older version, the unit is "auto" only until chunks are added, so the newest analyzer is used.
     """
     version = VERSION if terms["unit"] == "auto" else terms.get("version", 1)
     return Analyzer(**{**terms, "version": version})
@@ -588,7 +595,7 @@ def _unlike(path: Path, found: int, expected: int) -> str:
 
 
 def steady(action: Callable[[], _T], store: Store) -> _T:
-    """Read files of an index, and read again if a writer replaced them meanwhile."""
+    """Return the result of ``action``, which reads files of an index. Repeat it if a writer replaced them meanwhile."""
     while True:
         before = store.generation()
         try:

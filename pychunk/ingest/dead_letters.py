@@ -1,4 +1,4 @@
-"""The file of dead letters: one range of JSON lines for each shard, each at an offset of its own."""
+"""The file of dead letters, in which each shard has one range of JSON lines, at an offset that its manifest names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def encoded(letters: Iterable[DeadLetter]) -> bytes:
     lines = []
     for letter in letters:
         said = letter._asdict() | {"excerpt": letter.excerpt.decode(errors="backslashreplace")}
-        del said["partial"]  # The position says the same.
+        del said["partial"]  # The position already shows whether the dead letter is partial.
         lines.append(json.dumps(said, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
     return b"".join(lines)
 

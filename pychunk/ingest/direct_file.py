@@ -1,8 +1,8 @@
-"""A file that is written past the operating system's page cache, if its file system supports that.
+"""A file that is written without the operating system's page cache, if its file system supports that.
 
 Nothing reads a shard while it is written, so a copy in the page cache is wasted work. Writing 147 MB took 0.45 s
-through the cache, which needs new pages for all of it and then writes them back. Writing past the cache took 0.10 s.
-Both were measured on two cores while segmentation ran.
+through the cache, because the cache needs new pages for all the data and then writes them to the disk. Writing past the
+cache took 0.10 s. Both were measured on two cores while segmentation ran.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import mmap
 import os
 from pathlib import Path
 
-#: The bytes of one write. Memory that is mapped without a file begins at a page, as writing past the cache requires.
+#: The bytes of one write. The buffer is mapped memory without a file. It begins at a memory page, as writing past the
+#: cache requires.
 _BUFFER_BYTES = 4 << 20
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 class DirectFile:
-    """A file that is created, or emptied, and to which bytes are appended.
+    """A new or emptied file, to which bytes are appended.
 
     Attributes:
         bytes: The number of bytes appended so far.
-        direct: Whether all but the last few bytes go past the page cache. If the file system refuses that, they go
-            through the cache.
+        direct: Whether all but the last few bytes go past the page cache. It is False if the file system refuses that.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = io.FileIO(path, "wb")  # It closes itself if Ctrl-C arrives before anything holds this object.
+        self._file = io.FileIO(path, "wb")  # It closes itself if Ctrl-C comes before the caller has this object.
         self._handle = self._file.fileno()
         self.direct = bool(_DIRECT)
         try:
@@ -45,7 +45,7 @@ class DirectFile:
 
     @property
     def waiting(self) -> int:
-        """The number of bytes in the page cache that no sync has sent to the disk."""
+        """The number of bytes written to the page cache since the last :meth:`sync`."""
         return self._cached - self._synced
 
     def write(self, data: bytes) -> None:
@@ -61,7 +61,7 @@ class DirectFile:
                 self._put()
 
     def finish(self) -> None:
-        """Write the remaining bytes, which are not a whole number of the disk's blocks."""
+        """Write the remaining bytes through the page cache, because they need not fill whole blocks of the disk."""
         self._through_cache()
         self._put()
 

@@ -1,4 +1,4 @@
-"""The columns that the chunks of a source have, whatever kinds its files are, as tables without rows."""
+"""The columns of the chunk tables of a source with files of several kinds, as tables without rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .run_folder import REMOVED, SUMMARIES
 
 
 def nothing(made: Segmenter, said: Mapping[str, Any], kind: str, types: Mapping[str, pa.DataType] = {}) -> ChunkBatch:
-    """Return the chunks of zero documents of a kind.
+    """Return the empty chunk batch of a source of one kind, which shows the columns of its chunks.
 
-    ``said`` holds the keywords of a call, which name columns. ``types`` holds the types of these columns.
+    ``said`` holds the keywords of a call, which name columns. ``types`` holds the types of the columns that chunks
+    repeat.
     """
     of = {
         name: types.get(name, pa.null()) if name in said["metadata_columns"] else pa.null() for name in columns_of(said)
@@ -42,7 +43,7 @@ def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
 def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
     """Return one empty table for each folder, with every column that a batch of any kind has.
 
-    The columns are in the order of the chunk table.
+    Its columns are in the same order as in the chunk table.
     """
     order = {column.name: place for place, column in enumerate(COLUMNS)}
     found: dict[str, dict[str, pa.Field]] = {}
@@ -60,7 +61,7 @@ def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
 
 
 def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
-    """Return a table with the columns that only other documents of the source have, as nulls of their types."""
+    """Return a table with all columns of ``empty``. Columns that the table lacks are added as nulls of their types."""
     types = {each.name: each.type for each in empty.schema}
     lacking = [
         each.name
@@ -79,7 +80,7 @@ def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
 
 
 def columns_of(said: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns that the keywords name, each once."""
+    """Return the columns of the source that the keywords name, each once."""
     for name, value in said.items():
         if name != "metadata_columns" and not isinstance(value, str):
             raise TypeError(f"{name} must be the name of a column of the source; got {type(value).__name__}")

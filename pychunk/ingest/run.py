@@ -1,4 +1,4 @@
-"""A run, which takes a source through the segmenter into shards and continues where an earlier run stopped."""
+"""A run, which cuts the documents of a source, writes shards, and continues where an earlier run stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .verification import damage
 
 #: The bytes of text in a shard.
 SHARD_BYTES = 128_000_000
-#: The number of items that wait between two stages. Each place holds a copy of a document, which may have 200 MB.
+#: The number of items that may wait between two stages. Each item may be a copy of a document of 200 MB.
 _DEPTH = 1
 
 Progress = Callable[[float, Report], None]
@@ -86,8 +86,8 @@ def ingest(
         source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
             describes the source in detail, and the arguments that it shares with this function.
         out: The output folder. It is created if it does not exist.
-        kind: The kind of the files, such as ``"parquet"``. ``"auto"`` takes it from their names or first bytes.
-        columns: The columns of tables with the text and with further facts about each document, by role: see
+        kind: The kind of the files, such as ``"parquet"``. ``"auto"`` takes the kind from their names or first bytes.
+        columns: The columns of tables that hold the text and further facts about each document, by role. See
             :func:`pychunk.segment`.
         ids: The column of the ids in tables. The default is ``id``, else the file's name and the row's number.
         metadata_columns: The columns of the source that every chunk repeats.
@@ -97,34 +97,34 @@ def ingest(
         redirects: Whether the redirects of MediaWiki dumps are kept.
         namespaces: The namespaces of MediaWiki dumps whose pages are kept. None: all.
         noise: The way in which noise of HTML pages is found: ``"model"``, ``"rules"`` or ``"off"``.
-        noise_threshold: The score above which the model removes a block, 0 to 1. The default fits each page.
-        links: The part of links that is text: their words (``"text"``), or also their targets (``"inline"``).
-        hide_parameters: The names of further secret parameters of URLs, which no file or error shows.
+        noise_threshold: The score above which the model removes a block, 0 to 1. The default adapts to each page.
+        links: What a link becomes in the text: only its words (``"text"``), or its words and target (``"inline"``).
+        hide_parameters: The names of further parameters of URLs that are secret, so that no file or error shows them.
         limit: The number of documents to read, from the first on.
-        sample: The number of documents to draw: those whose ids hash lowest with ``seed``. The source is read twice.
-            With ``limit``, only the first documents of the sample are used.
+        sample: The number of documents to draw. The sample consists of the documents with the lowest hashes of id and
+            ``seed``. The source is read twice. With ``limit``, only the first documents of the sample are used.
         seed: The seed of the sample.
-        shard_bytes: The bytes of text in a shard. A shard ends with the batch that fills it.
+        shard_bytes: The bytes of text in a shard. A shard ends with the batch that reaches this number.
         compression: ``none``, ``lz4`` or ``zstd``.
         resume: Whether to continue a run of the same source, options and versions. Several sources must be the same
-            ones in the same order, because the order numbers the documents. If there is no run, it starts one. For a
-            method that asks a model, the client's cache holds the answers received so far, and they are not requested
-            again.
-        strict: Whether the files of folders that are not read, because their kind is unknown or another one, are dead
-            letters, too.
+            as before, in the same order, because the order numbers the documents. If there is no run to continue, a new
+            run begins. If the method asks an LLM, the client's cache holds the answers received so far, so they are not
+            requested again.
+        strict: Whether to write a dead letter also for each file in a folder that is not read, because its kind is
+            unknown or not the requested kind.
         workers: The number of processes that clean wiki text or parse PDFs.
         placement: The device, threads and runtime; the threads decompress, too. Default: every CPU.
-        progress: A function that is called with the share that is done, 0 to 1, and the report so far.
-        options: The options of ``Segmenter``, and columns that describe each document, such as ``titles="title"``.
-            ``pic`` with ``summaries_out=True`` also writes its summaries, as a second data set in ``_summaries``.
-            ``removed="removed"`` writes the removed spans to ``_removed``. ``llm=`` is the client of a method that asks
-            a model. With ``resume`` it may be another client with the same model and parameters. With ``dry_run=True``
+        progress: A function that is called with the share of the source that is done, 0 to 1, and the report so far.
+        options: The options of ``Segmenter``. ``pic`` with ``summaries_out=True`` also writes its summaries, as a
+            second data set in ``_summaries``. If text is removed, by the method or ``columns={"removed": ...}``, the
+            removed spans are written to ``_removed``. ``llm=`` is the client of a method that asks an LLM. With
+            ``resume`` it may be another client with the same model and parameters. If the client has ``dry_run=True``,
             the run reads everything, the client counts its requests, and nothing is written.
 
     Raises:
-        ValueError: The folder holds another run, or an unfinished one without ``resume``, or an option is wrong.
-        IngestError: The disk is full, or the source changed meanwhile, or the model cannot be asked any more. The last
-            happens if a limit is reached, the endpoint is gone or the cache is locked. Complete shards are kept.
+        ValueError: The folder holds another run, or an unfinished run without ``resume``, or an option is wrong.
+        IngestError: The disk is full, or the source changed during the run, or the LLM cannot be asked any more. The
+            last happens if a limit is reached, the endpoint is gone or the cache is locked. Complete shards are kept.
 
     >>> report = ingest("wiki.parquet", "wiki.chunks", resume=True)  # doctest: +SKIP
     """
@@ -164,7 +164,7 @@ def ingest(
         {"redirects=": redirects, "namespaces=": namespaces != (0,)},
     )
     made = Segmenter(placement=where, **options)
-    # A stored column has one type from the first shard to the last, whatever a file without declared types holds.
+    # A stored column must have one type in all shards, even if the files declare no types.
     opened = replace(opened, written=tuple(name for name in metadata_columns if name not in opened.needed))
     if made.method.wants - said.keys():
         said = wanted_columns(made.method.wants, opened.column_names(), said)
@@ -193,7 +193,7 @@ def _written(
     strict: bool,
     progress: Progress | None,
 ) -> Report:
-    """Write the shards of the run with these options that the folder lacks."""
+    """Write the shards that the folder lacks for the run with these options, and return the report."""
     types = opened.kept_types() if opened.metadata_columns else {}
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
@@ -220,7 +220,7 @@ def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
     """Return the damaged shards, and name them in the report.
 
     Raises:
-        ValueError: There are damaged shards, and the run is not to be resumed.
+        ValueError: There are damaged shards, and ``resume`` is False.
     """
     bad = damage(report.folder, manifest.shards, hashes=resume)
     report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
@@ -237,7 +237,7 @@ def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any
         if given and set(source.kinds).isdisjoint(kinds):
             raise ValueError(
                 f"do not pass {given[0]}, which changes nothing for {source.kind}; or pass kind= {', '.join(kinds)} "
-                "if the source is such"
+                "if that is the kind of the source"
             )
 
 
@@ -292,7 +292,8 @@ class _Run:
                 if part is not None and self.progress is not None:
                     self.progress(part.bytes_read / max(1, self.source.total_bytes), self.output.report)
         finally:
-            # After a second Ctrl-C it is still running, in a thread that ends with the process.
+            # After a second Ctrl-C the generator still runs, in a thread that ends with the process, and close() raises
+            # ValueError.
             with contextlib.suppress(ValueError):
                 found.close()
             self.output.abandon()
@@ -306,7 +307,7 @@ class _Run:
         self.repeats.see(part.table.column("id"), part.first)
         try:
             chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
-        # The error is one of the model's client, because nothing else reads or writes meanwhile.
+        # Only the client of the LLM reads or writes during this call, so the error comes from it.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
         documents = np.asarray(chunks.table.column("document_index"))
@@ -315,7 +316,7 @@ class _Run:
         return part.with_letters(self._noted(chunks)).without_table(), chunks
 
     def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
-        """Return a dead letter for each document that is cut, but in part not by the model that was asked."""
+        """Return a dead letter for each document of which the LLM gave no usable answer for some part."""
         notes = [each for each in chunks.errors if isinstance(each, PartialRowError)]
         return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
@@ -356,7 +357,7 @@ class _Run:
 def _dry(
     source: Source, made: Segmenter, said: dict[str, Any], limit: int | None, sample: Sample | None, folder: Path
 ) -> Report:
-    """Read and cut all that a run would, only to count what the model would be asked."""
+    """Read and cut all documents of a run, only to count the requests to the LLM, and return the report."""
     begun, report = time.perf_counter(), Report(folder, ignored=source.ignored)
     for part in parts(source, Range(), limit, sample):
         if part.table is not None:
@@ -369,7 +370,7 @@ def _dry(
 
 
 def _ended(found: Iterator[BatchPart]) -> Iterator[BatchPart | None]:
-    """Yield all parts, then None."""
+    """Yield all parts, then None, which ends the last shard."""
     yield from found
     yield None
 
@@ -386,7 +387,7 @@ def _check(
     for source in sources:
         if str(source) == "-":
             raise ValueError(
-                "standard input cannot be read twice, so a run could not be resumed. Write it to a file first"
+                "standard input cannot be read twice, so a run could not be resumed. Write the input to a file first"
             )
         if Path(source).is_dir() and folder.resolve().is_relative_to(Path(source).resolve()):
             raise ValueError(
@@ -414,8 +415,8 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     if different := told(manifest.facts, now):
         more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
         raise ValueError(
-            f"{folder} holds a run of something else: {'; '.join(different[:5])}{more}. Give the same sources in the "
-            "same order, options and versions, or another folder"
+            f"{folder} holds a run of something else: {'; '.join(different[:5])}{more}. Pass the same sources in the "
+            "same order with the same options and versions, or choose another folder"
         )
     if not manifest.complete and not resume:
         raise ValueError(

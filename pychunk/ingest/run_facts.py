@@ -13,7 +13,7 @@ from ..io import Source
 from ..placement import Placement
 from ..vectors import Vectors
 
-#: The fields of a source that do not change what it yields, or that the facts hold elsewhere.
+#: The fields of a source that do not change the documents it yields, or that the facts hold under another key.
 _OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters", "kept")
 
 
@@ -44,13 +44,13 @@ def _said(value: Any) -> str:
 
 
 def of_placement(placement: Placement) -> dict[str, str]:
-    """Return what a caller chose of a placement, by name, without the threads, which change no byte."""
+    """Return the fields of a placement that the caller set, by name, except the threads, which change no byte."""
     named = {name: getattr(placement, name) for name in ("device", "runtime", "precision")}
     return {name: value for name, value in named.items() if value != "auto"}
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    # The metadata holds all that a model's answers depend on. The endpoint and the cost limits change no byte.
+    # The metadata already holds everything that an LLM's answers depend on. Endpoint and cost limits change no byte.
     found = {name: value for name, value in options.items() if name != "llm"}
     if isinstance(vectors := found.get("vectors"), Vectors):
         found["vectors"] = vectors.of

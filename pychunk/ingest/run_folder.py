@@ -1,4 +1,4 @@
-"""The folder of a run, which has one writer at a time and in which files appear complete or not at all.
+"""The folder of a run. It has one writer at a time, and its files appear complete or not at all.
 
 Every file that is not a shard begins with ``_``, so that Spark, DuckDB and pyarrow read the folder as a data set.
 """
@@ -13,7 +13,8 @@ from .._util import durable_files
 from .._util.folder_lock import FolderLock
 
 LOCK = "_lock"
-#: The additional data sets: summaries and removed spans. Their shards have the same names as those of the chunks.
+#: The folders of the additional data sets: summaries and removed spans. Their shards have the same names as the shards
+#: of the chunks.
 SUMMARIES, REMOVED = "_summaries", "_removed"
 BESIDE = (SUMMARIES, REMOVED)
 #: The beginning of the name of a file that is being written.
@@ -37,7 +38,7 @@ def settle(path: Path) -> None:
 
 
 def sweep(folder: Path, kept: set[str]) -> list[str]:
-    """Remove half-written files and shards that are not ``kept``, and return their names."""
+    """Remove half-written files and all shards but those in ``kept``, and return the names of the removed files."""
     folders = [folder, *(folder / name for name in BESIDE if (folder / name).is_dir())]
     files = [path for each in folders for path in sorted(each.iterdir())]
     found = [path for path in files if path.name.startswith(ASIDE)]

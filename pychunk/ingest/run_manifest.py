@@ -19,11 +19,11 @@ SCHEMA = 1
 class Shard:
     """A complete shard.
 
-    It covers ``batches`` batches of the source from ``first_batch`` on. They hold ``read`` documents from
-    ``first_read`` on. ``documents`` of these were kept and are numbered from ``first_document``. ``blank`` of the kept
-    documents have no chunks. ``dropped`` templates of a wiki were removed inside their sentences. Its dead letters are
-    ``letter_bytes`` bytes of the file of dead letters from ``letters_at`` on. Summaries and removed spans, if the run
-    writes any, are files of their own.
+    The shard covers ``batches`` batches of the source from ``first_batch`` on. They hold ``read`` documents from
+    ``first_read`` on. After ``limit`` and ``sample``, ``documents`` of them remain, numbered from ``first_document``.
+    Of these, ``blank`` documents have no chunks. ``dropped`` is the number of wiki templates that were removed inside
+    sentences. The dead letters of the shard are ``letter_bytes`` bytes of the file of dead letters from ``letters_at``
+    on. Summaries and removed spans, if the run writes any, are separate files.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Shard:
 
 @dataclass
 class Manifest:
-    """The manifest in the folder. ``facts`` hold what must be equal for a run to be resumed."""
+    """The manifest of a run's folder. A run can be resumed only if its ``facts`` are equal."""
 
     facts: dict[str, Any]
     shards: list[Shard] = field(default_factory=list)
@@ -103,7 +103,7 @@ class Manifest:
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}. Use the pychunk that wrote it")
 
 
-#: The names of the groups of options in a manifest. Messages leave them out, because users know the options themselves.
+#: The names of the groups of options in a manifest. Messages leave them out, because users know only the options.
 _GROUPS = ("options", "reader", "segmenter", "columns", "wanted")
 
 
@@ -128,7 +128,7 @@ def _said(value: Any) -> str:
 
 
 def told(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return the differences between the facts of two runs in words, with those of each source file.
+    """Return the differences between the facts of two runs in words, including each source file that differs.
 
     >>> told({"source": {"path": "a", "files": {"a/x": [1]}}}, {"source": {"path": "a", "files": {"a/y": [1]}}})
     ['a/x is gone', 'a/y is new']

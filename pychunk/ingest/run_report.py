@@ -1,4 +1,4 @@
-"""The report of a run, in numbers."""
+"""The numbers that a run returns as its report."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from pathlib import Path
 
 @dataclass
 class Report:
-    """The totals of the data set, and what this call added to them.
+    """The totals of the data set, and the numbers of this call.
 
     Attributes:
-        blank: The number of documents without text. They have no chunks and are no failures.
-        dropped: The number of templates of a wiki that were removed inside sentences, because it is unknown what they
-            show.
-        removed: The half-written files of an earlier run that were removed.
+        letters: The number of dead letters.
+        new_text_bytes, new_shards: The bytes of text and the shards that this call wrote.
+        blank: The number of documents without text. They have no chunks, but are not failures.
+        dropped: The number of wiki templates that were removed inside sentences, because pychunk does not know the text
+            that they show.
+        removed: The half-written files of an earlier run that this call removed.
         damaged: The shards of an earlier run that were missing or damaged, with the reasons. They were written again.
         ignored: The files of the source whose kind is unknown.
         repeated: The first id that occurred a second time, or "" if none did.
-        did_nothing: Whether the data set was complete before.
+        did_nothing: Whether the data set was complete before this call.
         seconds: The seconds of this call.
         stages: The seconds that each stage of the pipeline worked. The stages run in parallel.
     """

@@ -1,4 +1,4 @@
-"""The choice of the documents of a sample: those whose ids hash lowest."""
+"""The choice of the documents of a sample, which are the documents whose ids have the lowest hashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from ..io import Source
 
 
 class Sample(NamedTuple):
-    """A sample. It holds a document if (hash of seed and id, number in the source) is at most ``(highest, last)``."""
+    """A sample of the documents of a source.
+
+    It holds a document if the pair (hash of seed and id, number in the source) is at most ``(highest, last)``.
+    """
 
     seed: int
     highest: int
@@ -29,9 +32,9 @@ def rank(seed: int, id_: str) -> int:
 def sample_of(source: Source, count: int, seed: int) -> Sample:
     """Return the sample of ``count`` documents of a source.
 
-    It reads the source once and keeps ``count`` pairs of numbers.
+    This reads the whole source once and keeps ``count`` pairs of numbers in memory.
     """
-    kept: list[tuple[int, int]] = []  # The numbers are negative, so that the first one of the heap is the highest.
+    kept: list[tuple[int, int]] = []  # The numbers are negated, so that the heap's first pair is the highest.
     number = 0
     for batch in source.batches():
         for id_ in batch.table.column("id").to_pylist():

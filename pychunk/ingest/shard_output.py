@@ -1,4 +1,4 @@
-"""The writing of parts to shards: the place at which a shard ends, and how it becomes part of the data set."""
+"""The writer of shards, which decides where a shard ends and adds complete shards to the data set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .run_report import Report
 from .shards import ShardWriter
 from .source_batches import BatchPart, Range
 
-#: The bytes of a shard that may wait in the page cache, if they go through it.
+#: The bytes of a shard that may wait in the page cache, if the shard is written through the cache.
 FLUSH_BYTES = 32 << 20
 
 
@@ -50,7 +50,7 @@ class Output:
         compression: str,
     ) -> None:
         self.folder, self.manifest, self.report = folder, manifest, report
-        self._empty = empty  # The data sets without rows.
+        self._empty = empty  # One table without rows for each data set.
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression = shard_bytes, compression
         # The keys are the folders of the data sets below the run's folder, "" for the chunks.
@@ -58,7 +58,10 @@ class Output:
         self._closing: list[dict[str, ShardWriter]] = []
 
     def begin(self, where: Range, wanted: Shard | None) -> None:
-        """Start to write the parts of a range. ``wanted`` is the one shard that the range writes again, or None."""
+        """Start to write the parts of a range.
+
+        ``wanted`` is the damaged shard that the range writes again, or None if the range writes new shards.
+        """
         self._wanted = wanted
         self._at, self._end = where, where
         self._number = self.manifest.shards.index(wanted) if wanted else len(self.manifest.shards)
@@ -68,10 +71,10 @@ class Output:
         self._text_bytes = self._blank = self._dropped = 0
 
     def write(self, found: tuple[BatchPart | None, ChunkBatch | None]) -> tuple[BatchPart | None, ShardResult | None]:
-        """Add the chunks of a part, and return it with the shard that ended before it, if one did.
+        """Add the chunks of a part, and return the part and the shard that ended before it, or None if none ended.
 
-        None for a part ends the last shard. A shard ends when the next part comes, not when it is full. Dead letters
-        that are reported after the last batch are therefore stored in it.
+        If the part is None, the last shard ends. A full shard ends only when the next part comes. The last shard can
+        therefore still take the dead letters that are reported after the last batch.
         """
         part, chunks = found
         try:
@@ -89,7 +92,7 @@ class Output:
         return part, closed
 
     def settle(self, closed: ShardResult, last: bool) -> None:
-        """Put a shard on the disk, then its dead letters, then its name in the manifest."""
+        """Put a shard on the disk, then its dead letters, then the manifest that names it."""
         try:
             for file in closed.files:
                 file.sync()
@@ -116,7 +119,7 @@ class Output:
                     raise self.unfinished(error) from error
 
     def abandon(self) -> None:
-        """Remove incomplete shards after an error. At the end of a range this does nothing."""
+        """Remove incomplete shards after an error. After a range without errors this does nothing."""
         for writers in [*self._closing, self._writers]:
             for writer in writers.values():
                 writer.abandon()
@@ -127,7 +130,7 @@ class Output:
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
     def _tables(self, chunks: ChunkBatch) -> dict[str, pa.Table]:
-        """Return the tables for the files of a shard, with the columns of all documents of the source."""
+        """Return the tables for the files of a shard, each with all columns that any document of the source has."""
         found = tables_of(chunks)
         return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
 

@@ -1,4 +1,4 @@
-"""A shard: one Parquet file of chunk tables, whose hash is computed while it is written."""
+"""The writer of a shard, a Parquet file of chunks whose hash is computed while it is written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .._engine.data.columns import COLUMNS
 from .direct_file import DirectFile
 from .run_folder import aside
 
-#: The least bytes of text in a row group, unless the shard has less. It is half a batch, so that a full batch is a row
-#: group of its own.
+#: The least bytes of text in a row group, unless the shard has less. This is half a batch, so every full batch becomes
+#: its own row group.
 ROW_GROUP_BYTES = 4 << 20
 #: The level of zstd compression. Higher levels take longer than the rest of the pipeline together.
 ZSTD_LEVEL = 1
 COMPRESSIONS = ("none", "lz4", "zstd")
-#: The columns of integers that grow or repeat. Delta encoding takes a third of their size, and a twentieth of the time
-#: of a dictionary.
+#: The columns of integers that grow or repeat. Delta encoding stores them in a third of their size, and takes a
+#: twentieth of the time of dictionary encoding.
 _DELTA = frozenset(column.name for column in COLUMNS if column.delta)
 _DICTIONARY = ("document_id", *(column.name for column in COLUMNS if column.labels))
 _STATISTICS = ("document_index", "document_id")
@@ -49,7 +49,7 @@ class ShardWriter:
         """Append rows. Only the bytes of text decide where row groups end.
 
         Raises:
-            ValueError: A column that is kept has another type than before.
+            ValueError: A column of the documents that chunks repeat has another type than before.
         """
         self._held.append(table if table.schema == self._schema else _fitted(table, self._schema))
         self._held_bytes += text_bytes
@@ -57,14 +57,14 @@ class ShardWriter:
             self._flush()
 
     def finish(self) -> DirectFile:
-        """Return the file with all that was written. It is still open, and may not be on the disk yet."""
+        """Write the rest of the file, and return it. It is still open, and may not be on the disk yet."""
         self._flush()
         self._writer.close()
         self.sink.file.finish()
         return self.sink.file
 
     def abandon(self) -> None:
-        """Remove what was written."""
+        """Close and remove the incomplete file."""
         self.sink.gone = True
         with contextlib.suppress(OSError, ValueError):
             self.sink.file.close()
@@ -79,7 +79,7 @@ class ShardWriter:
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table in the types of a shard, because other files of a folder may declare other types."""
+    """Return a table with the column types of a shard, because the files of a folder may declare different types."""
     for before, now in zip(schema, table.schema, strict=True):
         try:
             table.column(now.name).cast(before.type)
@@ -92,7 +92,7 @@ def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 class _Hashing:
-    """A file that knows the SHA-256 of its bytes, and the seconds that writing took."""
+    """A file that computes the SHA-256 of its bytes, and measures the seconds that writing takes."""
 
     closed = False
     #: Whether writes are ignored. The Parquet writer writes its footer when it is freed, even if the file was

@@ -1,4 +1,4 @@
-"""The batches of a source with the dead letters that belong to them, reduced to the documents that a run wants."""
+"""The batches of a source with their dead letters, reduced to the documents that ``limit`` and ``sample`` select."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..io.document_batches import documents_of
 from ..io.wiki.mediawiki import DROPPED
 from .sample import Sample
 
-#: The size above which a batch is one long document. After it is read, the allocator keeps twice its size and does not
-#: return it.
+#: The size in bytes above which a batch holds one long document. After such a batch is read, the allocator keeps twice
+#: its size until it is told to release it.
 LARGE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class BatchPart:
-    """The wanted documents of batch ``number``, of which ``first`` is the number of the first.
+    """The documents of batch ``number`` that ``limit`` and ``sample`` select; ``first`` is the number of the first one.
 
     ``table`` has the columns ``id``, ``text`` and others. A part whose ``table`` and ``table_rows`` are None holds the
     dead letters that were reported after the last batch.
 
     Attributes:
-        read: The number of documents of the batch before any were left out.
-        table_rows: The number of documents that were kept.
-        blank: The number of kept documents that have no chunks. It is known after segmentation.
-        dropped: The number of templates of a wiki that were removed inside their sentences.
+        read: The number of documents of the batch before the selection.
+        table_rows: The number of selected documents.
+        blank: The number of selected documents that have no chunks. It is known after segmentation.
+        dropped: The number of wiki templates that were removed inside sentences.
     """
 
     number: int
@@ -51,17 +51,20 @@ class BatchPart:
         return documents_of(cast(pa.Table, self.table))
 
     def with_letters(self, more: list[DeadLetter]) -> BatchPart:
-        """Return the part with further dead letters about its documents, after those of reading them."""
+        """Return the part with further dead letters about its documents, after the dead letters of the reader."""
         return replace(self, letters=self.letters + more) if more else self
 
     def without_table(self) -> BatchPart:
-        """Return the part without its texts, which frees their memory, for code that needs only the numbers."""
+        """Return the part without its texts, to free their memory when only the numbers are still needed."""
         return replace(self, table=None)
 
 
 @dataclass(frozen=True)
 class Range:
-    """The batches of a source from ``batch`` to before ``end`` (None: all), and the counts before them."""
+    """The batches of a source from ``batch`` up to, but not including, ``end`` (None: up to the last batch).
+
+    ``read`` and ``document`` are the numbers of documents in the batches before, in all and selected.
+    """
 
     batch: int = 0
     end: int | None = None
@@ -70,9 +73,9 @@ class Range:
 
 
 def parts(source: Source, where: Range, limit: int | None, sample: Sample | None) -> Generator[BatchPart, None, None]:
-    """Yield the parts of a range in order, then the dead letters after the last batch.
+    """Yield the parts of a range in order, then the dead letters that are reported after the last batch.
 
-    ``limit`` is the limit of the whole run.
+    ``limit`` is the largest number of documents of the whole run, not of this range.
     """
     told: list[DeadLetter] = []
     source = replace(source, dead_letters=told.append)

@@ -1,4 +1,4 @@
-"""The check whether the shards that a manifest names are on the disk as they were written."""
+"""The check that the shards in a manifest are still on the disk as they were written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _BESIDE = {SUMMARIES: "its summaries: ", REMOVED: "its removed spans: "}
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:
     """Return the shards that are missing or damaged, with the reasons.
 
-    With ``hashes``, it compares their SHA-256, otherwise only their sizes.
+    With ``hashes``, the check compares the SHA-256 of the Parquet files, otherwise only their sizes. It always compares
+    the SHA-256 of the dead letters.
     """
     found = []
     for shard in shards:
@@ -30,7 +31,7 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
 
 
 def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:
-    """Return the reason if a file differs from what was written, else an empty string."""
+    """Return how a file differs from the file that was written, or an empty string if it does not differ."""
     beside = _BESIDE.get(path.parent.name, "")
     if not path.is_file():
         return f"{beside}is missing"

@@ -1,4 +1,4 @@
-"""The arguments of a call that hold a value for each document, checked, as flat arrays that requests share."""
+"""The arguments of a call that hold a value for each document, checked and converted to flat arrays for requests."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ class DocumentArguments:
 
     Attributes:
         parts: Features by name, and ``cuts``.
-        characters: Names of the features that count in characters, as the caller does, with the argument that each
-            comes from.
+        characters: Names of the features whose positions are still in characters, each with the name of its argument.
     """
 
     parts: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +48,8 @@ class DocumentArguments:
         Args:
             method: The method that will cut.
             texts: The documents.
-            split: Returns the sentences of texts and their flags.
-            said: The keywords by name.
+            split: A function that returns the sentences of texts and their flags.
+            said: The values of the keywords, by name.
 
         Raises:
             TypeError: A keyword is unknown.
@@ -107,7 +106,7 @@ class DocumentArguments:
         return self.parts.get("cuts")
 
     def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
-        """Return the arguments and their texts as the engine takes them, with all positions in bytes."""
+        """Return texts with their arguments as features for the engine, with all positions in bytes."""
         text, offsets = flat_text(texts)
         parts = {name: value for name, value in self.parts.items() if name in PARTS}
         others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
@@ -122,14 +121,14 @@ class DocumentArguments:
         return Features(text, offsets, **parts, others=others)
 
 
-#: The arguments of a call that passes none.
+#: The arguments of a call without values for documents.
 NOTHING = DocumentArguments()
 
 
 def split_all(
     texts: TextBatch, engine: Engine, unwrap_lines: str | bool, threads: int, size: int
 ) -> tuple[Ragged, Ragged]:
-    """Return the sentences of all texts and their flags, from calls of ``size`` bytes of text."""
+    """Return the sentences of all texts and their flags, computed for ``size`` bytes of text at a time."""
     found = [
         engine.split(Request(Features(*flat_text(part)), Plan("sentence", unwrap_lines=unwrap_lines), threads=threads))
         for _, part in texts.slices(size)

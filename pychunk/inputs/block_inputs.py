@@ -1,4 +1,4 @@
-"""The blocks and removed spans that parsers found in each document, in any form that callers hold them."""
+"""The conversion of blocks and removed spans, which parsers found in each document, from any form that callers pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def blocks_of(values: Any, texts: TextBatch) -> Blocks:
     """Return the blocks of the documents of a call.
 
-    A document that the call skips has none.
+    A document that the call skips has no blocks in the result.
 
     Args:
         values: :class:`Blocks`, an Arrow column, or for each document a list of (kind, level, start, end) or of dicts.
@@ -33,7 +33,7 @@ def blocks_of(values: Any, texts: TextBatch) -> Blocks:
 
     Raises:
         ValueError: There is not one list for each document, a kind is unknown, or blocks are out of order or overlap.
-        TypeError: A value is no block.
+        TypeError: A value is not a block.
     """
     if not isinstance(values, Blocks):
         from ..parsing.block_columns import (
@@ -69,12 +69,12 @@ def removed_of(values: Any, texts: TextBatch) -> RemovedSpans:
 
 
 def columns_of_parsers(source: Any, said: Mapping[str, Any], structured: Callable[[], bool]) -> dict[str, Any]:
-    """Return the caller's arguments, completed by the columns that readers of structured documents add to a table.
+    """Return the caller's arguments, and the columns that readers of structured documents added to a table.
 
-    Such a column is recognized by its type, so one that is called ``blocks`` by chance is ignored. An argument of the
-    caller has precedence. The blocks of plain prose, such as texts of dumps, are for ``structure`` alone.
-    ``structured`` returns whether this method cuts. With other methods, lines show which text is a heading or a list
-    item, as in text without blocks.
+    Such a column is recognized by its type, so a column of another type that happens to be called ``blocks`` is
+    ignored. An argument of the caller has precedence. The blocks of plain prose, such as texts of dumps, are used only
+    by the method ``structure``. ``structured`` returns whether this method cuts. Other methods recognize headings and
+    list items of prose by its lines, as in text without blocks.
     """
     import pyarrow as pa
 
@@ -115,7 +115,7 @@ def _arrow(values: Any) -> pa.Array | pa.ChunkedArray | None:
 def _lists(values: Any, documents: int, name: str, keys: tuple[str, ...]) -> list[list[Any]]:
     """Return one list for each document.
 
-    The list of a single document may be passed by itself.
+    For a single document, the caller may pass its list without a list around it.
     """
     rows = list(values)
     first = rows[0] if rows else None
@@ -179,7 +179,7 @@ def _check_documents(name: str, documents: int, texts: TextBatch) -> None:
 
 
 def _without_missing(layout: Any, texts: TextBatch) -> Any:
-    """Return the layout without the spans of skipped documents, which have no text."""
+    """Return blocks or removed spans without those of skipped documents, which have no text."""
     if not texts.errors:
         return layout.rows(0, layout.documents)
     counts = np.diff(layout.offsets)
@@ -197,7 +197,7 @@ def _without_missing(layout: Any, texts: TextBatch) -> Any:
 
 
 def _check_spans(name: str, offsets: I64, start: I64, end: I64) -> None:
-    """Check that each span begins before it ends, and not before the end of the span before."""
+    """Check that each span begins before it ends, and that it does not begin before the previous span ends."""
     before = np.zeros(len(start), np.int64)
     before[1:] = end[:-1]
     before[offsets[:-1][np.diff(offsets) > 0]] = 0

@@ -1,7 +1,7 @@
 """The arguments with a value for each document, each declared once for all interfaces.
 
-An entry serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray and Spark, and the command line if it has
-a flag. All of them take one value for each document, or the name of a column.
+Each declaration serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray and Spark, and with ``flag`` also
+the command line. All of them take one value for each document, or the name of a column.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class DocumentColumns(TypedDict, total=False):
-    """The argument ``columns`` of a call: what the caller knows of each document, by role.
+    """The argument ``columns`` of a call: further facts about each document, by role.
 
-    Each value is the name of a column of the batch, or one value for each document. ``text`` is always a name: the
+    Each role has the name of a column of the batch, or one value for each document. ``text`` is always the name of the
     column that holds the text.
     """
 
@@ -44,14 +44,14 @@ class DocumentColumns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call:
-    """The data of a call that an entry may read: method, texts, the caller's arguments, and sentences on demand.
+    """The data of a call that the check of an argument may read.
 
     Attributes:
         method: The method that will cut.
         texts: The documents.
         said: The caller's arguments by keyword.
-        split: Returns the sentences of texts and their flags.
-        names: The name of each keyword in errors, with the column that it names.
+        split: A function that returns the sentences of texts and their flags.
+        names: For each keyword, its name in errors, which includes the column that it names.
     """
 
     method: Method
@@ -68,12 +68,12 @@ class DocumentColumn:
     Attributes:
         name: The keyword.
         text: A description of the values, for errors and ``--help``.
-        flat: Checks the values of a call and makes features of them, by name.
-        only: The methods that take it, in words, if only methods that name it in ``wants`` do. They then require it.
-        usual: The column of a table that a method which wants the argument reads by default.
+        flat: A function that checks the values of a call and returns features made of them, by name.
+        only: If only methods that require the argument (in ``wants``) may have it: these methods in words. Else "".
+        usual: The column of a table that is read if the method requires the argument and the caller passes none.
         flag: Whether the command line takes ``--column NAME=COLUMN``.
-        characters: The feature whose positions are in characters; the engine takes them in bytes.
-        of_column: Turns an Arrow column into such values; None if the column holds the values.
+        characters: The name of the feature if its positions are in characters; the engine takes them in bytes.
+        of_column: A function that turns an Arrow column into such values; None if the column holds them already.
     """
 
     name: str
@@ -129,7 +129,7 @@ DOCUMENT_COLUMNS = (
     ),
     DocumentColumn(
         "summaries",
-        "a summary for each document, or float[k, d] vectors",
+        "a summary for each document, or one array of vectors float[k, d] for k documents",
         _summaries("summaries"),
         only="method 'pic' with summary='given'",
         usual="summary",
@@ -143,11 +143,11 @@ DOCUMENT_COLUMNS = (
         of_column=_lists,
     ),
     DocumentColumn(
-        "sentence_vectors", "for each document float[n, d], one vector for each sentence", _vectors, of_column=matrices
+        "sentence_vectors", "for each document float[n, d], a vector for each sentence", _vectors, of_column=matrices
     ),
     DocumentColumn(
         "page_starts",
-        "for each document the first characters of its pages",
+        "for each document the positions, in characters, at which its pages begin",
         lambda values, call: {"page_starts": ragged_starts(values, len(call.texts), "page_starts")},
         flag=True,
         characters="page_starts",
@@ -167,7 +167,7 @@ DOCUMENT_COLUMNS = (
     ),
     DocumentColumn(
         "cuts",
-        "for each document the first sentence of each chunk, from 0",
+        "for each document the number of the first sentence of each chunk, from 0",
         _cuts,
         only="method 'precomputed'",
         of_column=_lists,
@@ -179,11 +179,11 @@ ROLES = tuple(column.name for column in DOCUMENT_COLUMNS if column.flag)
 
 
 def columns_by_role(columns: DocumentColumns | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the argument ``columns`` as a dict of what is not None.
+    """Return the argument ``columns`` as a dict without the roles that are None.
 
     Raises:
-        TypeError: It is not a mapping, or the column of the text is not a name.
-        ValueError: It has an unknown role.
+        TypeError: ``columns`` is not a mapping, or ``text`` is not the name of a column.
+        ValueError: A role is unknown.
     """
     if columns is None:
         return {}
@@ -202,13 +202,13 @@ def columns_by_role(columns: DocumentColumns | Mapping[str, Any] | None) -> dict
 
 
 def arguments_of(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments ``columns`` and ``metadata_columns`` of a call, from one mapping that has both."""
+    """Return the arguments ``columns`` and ``metadata_columns`` of a call, from one mapping that holds both."""
     roles = {name: value for name, value in named.items() if name != "metadata_columns"}
     return {"columns": roles, "metadata_columns": named.get("metadata_columns", ())}
 
 
 def wanted_columns(wants: Collection[str], names: Collection[str], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the caller's arguments, completed by the usual columns of a table for arguments that a method wants."""
+    """Return the caller's arguments, and the usual columns of a table for arguments that a method still needs."""
     usual = {
         each.name: each.usual
         for each in DOCUMENT_COLUMNS

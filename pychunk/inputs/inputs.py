@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .._engine.data.request import Request
     from ..methods.base import Method
 
-#: The bytes of text of one native call: enough to keep every thread busy, and few enough for progress and prompt
-#: interrupts.
+#: The bytes of text of one native call. They keep every thread busy, and are few enough to report progress often and to
+#: stop soon after Ctrl-C.
 CALL_BYTES = 32 << 20
 
 
@@ -30,12 +30,12 @@ class Inputs:
 
     Attributes:
         texts: The documents.
-        said: The values of each document by keyword, or names of columns.
+        said: The caller's arguments by keyword: values for each document, or the name of a column.
         kept: The columns that every chunk repeats.
         first_document: The number of the first document.
         skips: Whether rows that cannot be used are skipped.
-        given: ``said``, checked for a method by :meth:`checked`.
-        written: Whether ``said`` has the summaries that an LLM wrote for it.
+        given: The values of ``said`` after :meth:`checked` has checked them for a method.
+        written: Whether an LLM has already written the summaries in ``said``.
         notes: Rows that are cut, but not completely as requested.
     """
 
@@ -59,12 +59,13 @@ class Inputs:
         on_error: str = "raise",
         first_document: int = 0,
     ) -> Inputs:
-        """Read the arguments of a call.
+        """Return the arguments of a call as Inputs.
 
-        Inputs are returned unchanged.
+        If ``batch`` is an Inputs already, it is returned unchanged.
 
         Raises:
-            TypeError, ValueError: An argument is invalid, see :meth:`TextBatch.of`, or a column to keep does not exist.
+            TypeError, ValueError: An argument is invalid, see :meth:`TextBatch.of`, or a column that chunks should
+                repeat does not exist.
         """
         if isinstance(batch, Inputs):
             return batch
@@ -78,7 +79,7 @@ class Inputs:
         return cls(texts, said, kept, first_document, on_error == "skip")
 
     def with_parsed(self, has_structure: Callable[[], bool]) -> Inputs:
-        """Add the columns of readers of structured documents.
+        """Return the inputs with the columns that readers of structured documents added to the table.
 
         See :func:`columns_of_parsers`.
         """
@@ -88,7 +89,7 @@ class Inputs:
 
     @property
     def has_blocks(self) -> bool:
-        """Return whether a parser's blocks are known."""
+        """Return whether the documents have blocks, from the caller or a reader."""
         return self.said.get("blocks") is not None
 
     def checked(self, method: Method, split: Callable[[TextBatch], tuple[Ragged, Ragged]]) -> Inputs:
@@ -96,7 +97,7 @@ class Inputs:
 
         Args:
             method: The method that will cut.
-            split: Returns the sentences of all texts and their flags.
+            split: A function that returns the sentences of all texts and their flags.
 
         Raises:
             TypeError, ValueError: An argument is invalid, see :meth:`DocumentArguments.of`, or the role
@@ -136,7 +137,8 @@ class Inputs:
         """Yield requests of at most ``size`` bytes of text, or of one longer document, each with the caller's ids.
 
         Args:
-            make: Makes a request of features; its keywords are ``cuts``, ``ids``, ``first_row`` and ``threads``.
+            make: A function that makes a request from features and the keywords ``cuts``, ``ids``, ``first_row`` and
+                ``threads``.
             size: The most bytes of text.
             threads: Number of threads.
         """
@@ -155,7 +157,7 @@ class Inputs:
         return make(features, cuts=given.cuts, ids=None, first_row=0, threads=threads)
 
     def errors_with(self, notes: Sequence[RowError]) -> list[RowError]:
-        """Return the rows that were skipped and those with notes, of the inputs or these, in ascending order."""
+        """Return the skipped rows, and the rows with notes of the inputs or of ``notes``, in ascending order."""
         out = [RowError(row + self.first_document, reason) for row, reason in self.texts.errors]
         noted = [*self.notes, *notes]
         return sorted(out + noted, key=lambda error: error.row) if noted else out

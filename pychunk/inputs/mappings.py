@@ -13,7 +13,7 @@ from .value_columns import package_of, speaks_arrow
 class MappedColumns:
     """The columns of a dict, each converted on demand.
 
-    Objects for which Arrow has no type stay a list.
+    A column of objects for which Arrow has no type stays a list.
     """
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
@@ -50,9 +50,9 @@ class MappedColumns:
             return list(values)
 
     def text_columns(self) -> list[str]:
-        """Return the columns that hold a string, including mixed ones.
+        """Return the columns that hold at least one string.
 
-        Mixed columns are included so that an error can name the row that is no string.
+        Columns that also hold other objects are included, so that an error can name the row that is not a string.
         """
         return [name for name in self._columns if _has_text(self.column(name))]
 

@@ -15,7 +15,7 @@ from .value_columns import only_column, package_of
 if TYPE_CHECKING:
     from . import TextBatch
 
-#: The names that a column to keep cannot have.
+#: The names of the chunk table's columns, which a column of the documents cannot have if chunks repeat it.
 _OWN = frozenset(column.name for column in COLUMNS)
 
 
@@ -24,7 +24,7 @@ def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str,
 
     Raises:
         TypeError: ``metadata_columns`` is one name, not a list of names.
-        ValueError: The documents have no columns, or none of that name, or chunks have a column of that name.
+        ValueError: The documents have no columns, or lack one of these names, or chunks have a column of that name.
     """
     if not isinstance(metadata_columns, Iterable):
         raise TypeError(f"metadata_columns must be a list of columns; got {metadata_columns!r}")
@@ -43,11 +43,11 @@ def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str,
 
 
 def check_names(metadata_columns: Sequence[str]) -> None:
-    """Check that the columns are a list, each named once, and that none is a chunk's own.
+    """Check that ``metadata_columns`` is a list that names each column once and no column of the chunk table.
 
     Raises:
         TypeError: ``metadata_columns`` is one name, not a list of names.
-        ValueError: A name comes twice, or chunks have a column of that name.
+        ValueError: A name occurs twice, or the chunk table has a column of that name.
     """
     if isinstance(metadata_columns, str):
         said = f"got {metadata_columns!r}: write metadata_columns=[{metadata_columns!r}]"
@@ -62,7 +62,7 @@ def check_names(metadata_columns: Sequence[str]) -> None:
 
 
 def with_kept(table: pa.Table, kept: dict[str, Any], first_document: int) -> pa.Table:
-    """Return a chunk table with these columns after its own."""
+    """Return a chunk table with the columns ``kept`` of its documents after its own columns."""
     rows = primitive(np.asarray(table["document_index"]) - first_document)
     for name, values in kept.items():
         table = table.append_column(name, values.take(rows))

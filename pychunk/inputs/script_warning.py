@@ -1,4 +1,4 @@
-"""The warning about documents in a script that a tokenizer does not know, which names the first of them."""
+"""The warning about documents in a script that a tokenizer does not know; it names the first such document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("pychunk")
 
 #: The bytes that are examined at the start of each document, and the most documents with non-ASCII text that are
-#: examined in a batch. Together these take some 0.1 s.
+#: examined in a batch. To examine them all takes some 0.1 s.
 _BYTES, _DOCUMENTS = 4096, 2000
 
 
@@ -40,9 +40,9 @@ def _first_row(texts: TextBatch, words: TokenTable, share: float) -> int | None:
 
 
 def first_of(texts: TextBatch, words: TokenTable, share: float, first_document: int) -> str:
-    """Return the words that name the first document whose share of unknown tokens is above ``share``.
+    """Return a clause for the warning that names the first document whose share of unknown tokens is above ``share``.
 
-    They have the form ``, first in document 17 ('id' of FILE)``, and are "" if there is no such document.
+    The clause has the form ``, first in document 17 ('id' of FILE)``. It is "" if there is no such document.
     """
     row = _first_row(texts, words, share)
     if row is None:
@@ -58,14 +58,20 @@ _warned: set[str] = set()
 
 
 def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) -> None:
-    """Warn once in a run for cuts, for vectors and for token budgets, if tokens of an unknown script decide them."""
+    """Warn that tokens of an unknown script decide cuts, vectors or token budgets, once per process for each of these.
+
+    Args:
+        share: The share of tokens that are single letters or unknown, 0 to 1.
+        where: A function that returns the clause of :func:`first_of`.
+        decided: For "cuts", "vectors" and "budgets", whether such tokens decide them.
+    """
     new = {name for name, there in decided.items() if there} - _warned
     if not new:
         return
     _warned.update(new)
     told = []
     if new & {"cuts", "vectors"}:
-        they = {"cuts": "are cut by little more than their letters", "vectors": "have vectors that say little"}
+        they = {"cuts": "are cut by the vectors of single letters", "vectors": "have vectors that say little"}
         ways = {
             "cuts": "cut by a method without vectors (fixed, recursive, sentence, paragraph)",
             "vectors": "leave such text to BM25, by which an index finds it",
@@ -78,7 +84,7 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) ->
         )
     if "budgets" in new:
         told.append(
-            'token budgets are spent on letters: give a size with unit="characters" to a method that has one (fixed, '
+            'token budgets count single letters: pass a size with unit="characters" to a method that has one (fixed, '
             "recursive, structure), or max_tokens='auto'"
         )
     logger.warning(

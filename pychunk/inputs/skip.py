@@ -1,4 +1,4 @@
-"""Documents that lack a required value, which ``on_error="skip"`` skips like rows without text."""
+"""The documents that lack a title or summary; ``on_error="skip"`` skips them like rows without text."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ TEXTS = ("titles", "summaries")
 def left_out(texts: TextBatch, said: Mapping[str, Any]) -> tuple[TextBatch, dict[str, Any]]:
     """Return texts and arguments in which documents with a null title or summary are empty and listed in ``errors``.
 
-    The reason names the column. The values of the other documents keep their positions, and skipped ones are "".
+    The reason names the column. The values of the other documents keep their positions. Those of skipped documents are
+    "".
     """
     kept = dict(said)
     known = {error.row for error in texts.errors}
     found: list[RowError] = []
     for name in TEXTS:
         values = said.get(name)
-        # Vectors need no check here: one that is not finite is an error.
+        # Vectors need no check here, because a vector that is not finite is an error in any case.
         if values is None or isinstance(values, np.ndarray):
             continue
         array = array_of(values, len(texts), texts.source, name)

@@ -18,7 +18,7 @@ IntArray = npt.NDArray[np.int64]
 def ragged_starts(values: Any, documents: int, name: str) -> Ragged:
     """Return one list of whole numbers for each document.
 
-    The list of a single document may be passed by itself.
+    For a single document, the caller may pass its list without a list around it.
     """
     rows = [values] if documents == 1 and _depth(values) == 1 else list(values)
     if len(rows) != documents:
@@ -30,7 +30,7 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
     """Return the whole numbers of one document.
 
     Raises:
-        ValueError: NumPy would truncate a value to a whole number.
+        ValueError: A value is not a whole number, which NumPy would truncate to one without an error.
     """
     found = np.asarray([] if row is None else row)
     if found.size == 0:
@@ -41,7 +41,7 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
 
 
 def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
-    """Return the first characters of the sentences of each document, from (start, end) pairs.
+    """Return the positions, in characters, at which the sentences of each document start, from (start, end) pairs.
 
     Args:
         spans: For each document a list of pairs, in characters.
@@ -56,7 +56,7 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
     if len(rows) != documents:
         raise ValueError(f"sentence_spans must hold one list for each of {documents} documents; got {len(rows)}")
     pairs, offsets = _pairs(rows)
-    # True if the span starts at or after the end of the one before in its document.
+    # True if the span starts at or after the end of the previous span in its document.
     rising = np.ones(len(pairs), dtype=bool)
     rising[1:] = pairs[1:, 0] >= pairs[:-1, 1]
     rising[offsets[:-1][np.diff(offsets) > 0]] = True
@@ -83,7 +83,7 @@ def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
     if _all_pairs(rows):
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        # This is one pass over all documents. One array for each document took three times as long for 40,000 spans.
+        # This is one pass over all documents. Making one array per document took three times as long for 40,000 spans.
         numbers = chain.from_iterable(chain.from_iterable(rows))
         return np.fromiter(numbers, dtype=np.int64, count=2 * int(offsets[-1])).reshape(-1, 2), offsets
     arrays = []
@@ -113,10 +113,10 @@ def _all_pairs(rows: Sequence[Any]) -> bool:
 
 
 def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
-    """Return unit vectors float32[n, d] of all sentences.
+    """Return the vectors of all n sentences at unit length, float32[n, d].
 
     Raises:
-        ValueError: The number of vectors is not that of the sentences, or a vector is not finite.
+        ValueError: There is not one vector for each sentence, or a vector is not finite.
     """
     documents = len(sentence_offsets) - 1
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2:
@@ -159,7 +159,7 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
 
 
 def matrices(column: Any) -> Any:
-    """Return float[n, d] for each row of an Arrow column of lists of vectors.
+    """Return the vectors in each row of an Arrow column of lists of vectors, float[n, d] for n vectors.
 
     If there are no rows, the result is one empty array.
     """

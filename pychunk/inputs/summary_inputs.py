@@ -33,5 +33,5 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
             raise ValueError(f"{name} must be finite; row {row} is not")
         return unit
     if not has_encoder:
-        raise ValueError(f"{name} must be vectors if columns={{'sentence_vectors': ...}} is given: pass float[k, d]")
+        raise ValueError(f"{name} must be vectors if columns={{'sentence_vectors': ...}} is passed: pass float[k, d]")
     return Ragged(*flat_text(texts_of(values, len(texts), texts.source, name)))

@@ -1,6 +1,6 @@
-"""The documents of a call as one large_string column, from any object that holds text.
+"""The conversion of any object that holds text to large_string arrays with one document for each row.
 
-Rows that cannot be used are listed.
+Rows that cannot be used are listed as errors.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from .mappings import MappedColumns
 
 
-#: The characters of the longest text that is looked up as a path: systems allow 255 in a name.
+#: The largest number of characters of a text that is checked for being a path. File systems allow 255 in a name.
 _LONGEST_PATH = 255
 
 
 class RowError(NamedTuple):
-    """A row that ``on_error="skip"`` skipped, and the reason."""
+    """A row that ``on_error="skip"`` skipped, with the reason."""
 
     row: int
     reason: str
 
 
 class PartialRowError(RowError):
-    """A row of which a part could not be cut as requested, and the reason."""
+    """A row that was cut, but in part not as requested, with the reason."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class TextBatch:
         texts: Contiguous large_string arrays without nulls. A row in ``errors`` is the empty string.
         ids: The caller's id column, or None.
         errors: The rows that cannot be used.
-        source: The table that the texts came from, for further columns, or None.
+        source: The table that the texts came from, from which further columns can be read, or None.
         uuids: Whether the ids were UUIDs; ``ids`` holds them as text.
     """
 
@@ -76,7 +76,7 @@ class TextBatch:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of the documents' table, empty without one."""
+        """The columns of the documents' table; empty if they come from no table."""
         return [] if self.source is None else list(self.source.column_names)
 
     @property
@@ -99,7 +99,7 @@ class TextBatch:
         row = 0
         for texts in self.texts:
             _, offsets = flat_text(texts)
-            # Most calls fit into one slice, and a search would take longer than the rest.
+            # Most calls fit into one slice. For these, searching for its end would take longer than the rest.
             if len(texts) and offsets[-1] - offsets[0] <= max_bytes:
                 yield row, texts
                 row += len(texts)
@@ -120,8 +120,9 @@ class TextBatch:
             documents: A str; a list or other iterable of str; an Arrow array, chunked array, record batch or table; a
                 pandas or Polars series or data frame; a dict of lists, one for each column; a ``datasets.Dataset``; or
                 any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
-            column: The column of a table that holds the text. The default is the only string column, else ``text``.
-            ids: One id for each document, or the name of a column. An id that several documents have causes a warning.
+            column: The column of a table that holds the text. The default is the only string column, or ``text`` if
+                there are several.
+            ids: One id for each document, or the name of a column. Pychunk warns if several documents have the same id.
             on_error: ``"raise"`` to raise an error for a row that cannot be used, ``"skip"`` to list it in ``errors``.
         """
         if on_error not in ("raise", "skip"):
@@ -171,9 +172,9 @@ class PandasColumns:
         return self._frame.iloc[:, next(i for i, own in self._places if own == name)]
 
     def text_columns(self) -> list[str]:
-        """Return the columns that hold a string, including mixed ones.
+        """Return the columns that hold at least one string.
 
-        Mixed columns are included so that an error can name the row that is no string.
+        Columns that also hold other objects are included, so that an error can name the row that is not a string.
         """
         return [name for i, name in self._places if self._has_text(self._frame.iloc[:, i])]
 
@@ -254,7 +255,7 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
 
 
 def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:
-    """Return documents without columns: Arrow data unchanged, other objects as a list of Python objects."""
+    """Return documents that have no columns: Arrow data unchanged, other objects as a list of Python objects."""
     if column is not None:
         raise ValueError(f"the column {column!r} needs a table; the documents are a {type(documents).__name__}")
     if isinstance(documents, str):
@@ -294,7 +295,7 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
 
 
 def _warn_of_path(text: str) -> None:
-    """Warn if a text is the path of a file, because its name would be segmented in place of its text."""
+    """Warn if a text is the path of a file, because then the path itself is segmented and not the file's text."""
     if len(text) <= _LONGEST_PATH and "\n" not in text and "\0" not in text and os.path.isfile(text):
         warnings.warn(
             f"{text!r} is the path of a file, and its name is the text; pass pychunk.read({text!r}) for the file's "
@@ -306,7 +307,7 @@ def _warn_of_path(text: str) -> None:
 def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
     """Return a pandas series as Arrow if it holds only text, else as a list of its objects.
 
-    From a list, errors can name each object.
+    With a list, errors can name the row of an object that is not text.
     """
     if str(series.dtype) != "object":
         try:
@@ -319,7 +320,7 @@ def _of_series(series: Any) -> pa.ChunkedArray | list[Any]:
 
 
 def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
-    """Return large_string without nulls and with valid UTF-8.
+    """Return values as a large_string array of valid UTF-8 without nulls.
 
     Rows that are not text become "" and are added to ``errors``.
     """
@@ -358,15 +359,15 @@ def _is_str(value: Any) -> bool:
 
 
 def _view_as_text(array: pa.LargeBinaryArray) -> pa.LargeStringArray:
-    """Return the same buffers with the type large_string.
+    """Return an array of the same buffers with the type large_string.
 
-    A cast would check UTF-8 a second time.
+    A cast would check UTF-8, which :func:`_invalid_rows` checks already.
     """
     return pa.Array.from_buffers(pa.large_string(), len(array), [None, *array.buffers()[1:]], offset=array.offset)
 
 
 def _invalid_rows(texts: pa.LargeStringArray) -> list[tuple[int, int]]:
-    """Return (row, position of the byte in the row) for the rows that are not valid UTF-8."""
+    """Return (row, position of the first invalid byte in the row) for the rows that are not valid UTF-8."""
     text, offsets = flat_text(texts)
     used = text[offsets[0] : offsets[-1]]
     starts = offsets[:-1][offsets[:-1] < len(text)]
@@ -382,7 +383,10 @@ def _invalid_rows(texts: pa.LargeStringArray) -> list[tuple[int, int]]:
 
 
 def _checked_objects(values: list[Any], first_row: int, errors: list[RowError]) -> pa.LargeStringArray:
-    """Check a list one value at a time, which is slow, because some values are no valid strings."""
+    """Return a list as text after checking each value by itself.
+
+    This is slow, so it runs only if some values are not valid strings.
+    """
     good: list[str] = []
     for row, value in enumerate(values, first_row):
         reason = None

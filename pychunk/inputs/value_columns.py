@@ -1,4 +1,4 @@
-"""The caller's values with one for each document, such as ids, titles and summaries, from any form that holds them."""
+"""The conversion of arguments with one value for each document, such as ids and titles, from any form to Arrow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .._engine.arrow import few_strings, flat_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The values that have a text of their own, by which an index finds them.
+#: The values that can be ids. Each has a unique text, by which an index finds it.
 _NAMES = "strings, UTF-8 bytes, numbers, booleans, dates, times or UUIDs"
-#: The names of columns that identify a row's document.
+#: The usual names of columns of ids. Such a column does not hold the text.
 _OF_IDS = ("id", "_id", "doc_id", "url")
 
 
 class Columns(Protocol):
-    """A table with the members that matter here: a ``pyarrow.Table``, or the columns of a pandas data frame."""
+    """The protocol of tables: a ``pyarrow.Table``, or the columns of a pandas data frame or of a dict."""
 
     @property
     def column_names(self) -> list[str]:
@@ -40,7 +40,7 @@ class Columns(Protocol):
 def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Array | None:
     """Return one value for each row, none of them null, from a list, an array or the name of a column.
 
-    None stays None.
+    If ``values`` is None, the result is None.
 
     Raises:
         ValueError, TypeError: There is no such column, values are missing, or they are not of one type. The message
@@ -51,7 +51,7 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
     array = array_of(values, rows, table, name)
     missing = missing_rows(array)
     if len(missing):
-        raise ValueError(f"{name} must not be null, but is for document {missing[0]}")
+        raise ValueError(f"{name} must not be null; it is null for document {missing[0]}")
     return array
 
 
@@ -82,7 +82,7 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
     """Return document ids as :func:`column_of` does: numbers and dates unchanged, UUIDs and UTF-8 bytes as strings.
 
     Raises:
-        ValueError, TypeError: See :func:`column_of`. Values that cannot identify a document, such as lists, raise, too.
+        ValueError, TypeError: See :func:`column_of`, or values cannot identify a document, such as lists.
     """
     array = column_of(values, rows, table, "ids")
     if array is None:
@@ -115,8 +115,8 @@ def warn_of_repeats(ids: pa.Array) -> None:
     listed = f"{', '.join(map(str, own[:4]))} and {len(own) - 4:,} more" if len(own) > 5 else _listing(own)
     more = f" ({len(repeated) - 1:,} more ids come more than once)" if len(repeated) > 1 else ""
     warnings.warn(
-        f"the id {name!r} is that of rows {listed}{more}: give each document one of its own, or, where rows are parts "
-        "of a document, pass on_duplicate='merge' to Index.add",
+        f"the id {name!r} belongs to rows {listed}{more}: give each document its own id, or, if the rows are parts "
+        "of one document, pass on_duplicate='merge' to Index.add",
         stacklevel=_of_caller(),
     )
 
@@ -141,7 +141,7 @@ _FEW = 50_000
 
 
 def are_uuids(values: Any, table: Columns | None) -> bool:
-    """Return whether ids that :func:`ids_of` takes are UUIDs, of Python or of Arrow."""
+    """Return whether the ids, in any form that :func:`ids_of` takes, are UUIDs of Python or Arrow."""
     if isinstance(values, str):
         values = None if table is None else table.column(values)
     kind = getattr(values, "type", None)
@@ -178,7 +178,7 @@ def only_column(table: Columns, column: str, name: str) -> Any:
     return table.column(column)
 
 
-#: The argument that names the column of the text.
+#: The argument that names the column of the text, as errors name it.
 _TEXT = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
 
 
@@ -189,7 +189,7 @@ class NoTextColumnError(ValueError):
 def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
     """Return the column that holds the text if the caller names none: the only one of ``strings``, else ``text``.
 
-    A column whose name is that of an id column does not hold text, whatever other columns there are.
+    A single string column whose name is usual for ids, such as ``url``, is not taken for the text.
 
     Args:
         strings: Names of the string columns.
@@ -197,7 +197,7 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
         listing: The columns as an error lists them.
 
     Raises:
-        NoTextColumnError: There is neither.
+        NoTextColumnError: There is no single string column, and no column ``text``.
     """
     of_ids = len(strings) == 1 and strings[0].lower() in _OF_IDS
     if len(strings) == 1 and not of_ids:
@@ -207,7 +207,7 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
     if of_ids:
         raise NoTextColumnError(
             f"the only string column is {strings[0]!r}, which by its name holds no text: pass {_TEXT} with its name if "
-            "it does, or with the name of another"
+            "it does hold the text, or with the name of another column"
         )
     raise NoTextColumnError(f"pass {_TEXT} to say which column holds the text; the string columns are: {listing}")
 
@@ -246,15 +246,15 @@ def plain(array: pa.Array) -> pa.Array:
 def of_polars(series: Any) -> pa.ChunkedArray | list[Any]:
     """Return a Polars series as Arrow, or as a list if it holds Python objects.
 
-    The conversion goes through a frame. Older Polars (at least 1.33) exports a series of categories as a stream that is
-    not valid Arrow. A frame with this series is exported correctly. Polars exports objects as addresses, or ends the
-    process.
+    The conversion goes through a frame, because older Polars (such as 1.33) exports a series of categories as a stream
+    that is not valid Arrow. A frame with this series is exported correctly. Polars exports Python objects as memory
+    addresses, or crashes the process, so they become a list.
     """
     return list(series) if str(series.dtype) == "Object" else pa.table(series.to_frame()).column(0)
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, or pandas' NA or NaT, which have no truth value."""
+    """Return whether a value is None, NaN, or pandas' NA or NaT."""
     if isinstance(value, float):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType")
@@ -285,9 +285,9 @@ def _as_array(values: Any, name: str) -> pa.Array:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind that a Python object has in Arrow.
+    """Return the kind of a Python object, of which the values of one argument must all be.
 
-    Arrow turns whole numbers next to a float into floats, so 1 would become 1.0.
+    Whole numbers and floats are different kinds. In a list with a float, Arrow would turn 1 into 1.0.
     """
     if isinstance(value, str):
         return "str"
@@ -320,7 +320,7 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
                 raise ValueError(f"{name} of document {row} has a lone surrogate, which is not UTF-8") from None
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
                 raise ValueError(
-                    f"{name} of document {row} does not fit into 64 bits with the others; make a string of each"
+                    f"{name} of document {row} does not fit into 64 bits with the other values; make a string of each"
                 ) from None
         raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 

@@ -18,21 +18,22 @@ from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from .document_metadata import parsed
 
-#: A limit that no chunk reaches. Tokens are counted if there is a limit.
+#: A limit that no chunk reaches. It is set because tokens are counted only if there is a limit.
 NO_LIMIT = 2**31 - 1
 
 
 @chunker("pychunk")
 class PychunkChunker(BaseChunker):
-    """A chunker that cuts texts, a list of them in one native call. A pipeline finds it as ``chunk_with("pychunk")``.
+    """A chonkie chunker that cuts a list of texts in one native call.
 
-    ``token_count`` counts pychunk's tokens (WordPiece). With ``vectors="chunk"`` a chunk has its ``embedding``.
+    A pipeline calls it with ``chunk_with("pychunk")``. ``token_count`` counts pychunk's tokens (WordPiece). With
+    ``vectors="chunk"`` a chunk has its ``embedding``.
 
     Args:
-        method, **options: The arguments of :class:`pychunk.Segmenter`. A pipeline passes on only those in a dictionary:
-            ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
-        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
-            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
+        method, **options: The arguments of :class:`pychunk.Segmenter`. In a pipeline, pass the options as one
+            dictionary: ``chunk_with("pychunk", method="fixed", options={"size": 100, "unit": "words"})``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: the texts are parsed as this markup, so that headings, tables
+            and lists decide where chunks end. See :func:`pychunk.parse`. Default: texts are plain text.
 
     Example:
         >>> [(chunk.text, chunk.start_index, chunk.end_index) for chunk in PychunkChunker("sentence")("One. Two.")]
@@ -53,12 +54,12 @@ class PychunkChunker(BaseChunker):
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
         encoder = {name: more[name] for name in ("encoder", "placement") if name in more}
         if method == "nsp":
-            encoder.pop("encoder", None)  # It is an encoder of pairs, which no other method takes.
+            encoder.pop("encoder", None)  # Method nsp's encoder takes pairs of sentences, which no other does.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
         super().__init__(self._count)
 
     def _count(self, text: str) -> int:
-        """Return the token count of a text by itself, so that chonkie's own ``tokenizer`` counts as for chunks."""
+        """Return the number of tokens of a text, so that chonkie's ``tokenizer`` counts as ``token_count`` does."""
         spans = [[(0, len(text))] if text.strip() else []]
         found = self._counter([text], columns={"sentence_spans": spans}).table["tokens"].to_pylist()
         return int(sum(found))

@@ -9,7 +9,7 @@ from ..segmenter import Segmenter
 
 
 class PychunkChunker:
-    """A BaseChunker of that package, without importing it, because its harness calls only ``split_text``.
+    """A chunker for chunking_evaluation, without its base class, because the harness calls only ``split_text``.
 
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`.

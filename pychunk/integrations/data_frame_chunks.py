@@ -26,19 +26,19 @@ logger = logging.getLogger("pychunk")
 class BlockSegmenter:
     """A function that turns blocks of documents into blocks of chunks.
 
-    It holds names and options, but no model. It can therefore be sent to workers, where :func:`pychunk.segment` makes a
-    Segmenter once a process. Its tables have the columns of ``ChunkBatch.table``, except that ``document_index`` is a
-    number made from a hash. It is the hash of the document's id, or without ids of its text, because a distributed
-    frame has no row numbers.
+    It holds names and options, but no model. It can therefore be sent to workers, where :func:`pychunk.segment` makes
+    one Segmenter in each process. Its tables have the columns of ``ChunkBatch.table``, except that ``document_index``
+    is a number made from a hash. It is the hash of the document's id, or of its text if there are no ids, because a
+    distributed frame has no row numbers.
 
     Attributes:
         method, options: The arguments of :class:`pychunk.Segmenter`.
-        columns: The column of each role that the caller named, such as that of the text.
+        columns: The column that the caller named for each role, such as ``text``.
         ids: The column of the documents' ids, or None.
         metadata_columns: The columns that are repeated on every chunk.
-        wants: The columns that the method must have.
-        on_error: ``"raise"``, ``"skip"`` or ``"row"``. With ``"row"``, a row that is not text becomes a row of its own,
-            with the reason in the column ``error`` and null in the columns of the chunk.
+        wants: The roles of the columns that the method can use, such as ``titles``.
+        on_error: ``"raise"``, ``"skip"`` or ``"row"``. With ``"row"``, a row that is not text becomes a row of the
+            result, with the reason in the column ``error`` and null in the columns of the chunk.
         batch_bytes: The bytes of text that are cut at a time.
     """
 
@@ -77,12 +77,14 @@ class BlockSegmenter:
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
         if options.get("summaries_out"):
-            raise ValueError("summaries_out: a distributed frame holds only chunks; segment() returns summaries")
+            raise ValueError(
+                "summaries_out: a distributed frame holds only chunks: call pychunk.segment() for summaries"
+            )
         wants = Segmenter(method, **options).method.wants
         return BlockSegmenter(method, options, given, ids, tuple(metadata_columns), wants, on_error, batch_bytes)
 
     def needed(self, known: Sequence[str] | None) -> list[str]:
-        """Return the columns to read from those that are known to exist, or none if these or the text's are unknown."""
+        """Return the columns to read, or an empty list to read all, if it is unknown which are needed."""
         given = wanted_columns(self.wants, known or (), self.columns)
         if "text" not in given or (known is None and self.wants - given.keys()):
             return []
@@ -90,7 +92,7 @@ class BlockSegmenter:
         return list(dict.fromkeys(name for name in names if name))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
-        """Return the schema of the chunks of documents with the columns of ``source``.
+        """Return the schema of the chunks that documents with the schema ``source`` yield.
 
         Raises:
             ValueError: A column does not exist.
@@ -99,12 +101,12 @@ class BlockSegmenter:
         chunks = self.segment(documents).table
         if "error" in self.metadata_columns:
             raise ValueError(
-                "metadata_columns: chunks may have a column 'error' of their own: rename that of the documents first"
+                "metadata_columns: 'error' is a column of the result: rename the documents' column 'error' first"
             )
         return self._with_errors(self._beside(chunks, documents), documents, []).schema
 
     def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
-        """Yield the chunks of a block, in tables for documents that hold ``batch_bytes`` of text."""
+        """Yield the chunks of a block, with one table for every ``batch_bytes`` of text."""
         texts = TextBatch.of(block, column=self.columns.get("text"), on_error="skip")
         for first, part in texts.slices(self.batch_bytes):
             documents = block.slice(first, len(part))
@@ -112,7 +114,8 @@ class BlockSegmenter:
             if chunks.errors:
                 self._report(chunks.errors, documents, first)
             table = self._with_errors(self._beside(chunks.table, documents), documents, chunks.errors)
-            # Vectors that the caller gives have no known width if there is no sentence.
+            # If the caller passes vectors and there is no sentence, the width of the vectors is unknown. Such an empty
+            # table would have another schema, so it is left out.
             if table.num_rows or self.columns.keys() <= {"text"}:
                 yield table
 
@@ -144,7 +147,7 @@ class BlockSegmenter:
         return pa.array(hashes, pa.int64())
 
     def _with_errors(self, table: pa.Table, documents: pa.Table, errors: Sequence[RowError]) -> pa.Table:
-        """Return the table with one more row for each error, if rows are requested."""
+        """Return the table, with one more row for each error if ``on_error`` is ``"row"``."""
         if self.on_error != "row":
             return table
         table = table.append_column("error", pa.nulls(table.num_rows, pa.large_string()))

@@ -1,4 +1,4 @@
-"""The arguments about each document, from the metadata of other packages' documents."""
+"""The Segmenter's arguments about each document, read from the metadata of other packages' documents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..vectors import Vectors
 
 
 def keys_of(options: dict[str, Any]) -> dict[str, str]:
-    """Take the option ``columns`` of an adapter, which names keys of the metadata by role, and return them.
+    """Remove the option ``columns`` from an adapter's options, and return its keys of the metadata by role.
 
     Raises:
-        TypeError: A value is no name. Values belong to documents, which come later.
+        TypeError: A role has a value that is not the name of a key.
         ValueError: A role is unknown, or it is ``text``, which documents of these packages hold themselves.
     """
     keys = columns_by_role(options.pop("columns", None))
@@ -31,7 +31,7 @@ def keys_of(options: dict[str, Any]) -> dict[str, str]:
 
 
 def restored(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an adapter, with objects for those that its stored form holds as dictionaries."""
+    """Return an adapter's options, with the objects that its stored form holds as dictionaries restored."""
     kinds = {"placement": Placement, "vectors": Vectors}
     return {
         name: kinds[name](**value) if name in kinds and isinstance(value, Mapping) else value
@@ -45,9 +45,9 @@ def parsed(texts: list[str], markup: Markup | None) -> Any:
 
 
 def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mapping[Any, Any]]) -> Any:
-    """Return the keywords of a call of the Segmenter, with one value for each document.
+    """Return the argument ``columns`` for a call of the Segmenter: by role, one value for each document.
 
-    A key that a method uses by itself, such as ``title``, is used if every document has it.
+    A key that the method looks for by default, such as ``title``, is used if every document has it.
 
     Raises:
         ValueError: A document lacks a key that was named.

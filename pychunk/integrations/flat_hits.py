@@ -14,5 +14,5 @@ def best(index: Index, options: dict[str, Any], **asked: Any) -> list[Hit]:
 
 
 def text_of(hit: Hit) -> str:
-    """Return the text of a hit, with an expansion including the chunks around it."""
+    """Return the text of a hit, including the chunks around it if the search has an expansion."""
     return "\n\n".join(each.text for each in hit.around) if hit.around else hit.text

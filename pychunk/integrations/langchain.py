@@ -19,15 +19,15 @@ from .document_metadata import keys_of, parsed, said_of
 
 
 class PychunkTextSplitter(TextSplitter):
-    """A text splitter for LangChain documents, a list of them in one native call.
+    """A LangChain text splitter that cuts a list of documents in one native call.
 
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`. ``columns`` names by role the keys of
             the documents' metadata, such as ``columns={"titles": "title"}``.
-        add_start_index: Whether to add the first character of each chunk to its metadata, as ``start_index``. It is
-            exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
-        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
-            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
+        add_start_index: Whether to add the position of each chunk's first character to its metadata, as
+            ``start_index``. It is exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: the texts are parsed as this markup, so that headings, tables
+            and lists decide where chunks end. See :func:`pychunk.parse`. Default: texts are plain text.
 
     Example:
         >>> splitter = PychunkTextSplitter("sentence", add_start_index=True)
@@ -58,7 +58,7 @@ class PychunkTextSplitter(TextSplitter):
         texts = list(texts)
         metadatas = metadatas or [{}] * len(texts)
         if len(metadatas) != len(texts):
-            raise ValueError(f"metadatas must hold one for each of {len(texts)} texts; got {len(metadatas)}")
+            raise ValueError(f"metadatas must hold one dictionary for each of {len(texts)} texts; got {len(metadatas)}")
         documents = []
         said = said_of(self.segmenter, self._keys, metadatas)
         for chunk in self.segmenter(parsed(texts, self._markup), columns=said):

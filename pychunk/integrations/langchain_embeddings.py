@@ -13,7 +13,7 @@ from ..embedding import embed
 
 
 class PychunkEmbeddings(Embeddings):
-    """The vectors of :func:`pychunk.embed` for any vector store of LangChain: passages and queries, in native batches.
+    """The vectors of :func:`pychunk.embed`, for passages and for queries, for any vector store of LangChain.
 
     Args:
         encoder: See :func:`pychunk.embed`.
@@ -30,7 +30,7 @@ class PychunkEmbeddings(Embeddings):
         self.embed_query("")  # An unknown encoder or option raises an error here.
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text, as chunks have them."""
+        """Return one vector for each text, encoded as chunks are."""
         found: list[list[float]] = embed(texts, encoder=self.encoder, **self.options).tolist()
         return found
 

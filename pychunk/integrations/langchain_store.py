@@ -30,10 +30,11 @@ CHUNK_COLUMNS = frozenset(each.name for each in fields(Chunk))
 
 
 class PychunkVectorStore(VectorStore):
-    """A vector store that searches a :class:`pychunk.Index` by meaning, by words or both, like any of LangChain's.
+    """A LangChain vector store that searches a :class:`pychunk.Index` by meaning, by words or by both.
 
-    An index of segmented documents is searched unchanged. Texts that are added here are already chunks, and stay whole.
-    Changes by :meth:`add_texts` and :meth:`delete` are found at once, and kept after ``store.index.save()``.
+    An existing index of segmented documents works without changes. Each text that is added here becomes one chunk, and
+    is not cut. Searches see changes by :meth:`add_texts` and :meth:`delete` at once. ``store.index.save()`` writes them
+    to disk.
 
     Args:
         index: The index, or the folder of a saved one.
@@ -59,7 +60,7 @@ class PychunkVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """The encoder of queries, or None for an index of given vectors."""
+        """The encoder of queries, or None if the index holds vectors that the caller passed."""
         name = self.index.info["encoder"]["name"]
         return None if name is None else PychunkEmbeddings(name)
 
@@ -80,7 +81,7 @@ class PychunkVectorStore(VectorStore):
         ``options`` are those of :meth:`pychunk.Index.create`.
         """
         if path is None:
-            raise ValueError("path= names the folder of the index, a new one")
+            raise ValueError("path is missing: pass path=, a new folder for the index")
         if embedding is not None and not isinstance(embedding, PychunkEmbeddings):
             kind = type(embedding).__name__
             raise ValueError(f"embedding must be PychunkEmbeddings, or None for the static encoder; got {kind}")
@@ -107,10 +108,12 @@ class PychunkVectorStore(VectorStore):
                 raise ValueError(f"{name} must hold one for each of {len(texts)} texts; got {len(own)}")
         facts = self.index.info
         if facts["encoder"]["name"] is None:
-            raise ValueError("the index holds vectors that were given, and has no encoder for texts: use index.add")
+            raise ValueError(
+                "the index holds vectors that its caller passed, and has no encoder for texts: call index.add"
+            )
         blank = [row for row, text in enumerate(texts) if not text.strip()]
         if blank:
-            raise ValueError(f"text {blank[0]} is blank: there is nothing in it to find")
+            raise ValueError(f"text {blank[0]} is blank: there is nothing in it to find: leave it out")
         plain = segment(texts, "fixed", ids=ids, size=1 << 40, unit="characters", keep_together=False)
         chunks = encode_chunks(plain.table, facts["encoder"]["name"], vectors=facts["vectors"])
         names = dict.fromkeys(name for own in metadatas for name in own)
@@ -120,7 +123,7 @@ class PychunkVectorStore(VectorStore):
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
         """Remove documents by id. Unknown ids are ignored."""
         if ids is None:
-            raise ValueError("delete takes ids=")
+            raise ValueError("ids is missing: pass ids=, the ids of the documents to remove")
         self.index.remove(ids)
         return True
 
@@ -137,8 +140,8 @@ class PychunkVectorStore(VectorStore):
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Return the best chunks for a query.
 
-        ``options`` are those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``. ``filter``, the name in
-        other stores, is ``where``.
+        ``options`` are those of :meth:`pychunk.Index.search`, such as ``where`` and ``mode``. ``filter``, the name that
+        other stores use, means ``where``.
         """
         return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
 
@@ -152,9 +155,9 @@ class PychunkVectorStore(VectorStore):
         return [self._document(hit) for hit in self._hits(k, options, queries=[embedding])]
 
     def _select_relevance_score_fn(self) -> Any:
-        """Return a function that divides a score by the most that it can be, so that it is from 0 to 1.
+        """Return a function that divides a score by its maximum, so that the result is from 0 to 1.
 
-        A hybrid score is a cosine and a weighted share.
+        A hybrid score is the sum of a cosine and of a share from 0 to 1 that is multiplied by ``bm25_weight``.
         """
         options = self.search_options
         mode, weight = options.get("mode", SEARCH.mode), (options.get("ranking") or Ranking()).bm25_weight

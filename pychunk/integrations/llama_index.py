@@ -20,16 +20,17 @@ from .document_metadata import keys_of, parsed, restored, said_of
 
 
 class PychunkNodeParser(NodeParser):
-    """A parser of LlamaIndex documents into nodes, all of them in one native call.
+    """A LlamaIndex node parser that cuts all documents in one native call.
 
     ``start_char_idx`` and ``end_char_idx`` are exact, even if a text repeats itself. With ``vectors="chunk"`` a node
     has its ``embedding``.
 
     Args:
-        method, **options: The arguments of :class:`pychunk.Segmenter`, also as a dictionary, ``options=``.
-            ``columns`` names by role the keys of the documents' metadata, such as ``columns={"titles": "title"}``.
-        markup: ``"markdown"``, ``"html"`` or ``"auto"``: parse texts, so that headings, tables and lists decide where
-            chunks end: see :func:`pychunk.parse`. Default: texts are plain text.
+        method, **options: The arguments of :class:`pychunk.Segmenter`. Options can also be passed as a dictionary,
+            ``options=``. ``columns`` names by role the keys of the documents' metadata, such as ``columns={"titles":
+            "title"}``.
+        markup: ``"markdown"``, ``"html"`` or ``"auto"``: the texts are parsed as this markup, so that headings, tables
+            and lists decide where chunks end. See :func:`pychunk.parse`. Default: texts are plain text.
         include_metadata, include_prev_next_rel, callback_manager, id_func: The arguments of every node parser.
 
     Example:
@@ -54,7 +55,7 @@ class PychunkNodeParser(NodeParser):
         **more: Any,
     ) -> None:
         own = {name: more.pop(name) for name in NodeParser.model_fields if name in more}
-        more.pop("class_name", None)  # A stored parser has it.
+        more.pop("class_name", None)  # The stored form of a parser has this key.
         super().__init__(method=method, markup=markup, options=restored({**(options or {}), **more}), **own)
         own_options = dict(self.options)
         self._keys = keys_of(own_options)
@@ -78,8 +79,8 @@ class PychunkNodeParser(NodeParser):
         return made_nodes
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: Any) -> list[BaseNode]:
-        # The base class searches for each text after the start of the node before. It would find a short text inside
-        # that node.
+        # The base class searches for each text after the start of the previous node. It could find a short text inside
+        # that node, so the exact positions are restored.
         spans = [(node.start_char_idx, node.end_char_idx) for node in nodes]
         nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
         for node, span in zip(nodes, spans, strict=True):

@@ -16,13 +16,13 @@ from .document_metadata import restored
 
 
 class PychunkEmbedding(BaseEmbedding):
-    """The vectors of :func:`pychunk.embed` for any index of LlamaIndex: nodes and queries, in native batches.
+    """The vectors of :func:`pychunk.embed`, for nodes and for queries, for any index of LlamaIndex.
 
     Args:
         encoder: See :func:`pychunk.embed`.
         options: ``placement`` of :func:`pychunk.embed`.
-        embed_batch_size, callback_manager, num_workers: The arguments of every embedding. 1,024 texts go into one
-            native call.
+        embed_batch_size, callback_manager, num_workers: The arguments of every embedding. By default, 1,024 texts go
+            into one native call.
 
     Example:
         >>> embedding = PychunkEmbedding()

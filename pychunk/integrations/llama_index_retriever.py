@@ -21,7 +21,7 @@ from .flat_hits import best, text_of
 class PychunkRetriever(BaseRetriever):
     """A retriever of nodes from a :class:`pychunk.Index`, by meaning, by words or both.
 
-    A node's ``start_char_idx`` and ``end_char_idx`` are those of the chunk in its document. The document's id is
+    A node's ``start_char_idx`` and ``end_char_idx`` are the positions of its text in the document. The document's id is
     ``ref_id`` in the metadata, in addition to the index's own columns.
 
     Args:

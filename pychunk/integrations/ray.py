@@ -16,7 +16,7 @@ from .data_frame_chunks import BlockSegmenter
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-#: The rows of a call on a GPU, for which Ray needs a number. Its batches are joined from small blocks.
+#: The number of rows in a call on a GPU. If Ray is told a number, it joins small blocks into batches of that number.
 GPU_ROWS = 1024
 
 
@@ -38,11 +38,11 @@ def segment(
 ) -> Dataset:
     """Segment the documents of a Ray dataset. Like all of Ray Data, this is lazy.
 
-    The rows are those of :func:`pychunk.segment`, whatever the blocks, with one difference. ``document_index`` is a
-    number made from the hash of the document's id, or without ids of its text, because a dataset has no row numbers.
-    Chunks of one document stay together and in order. Documents with the same text and no ids cannot be distinguished.
-    The metadata of ``ChunkBatch`` stays with the blocks. A worker that dies is replaced, and its block is processed
-    again.
+    The result has the rows of :func:`pychunk.segment`, however the dataset is divided into blocks, with one difference.
+    ``document_index`` is a number made from the hash of the document's id, or of its text if there are no ids, because
+    a dataset has no row numbers. Chunks of one document stay together and in order. Documents with the same text and no
+    ids cannot be distinguished. Each block has the metadata of its own ``ChunkBatch``. A worker that dies is replaced,
+    and its block is processed again.
 
     Args:
         dataset: A dataset with the text in a column.
@@ -56,9 +56,9 @@ def segment(
             chunks.
         concurrency: The number of actors, or the least and the most of them. The default is as many as the cluster has
             room for. Actors hold their CPUs for the whole job. Leave one CPU for reading, or the job waits for ever.
-        num_cpus: The CPUs of an actor, and the number of its threads unless ``placement`` names another.
+        num_cpus: The CPUs of an actor, and the number of its threads unless ``placement`` sets a number of threads.
         num_gpus: The GPUs of an actor. Combine ``num_gpus=1`` with ``placement="cuda"``.
-        batch_size: The rows of a call. The default is a block, with GPUs 1,024 rows.
+        batch_size: The number of rows in a call. The default is one block, or 1,024 rows with GPUs.
         batch_bytes: The bytes of text that are cut at a time, which limits an actor's memory.
         placement: The device, threads and runtime of an actor: a :class:`pychunk.Placement`, or the name of a device.
             The default for threads is ``num_cpus``.
@@ -66,8 +66,8 @@ def segment(
             runs.
 
     Raises:
-        ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
-            chunks.
+        ValueError, TypeError: An option is unknown, or a column does not exist, or a name in ``metadata_columns`` is
+            also the name of a column of the chunks.
         ImportError: The extra ``ray`` is not installed.
 
     Example:
@@ -90,7 +90,7 @@ def segment(
         placement=where,
         **options,
     )
-    known = dataset.schema(fetch_if_missing=False)  # This costs nothing to know.
+    known = dataset.schema(fetch_if_missing=False)  # Fetching an unknown schema would run the job.
     if known is not None and isinstance(known.base_schema, pa.Schema):
         blocks.schema(known.base_schema)
     least, most = concurrency if isinstance(concurrency, tuple) else (concurrency or 1, concurrency)

@@ -31,10 +31,10 @@ def segment(
 ) -> DataFrame:
     """Segment the documents of a Spark data frame. Like all of Spark, this is lazy.
 
-    The rows are those of :func:`pychunk.segment`, whatever the partitions, with these differences:
+    The result has the rows of :func:`pychunk.segment`, however the frame is partitioned, with these differences:
 
-    - ``document_index`` is a number made from the hash of the document's id, or without ids of its text, because a data
-      frame has no row numbers.
+    - ``document_index`` is a number made from the hash of the document's id, or of its text if there are no ids,
+      because a data frame has no row numbers.
     - ``relevance`` is a string, vectors are arrays of float, and ``sentences`` is an array of structs.
     - The metadata of ``ChunkBatch`` is lost.
 
@@ -54,13 +54,13 @@ def segment(
         batch_bytes: The bytes of text that are cut at a time. Spark itself determines the batches that it passes. Long
             documents need a ``spark.sql.execution.arrow.maxRecordsPerBatch`` below its 10,000 rows.
         placement: The device, threads and runtime of a task: a :class:`pychunk.Placement`, or the name of a device.
-            The default is 1 thread. Pass as many as ``spark.task.cpus`` reserves.
+            The default for threads is 1. Pass as many threads as ``spark.task.cpus`` reserves CPUs.
         **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything
             runs.
 
     Raises:
-        ValueError, TypeError: An option is unknown, or a column does not exist, or a column to keep is also one of the
-            chunks.
+        ValueError, TypeError: An option is unknown, or a column does not exist, or a name in ``metadata_columns`` is
+            also the name of a column of the chunks.
         ImportError: The extra ``spark`` is not installed.
 
     Example:
@@ -96,14 +96,14 @@ def segment(
 
 
 def _taken(field: Any, source: Any, taken: dict[str, str | None]) -> Any:
-    """Return a field of the result, with the type of the input if it is taken from there."""
+    """Return a field of the result, with its Spark type in the input if the column comes from the input."""
     if field.name in taken:
         field.dataType = source[taken[field.name]].dataType
     return field
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return a type that Spark's Java side can read in place of one that it cannot."""
+    """Return the type, or the nearest one that Spark's Java side can read."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
     if pa.types.is_large_string(kind):

@@ -1,4 +1,4 @@
-"""Documents of tables as columns, in batches that need no Python object for each text."""
+"""The batches of documents from tables, made of whole columns, without a Python object for each text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Run(NamedTuple):
     bytes_read: int
 
     def part(self, begin: int, count: int) -> Run:
-        """Return ``count`` documents from number ``begin`` on; they share the memory of this run."""
+        """Return ``count`` documents from position ``begin`` on; the result shares the memory of this run."""
         sizes = self.sizes[begin : begin + count]
         return Run(self.table.slice(begin, count), sizes, self.file, self.bytes_read)
 
@@ -44,8 +44,8 @@ def runs(
 ) -> Iterator[Run]:
     """Yield the documents of a file, part by part, with id, text, file and the columns to keep.
 
-    The columns to keep have their own types. ``elsewhere`` gives the types of those that only other files have; they
-    are null here.
+    The columns to keep have the types of the file. A column that this file lacks but other files have (``elsewhere``)
+    is null.
 
     Args:
         parts: The parts of the table.
@@ -55,7 +55,7 @@ def runs(
         ids: The column of ids. Default: ``id`` if the file has it, else the file's name and the row's number.
         metadata_columns: The columns to keep.
         needed: The columns that every document needs. A row that is null in one of them becomes a dead letter.
-        elsewhere: The types of the columns of ``metadata_columns`` that other files have.
+        elsewhere: The columns of ``metadata_columns`` that other files have, with their types.
 
     Raises:
         ValueError: The file lacks a column, which would be missing in every row.
@@ -80,7 +80,10 @@ def runs(
 
 
 def _with_nulls(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
-    """Add a column of typed nulls if the table lacks it, or has only nulls without a type in it."""
+    """Return the table with a column of typed nulls, if it lacks the column or the column has no type.
+
+    A column has no type if all its values are null.
+    """
     at = table.schema.get_field_index(name)
     if name not in table.column_names:
         return table.append_column(name, pa.nulls(len(table), kind))
@@ -90,7 +93,7 @@ def _with_nulls(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
 
 
 def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
-    """Yield lists of runs, cut where :func:`document_batches.grouped` ends a batch."""
+    """Yield lists of runs, one for each batch. Batches end where :func:`document_batches.grouped` would end them."""
     group: list[Run] = []
     size = count = 0
     for run in found:
@@ -113,7 +116,7 @@ def grouped(found: Iterable[Run], max_bytes: int) -> Iterator[list[Run]]:
 
 
 def joined(group: Sequence[Run]) -> pa.Table:
-    """Return the documents of a group as one table with one array in each column, which needs one native call.
+    """Return the documents of a group as one table, with each column in one array, so that one native call reads it.
 
     If a column has different types in different runs, its values become strings.
     """
@@ -122,7 +125,10 @@ def joined(group: Sequence[Run]) -> pa.Table:
 
 
 def in_pieces(group: Sequence[Run]) -> pa.Table:
-    """Return the same table as :func:`joined` with texts as they were read: joining 124 MB of them takes 0.03 s."""
+    """Return the same table as :func:`joined`, but with texts in several arrays, as they were read.
+
+    Joining 124 MB of texts would take 0.03 s.
+    """
     table = group[0].table if len(group) == 1 else _concat([run.table for run in group])
     for at, name in enumerate(table.column_names):
         if name != "text" and table.column(name).num_chunks > 1:
@@ -155,9 +161,9 @@ def _as_strings(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without dictionaries, views and run ends.
+    """Return a column to keep without dictionaries, views and run ends.
 
-    Bytes that are not UTF-8 become U+FFFD in a column that is only kept.
+    Bytes that are not UTF-8 become U+FFFD.
     """
     chunks = [_sound(plain(chunk)) for chunk in values.chunks]
     return pa.chunked_array(chunks, chunks[0].type if chunks else values.type)
@@ -173,7 +179,7 @@ def _sound(values: pa.Array) -> pa.Array:
 
 
 def _ids(part: Part, file: str, column: str | None) -> pa.Array | pa.ChunkedArray | None:
-    """Return all ids at once, as ``row_documents.ids`` makes them; None if some of them cannot be read."""
+    """Return the ids of all rows as an array, equal to ``row_documents.ids``; None if some of them cannot be read."""
     name = column or "id"
     if name not in part.table.column_names:
         return _numbered(part, file)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: The approximate size of one batch's raw text, in bytes; a longer document is a batch of its own.
 BATCH_BYTES = 8 << 20
-#: The maximum number of documents of one batch, so that empty ones cannot fill memory.
+#: The maximum number of documents of one batch, so that many empty documents cannot fill memory.
 BATCH_ROWS = 50_000
-#: The beginning of a guess in the reason of a dead letter.
+#: The words before a guess of the character encoding in the reason of a dead letter.
 MAY_BE = "; it may be "
 #: The maximum number of raw bytes that a dead letter quotes.
 EXCERPT_BYTES = 200
@@ -35,9 +35,9 @@ class DeadLetter(NamedTuple):
         source: The file.
         position: The position in the file: a byte, line, row or page.
         reason: The reason.
-        excerpt: The first raw bytes.
-        partial: Whether it is only a warning if the caller collects no dead letters. Then the document itself is read,
-            without a part such as a scanned page; or a file of a folder was not of the kind that was assumed.
+        excerpt: The first raw bytes of the input.
+        partial: Whether :func:`refuse` only warns. This is so if a document was read without a part, such as a scanned
+            page, or if a file of a folder was not of the kind that was assumed.
     """
 
     source: str
@@ -48,29 +48,29 @@ class DeadLetter(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The position and the reason; for a row that is not UTF-8, also a guess of its encoding, as for files."""
+        """The file, the position and the reason; for a row that is not UTF-8, also a guess of its encoding."""
         of_rows = self.reason.startswith("invalid UTF-8") and self.position.startswith(("line", "row", "element"))
         found = likely(self.excerpt) if of_rows else ""
         guess = f"{MAY_BE}{found}, which is a guess: pass encoding='{found}'" if found else ""
         return f"{self.source}, {self.position}: {self.reason}{guess}"
 
 
-#: A callable that gets each dead letter; reading goes on when it returns, and ends if it raises.
+#: A callable that gets each dead letter. If it returns, reading goes on. If it raises an error, reading ends.
 DeadLetters = Callable[[DeadLetter], None]
 
 
 def refuse(letter: DeadLetter) -> None:
-    """Stop reading at the first dead letter; this is the default of :func:`open_source`.
+    """Raise an error for a dead letter, which stops reading; this is the default of :func:`open_source`.
 
-    If only a part of a document is lost, the function warns.
+    If the dead letter is ``partial``, warn instead.
 
     Raises:
-        ValueError: A document is lost.
+        ValueError: The dead letter is not ``partial``.
     """
     if letter.partial:
         warnings.warn(f"{letter.source}, {letter.position}: {letter.reason}", stacklevel=2)
         return
-    raise ValueError(f"{letter.told}; pass dead_letters= to leave out broken documents and go on")
+    raise ValueError(f"{letter.told}; pass dead_letters= to skip broken documents and go on")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Batch:
             and the columns to keep.
         number: The number of the batch in the source, from 0.
         file: The file that the last row came from.
-        bytes_read: The source's bytes, as they are stored, up to the end of this batch, out of ``Source.total_bytes``.
+        bytes_read: The number of stored bytes of the source up to the end of this batch, out of ``Source.total_bytes``.
     """
 
     table: pa.Table
@@ -94,17 +94,20 @@ class Batch:
         return int(self.table.num_rows)
 
     def documents(self) -> TextBatch:
-        """Return the input of a ``Segmenter``: texts with ids, not checked again, and the table's other columns."""
+        """Return the batch as input of a ``Segmenter``, with ids and the table's other columns.
+
+        The texts are not checked again.
+        """
         return documents_of(self.table)
 
 
 def documents_of(table: pa.Table) -> TextBatch:
-    """Return a batch's table, or some of its rows, as documents; readers yield only valid text and ids."""
+    """Return a batch's table, or some of its rows, as documents, without checks: readers yield valid text and ids."""
     return TextBatch(table.column("text").chunks, column_of("id", table.num_rows, table, "ids"), [], table)
 
 
 class Item(Protocol):
-    """An item that becomes a document: its file, its raw size, which decides where a batch ends, and the progress."""
+    """An item that becomes a document, with the facts by which items are grouped into batches."""
 
     @property
     def file(self) -> str:
@@ -123,10 +126,10 @@ class Item(Protocol):
 
 
 class Document(NamedTuple):
-    """A document that is ready for a batch; ``more`` holds the values of the columns of its kind.
+    """A document that is ready for a batch; ``more`` holds its values for the columns of its kind.
 
-    The values of nested columns are Arrow arrays of one row; those of ``blocks`` may also be what
-    ``parsing.block_columns.packed`` returns.
+    The value of a nested column is an Arrow array of one row. The value of ``blocks`` may also be an array from
+    ``parsing.block_columns.packed``.
     """
 
     id: str
@@ -141,7 +144,7 @@ _Item = TypeVar("_Item", bound=Item)
 
 
 def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
-    """Yield lists of items of at most ``max_bytes`` and ``BATCH_ROWS``, or of one longer item."""
+    """Yield lists of at most ``BATCH_ROWS`` items and ``max_bytes`` in all, or with one longer item."""
     group: list[_Item] = []
     size = 0
     for item in items:
@@ -156,7 +159,7 @@ def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
 
 
 def schema(more: Iterable[tuple[str, pa.DataType]] = (), metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
-    """Return the schema of a batch: the columns that all batches have, then those of its kind."""
+    """Return the schema of a batch: the columns that all batches have, then the columns of its kind."""
     return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more], metadata)
 
 

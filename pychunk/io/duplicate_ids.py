@@ -1,16 +1,16 @@
-"""A check for ids that a source has twice; an index can keep only one of two such documents."""
+"""A check for ids that several documents of a source have; an index can keep only one of these documents."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-#: The maximum number of ids that are remembered, which take about 25 MB. Later ids are compared with these and with
-#: those of their own batch.
+#: The number of ids from which on no further ids are remembered. They take about 25 MB. Later ids are compared only
+#: with these ids and with the ids of their own batch.
 MOST = 300_000
 
 
 class DuplicateIds:
-    """A check of ids in their order; ``found`` describes the first duplicate, "" while there is none."""
+    """A check of ids in the order of documents; ``found`` describes the first duplicate, and is "" before that."""
 
     def __init__(self) -> None:
         self.found = ""
@@ -29,7 +29,7 @@ class DuplicateIds:
         here: dict[int, int] = {}
         for row, (name, each) in enumerate(zip(names, hashes, strict=True)):
             if each in self._seen or each in here:
-                other = f"document {first + here[each]}" if each in here else "an earlier one"
-                self.found = f"ids come more than once: {name!r} is that of document {first + row} and of {other}"
+                other = f"document {first + here[each]}" if each in here else "an earlier document"
+                self.found = f"ids come more than once: {name!r} is the id of document {first + row} and of {other}"
                 return
             here[each] = row

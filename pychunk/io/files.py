@@ -1,4 +1,4 @@
-"""The files of a source, local or remote: listed in one order, and opened for reading."""
+"""The files of a source, local or remote: how they are listed, in a fixed order, and opened for reading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from .._util import urls
 
-#: The schemes that pyarrow reads by itself; others go through fsspec.
+#: The schemes of URLs that pyarrow reads by itself. Other schemes are read through fsspec.
 _ARROW_SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 
 
@@ -39,9 +39,9 @@ class SourceFile(NamedTuple):
 
 
 def find(path: str) -> list[SourceFile]:
-    """Return a file, or the files below a folder, sorted by path as :func:`plain` spells it.
+    """Return a file, or all files below a folder, sorted by their paths in the spelling of :func:`plain`.
 
-    Hidden files and files that an ingest keeps for itself are left out.
+    Hidden files, and the files that an ingest writes next to its shards, are left out.
 
     Raises:
         FileNotFoundError: There is no file.
@@ -66,7 +66,7 @@ def find(path: str) -> list[SourceFile]:
 
 
 def find_if_reached(path: str) -> list[SourceFile]:
-    """Return what :func:`find` returns; for a URL that cannot be reached, the URL as a file of unknown size.
+    """Return the files of :func:`find`, or for a URL that cannot be reached, the URL as a file of unknown size.
 
     Raises:
         FileNotFoundError: There is no file.
@@ -82,12 +82,12 @@ def find_if_reached(path: str) -> list[SourceFile]:
         return [SourceFile(urls.Url.of(path), 0, None)]
 
 
-#: The files that an ingest keeps next to its shards (pychunk/ingest/run_folder.py); they are not documents.
+#: The files that an ingest writes next to its shards (pychunk/ingest/run_folder.py). They are not documents.
 _NOTES = ("_manifest.json", "_lock", "_dead_letters.jsonl", "_removed/", "_summaries/")
 
 
 def _without_notes(found: list[SourceFile]) -> list[SourceFile]:
-    """Return the files except those that an ingest keeps next to its shards."""
+    """Return the files without those that an ingest writes next to its shards."""
     manifest = _NOTES[0]
     runs = {file.path[: -len(manifest)] for file in found if len(found) > 1 and base_name(file.path) == manifest}
     notes = tuple(run + name for run in runs for name in _NOTES)
@@ -108,7 +108,7 @@ def open_binary(path: str) -> BinaryIO:
 
 
 def open_at(path: str) -> pa.NativeFile:
-    """Open a file for random access, by Arrow itself if possible."""
+    """Open a file for random access, if possible as a file of Arrow."""
     if not scheme_of(path):
         return pa.OSFile(path, "rb")
     opened = open_binary(path)
@@ -122,10 +122,11 @@ def scheme_of(path: str) -> str:
 
 
 def plain(path: str) -> str:
-    """Return a path in one spelling, by which documents are known: without ``.`` and doubled slashes.
+    """Return a path in the spelling that ids of documents use: without ``.`` and doubled slashes.
 
-    A URL is returned unchanged. A relative path stays relative and an absolute one absolute, so that ids depend on the
-    working directory only if the path does. ``..`` stays as well, since it may mean another folder after a link.
+    A URL is returned unchanged. A relative path stays relative and an absolute path absolute, so that ids depend on the
+    working directory only if the path does. ``..`` also stays, because after a symbolic link it may lead to another
+    folder.
 
     >>> plain("./notes//a.md"), plain("notes/./a.md"), plain("/srv/notes/"), plain("s3://notes//a.md"), plain("./-")
     ('notes/a.md', 'notes/a.md', '/srv/notes', 's3://notes//a.md', './-')
@@ -143,9 +144,9 @@ def base_name(path: str) -> str:
 
 
 def unwritable(path: str) -> str:
-    """Return a path whose bytes are not UTF-8 with these bytes escaped; "" for any other path.
+    """Return a path that is not UTF-8 with the invalid bytes escaped; "" for any other path.
 
-    No table can hold such a name.
+    A path that is not UTF-8 cannot be in a table.
     """
     try:
         path.encode()
@@ -162,7 +163,7 @@ def _local(path: str) -> list[SourceFile]:
     names = [path] if os.path.isfile(path) else walked(path)
     found = []
     for name in names:
-        with contextlib.suppress(OSError):  # the name may be a link to nothing
+        with contextlib.suppress(OSError):  # the name may be a broken link
             facts = os.stat(name)
             if stat.S_ISREG(facts.st_mode):
                 stamp = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
@@ -171,7 +172,7 @@ def _local(path: str) -> list[SourceFile]:
 
 
 def walked(path: str) -> Iterator[str]:
-    """Yield the names of the files in and below a local folder, without hidden ones, in no particular order."""
+    """Yield the paths of the files in and below a local folder, without hidden files, in no particular order."""
     root = plain(path)
     for folder, below, names in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]

@@ -1,4 +1,4 @@
-"""The kinds of files that can be read, one entry each: the names and first bytes that identify one, and its parser."""
+"""The kinds of files that can be read, each with the names and first bytes that identify it, and its parser."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ else:  # the modules are imported when files of their kinds are read
 
 
 class ParserOptions(NamedTuple):
-    """The request to a parser: the columns of a table, the pages of a dump, the treatment of noise and links.
+    """The options of a parser: the columns of a table, the pages of a dump, the treatment of noise and links.
 
     Attributes:
         column: The column of texts.
         ids: The column of ids.
         metadata_columns: The columns to keep.
-        written: Those of ``metadata_columns`` that are strings, as the file writes them, if the file declares no types.
+        written: The columns of ``metadata_columns`` that are strings, as the file writes them, if the file declares no
+            types.
         wanted: The pages of a dump to read.
         every: Whether to read all columns, in their own types.
         noise, noise_threshold: The way in which noise in HTML is found.
-        links: The part of links in HTML that is text.
+        links: What a link in HTML becomes in the text: only its words, or its words and target.
         quotes: Whether quotation marks in CSV enclose fields.
-        elsewhere: Those of ``metadata_columns`` that other files have.
+        elsewhere: The columns of ``metadata_columns`` that other files of the source have, so this file may lack them.
     """
 
     column: str | None = None
@@ -67,7 +68,7 @@ class ParserOptions(NamedTuple):
 
     @property
     def named(self) -> dict[str, Any]:
-        """The columns by their roles."""
+        """The options about columns, as keywords of a reader."""
         found = {
             "column": self.column,
             "ids": self.ids,
@@ -78,7 +79,7 @@ class ParserOptions(NamedTuple):
 
     @property
     def columns(self) -> list[str] | None:
-        """The columns that are all that must be read; None if they are not known."""
+        """The only columns that must be read; None if the column of the text is not known."""
         return [self.column, *([self.ids] if self.ids else []), *self.metadata_columns] if self.column else None
 
     @property
@@ -89,7 +90,7 @@ class ParserOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class ParserInput:
-    """A file as input of its parser, which calls one of ``blocks()``, ``stored()`` and ``at()``."""
+    """A file as input of its parser, which calls one of ``blocks()``, ``lines()``, ``stored()`` and ``at()``."""
 
     name: str
     size: int
@@ -100,7 +101,7 @@ class ParserInput:
     encoding: str = ""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the bytes, decompressed, as UTF-8 without its byte order mark."""
+        """Yield the decompressed bytes of a text file, as UTF-8 without the byte order mark."""
         with self.stream() as file:
             blocks = streams.blocks(file, self.name, self.tell, threads=self.threads)
             if self.encoding == "iso8859-1":
@@ -108,7 +109,7 @@ class ParserInput:
             yield from streams.without_mark(streams.as_utf8(blocks, self.encoding) if self.encoding else blocks)
 
     def lines(self) -> Iterator[Block]:
-        """Yield the blocks of a file of many documents; if it is not text, yield nothing and report a dead letter."""
+        """Yield the blocks of a text file with many documents; if it is not text, report a dead letter instead."""
         blocks = self.blocks()
         first = next(blocks, None)
         if first is None:
@@ -121,7 +122,7 @@ class ParserInput:
         yield from blocks
 
     def stored(self) -> Iterator[Block]:
-        """Yield the bytes, decompressed, of a file that is not text."""
+        """Yield the decompressed bytes of a file without converting them to UTF-8."""
         with self.stream() as file:
             yield from streams.blocks(file, self.name, self.tell, threads=self.threads)
 
@@ -150,17 +151,18 @@ def _watched(blocks: Iterator[Block], name: str) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A format: the names of its files, without the suffix of a compression, and its parser.
+    """A format of files, with the names that identify it, and its parser.
 
     Attributes:
-        names: The pattern of its file names.
-        read: The parser. It yields ``table_parts.Part`` if ``is_table``, else ``Document``; ``RawPage`` if pages are
-            still to be cleaned, or ``RawPdf``, which separate processes turn into documents.
-        begins: A function that recognizes the first bytes of a file whose name does not tell its kind.
+        names: The pattern of its file names, without the suffix of a compression.
+        read: The parser. It yields ``table_parts.Part`` if ``is_table``. Other parsers yield ``Document``, or
+            ``RawPage`` or ``RawPdf``, from which documents are still to be made.
+        begins: A function that recognizes the first bytes of a file whose name does not identify its kind.
         is_table: Whether its files are tables.
         listed: A function that returns the columns of a table, if that is faster than reading its first rows.
         columns: The columns that its documents have in addition to id, text and file.
-        prose: Whether its documents are plain prose. Then only ``structure`` uses their blocks, unless they are named.
+        prose: Whether its documents are plain prose. Then only the method ``structure`` uses their blocks, unless the
+            caller passes ``columns={"blocks": ...}``.
     """
 
     names: re.Pattern[str]
@@ -271,7 +273,7 @@ def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(marks)
 
 
-#: The beginning of a line of JSON Lines or of an array of objects; a notebook is JSON of its own.
+#: The beginning of JSON Lines or of an array of objects, and the beginning of a notebook, which is other JSON.
 _JSON_BEGINS = re.compile(rb'\s*(?:\{[ \t]*(?:"|\})|\[\s*\{)')
 _NOTEBOOK = re.compile(rb'\s*\{[^{}\[\]]*"(?:cells|nbformat)"\s*:')
 
@@ -316,14 +318,14 @@ KINDS = {
 }
 #: The names of files that hold no documents: the index of a multistream dump, and the dead letters of an ingest.
 _NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
-#: All names in one pattern, with a named group for each kind; the first kind that matches is found.
+#: The names of all kinds in one pattern, with a named group for each kind, so that the first matching kind is found.
 _ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items()))
 
 
 def kind_of(name: str, wanted: str = "auto") -> str | None:
-    r"""Return the kind that a file's name says, without the suffix of a compression; None if it says none.
+    r"""Return the kind that a file's name, without the suffix of a compression, identifies; None if there is none.
 
-    The kind ``wanted`` comes before the others.
+    If the name fits several kinds and ``wanted`` is one of them, the result is ``wanted``.
 
     >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\nb.md"), kind_of("data.bin")
     ('mediawiki', 'markdown', None)
@@ -338,7 +340,7 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
 
 
 def kind_of_bytes(head: bytes) -> str | None:
-    """Return the kind that a file's first bytes, decompressed, say."""
+    """Return the kind that the first decompressed bytes of a file identify, or None."""
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
 
 
@@ -348,7 +350,10 @@ def holds_nothing(path: str) -> bool:
 
 
 def may_be(head: bytes, kind: str, encoding: str = "") -> bool:
-    """Return whether a file of an unknown name may be of a kind, by its first bytes; text may be in ``encoding``."""
+    """Return whether a file may be of a kind, judged by its first bytes, if its name identifies no kind.
+
+    If ``encoding`` is not empty, a file of the kinds text, Markdown, CSV and TSV may have any bytes.
+    """
     if kind in ("text", "markdown", "csv", "tsv"):
         return bool(encoding) or not (not_text(head) or (is_binary(head) and not _is_utf8(head)))
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") if kind == "html" else KINDS[kind].begins(head)
@@ -366,12 +371,14 @@ _PLAIN = "text of an unknown kind: pass kind='text' to read it"
 
 
 def is_plain(reason: str) -> bool:
-    """Return whether :func:`why_unread` only says that a file is text."""
+    """Return whether the reason of :func:`why_unread` only says that a file is text."""
     return reason == _PLAIN
 
 
 def why_unread(path: str, head: bytes) -> str:
-    """Return why a file of a folder is not read, and what to do; ``head`` is its first bytes, empty for a remote file.
+    """Return why a file of a folder is not read, and what to do.
+
+    ``head`` holds the first bytes of the file. It is empty for a remote file.
 
     Example:
         >>> why_unread("a.ipynb", b'{"cells": []}')
@@ -383,11 +390,11 @@ def why_unread(path: str, head: bytes) -> str:
     if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
         return _FOREIGN_XML
     if (known := kind_of(path)) is not None:
-        return f"its name is that of kind {known}, but another kind was requested: pass kind='{known}' to read it"
+        return f"its name is of kind {known}, but another kind was requested: pass kind='{known}' to read it"
     if not head:
         return "of an unknown kind: pass kind= and its kind to read it"
     if found := kind_of_bytes(head):
-        return f"its first bytes are those of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
+        return f"its first bytes are of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
     if reason := not_text(head) or (BINARY if is_binary(head) else ""):
         return reason
     if bare.startswith((b"{", b"[")) and streams.bare(files.base_name(path)).lower().endswith(".json"):

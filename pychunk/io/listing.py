@@ -1,4 +1,4 @@
-"""The files of one or several paths, with the kind of each: by its name, or by its first bytes."""
+"""The list of files that one or several paths name, with the kind of each, from its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .files import SourceFile
 from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
 from .wiki import mediawiki
 
-#: The number of bytes at a file's beginning that tell its kind if its name does not.
+#: The number of bytes at a file's beginning that identify its kind if its name does not.
 _HEAD = 4096
 
 
@@ -23,14 +23,14 @@ def listed(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile]
     """Return the files to read, the kind of each, and the files that are not read.
 
     Raises:
-        ValueError: no path, a file that two of them name, a folder without a file of the kind, or a file of an
-            unknown kind; the message says what to name.
+        ValueError: There is no path, two paths name the same file, a folder has no file of the kind, or a file is of an
+            unknown kind. The message says what to pass.
     """
     return _listed(paths[0], kind, encoding) if len(paths) == 1 else _listed_together(paths, kind, encoding)
 
 
 def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
-    """Raise if two inputs name the same file in any spelling, as its documents would come twice.
+    """Raise an error if two inputs name the same file, even in different spellings: its documents would come twice.
 
     Raises:
         ValueError: A file is named twice; the message names it and both inputs.
@@ -51,7 +51,7 @@ def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[S
         raise ValueError("name a file, a folder or a URL; got an empty list")
     if "-" in paths:
         raise ValueError(
-            "standard input (-) cannot be combined with other inputs: write it to a file, or leave the others out"
+            "standard input (-) cannot be combined with other inputs: write it to a file, or leave out the other inputs"
         )
     listed = [_listed(each, kind, encoding) for each in paths]
     check_once(zip(paths, (found for found, _, _ in listed), strict=True))
@@ -82,7 +82,8 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
     chosen.sort(key=lambda own: wanted[own[1]])
     if not chosen and kind == "auto":
         raise ValueError(
-            f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads text of any name)"
+            f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads files of any "
+            "name as text)"
         )
     if not chosen:
         raise ValueError(f"{path} holds no file with a name of kind {kind!r}")
@@ -95,7 +96,7 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
 
 
 def unread(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
-    """Return the files of a folder that are not read, except those whose names say that they hold no documents."""
+    """Return the files of a folder that are not read, except files whose names show that they hold no documents."""
     if not ignored:
         return []
     again = set(_again([*ignored, *(file.path for file in found)]))
@@ -103,7 +104,7 @@ def unread(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
 
 
 def has_documents(path: str) -> bool:
-    """Return whether a local folder has a file, not a table, whose name is that of documents; lists no files."""
+    """Return whether a local folder has a file whose name is of a kind other than tables; stop at the first one."""
     if files.scheme_of(path) or not os.path.isdir(path):
         return False
     kinds = map(kind_of, files.walked(path))
@@ -111,15 +112,15 @@ def has_documents(path: str) -> bool:
 
 
 def _kind_in_folder(path: str, kind: str) -> str | None:
-    """Return the kind that a name says in a folder; for .json and .xml the first bytes decide.
+    """Return the kind of a file in a folder by its name, or for .json and .xml by its first bytes.
 
-    Many formats use these two names.
+    The first bytes decide because many formats use these two suffixes.
     """
     found = kind_of(path, kind)
     name = files.base_name(path).lower()
     is_json = streams.bare(name).endswith(".json") and found is None
     is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
-    # The name of a dump needs no check, and the reader requests a remote file only if it would be read.
+    # The name of a dump needs no check. Remote .json files are not checked, so that only files to read are requested.
     if not is_xml and (files.scheme_of(path) or not is_json):
         return found
     try:
@@ -128,14 +129,14 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
         return found
     said = kind_of_bytes(head)
     if is_json:
-        # An object may be anything, most often settings.
+        # A JSON object may be anything, and is most often a file of settings.
         is_known = said == "docling" or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         return said if is_known and kind in ("auto", said) else None
     return said if said == "html" else found if mediawiki.may_be(head) else None
 
 
 def _may_be(path: str, kind: str, encoding: str) -> bool:
-    """Return whether a file of an unknown name may be of the kind that is asked for, by its first bytes."""
+    """Return whether a file may be of the requested kind, judged by its first bytes, if its name is of no kind."""
     try:
         return may_be(head_of(path), kind, encoding)
     except (OSError, ImportError):  # reading the file reports the error
@@ -150,7 +151,11 @@ def _again(names: Iterable[str]) -> list[str]:
 
 
 def _recognised(path: str) -> str:
-    """Return the kind of a file that is named by itself; text with an unknown name is of kind text."""
+    """Return the kind of a file that the path itself names; if its kind is unknown but it is text, return "text".
+
+    Raises:
+        ValueError: The kind is unknown, and the file is not text.
+    """
     if (kind := kind_of(path)) is not None:
         return kind
     try:
@@ -168,12 +173,12 @@ def _recognised(path: str) -> str:
 
 
 def _sniffed(path: str) -> str | None:
-    """Return the kind that a file's first bytes say."""
+    """Return the kind that a file's first bytes identify, or None."""
     return kind_of_bytes(head_of(path))
 
 
 def head_of(path: str) -> bytes:
-    """Return the first bytes of a file, decompressed."""
+    """Return the first decompressed bytes of a file."""
     quiet: list[DeadLetter] = []
     with opened(path) as file:
         return next(iter(streams.blocks(file, path, quiet.append)), Block(b"", 0)).data[:_HEAD]
@@ -190,9 +195,9 @@ class _StandardInput:
 
 
 def opened_at(path: str) -> Any:
-    """Open a file for Arrow's readers, with Arrow's own file if possible.
+    """Open a file for Arrow's readers, if possible as a file of Arrow.
 
-    Arrow's threads call a Python file even while the process ends.
+    Arrow's threads would call a Python file even while the process ends.
     """
     return _StandardInput() if path == "-" else files.open_at(path)
 

@@ -1,4 +1,4 @@
-"""The markup of texts in memory or in tables: Markdown or HTML, from which a document gets its blocks."""
+"""The parsing of texts in memory or in tables that are Markdown or HTML, from which documents get their blocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .document_batches import DeadLetter, DeadLetters, Document, documents_of, r
 from .formats import html_files, markdown_files
 from .formats.html_files import How, Links, check_links, check_noise
 
-#: The markup of a text. ``"auto"``: HTML if it begins like a page, else Markdown, which plain text is, too.
+#: The markup of a text. ``"auto"``: HTML if the text begins like a page, else Markdown, as which plain text is valid.
 Markup = Literal["auto", "markdown", "html"]
-#: The columns that a document's markup becomes, in addition to its text.
+#: The columns that are made from a document's markup, in addition to its text.
 COLUMNS = markdown_files.COLUMNS
-#: The byte order mark of UTF-8. Without it, a page's declaration of another encoding would count.
+#: The byte order mark of UTF-8. It overrides an encoding that the page declares, because the text is UTF-8 already.
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -34,15 +34,15 @@ def parse(
 ) -> TextBatch:
     r"""Parse texts that are Markdown or HTML, as :func:`pychunk.read` does for files.
 
-    The text of a Markdown document stays as it is. That of an HTML document is the text of the page, as Markdown; spans
-    of chunks count its characters.
+    The text of a Markdown document stays unchanged. The text of an HTML document becomes the page's text as Markdown,
+    and the spans of chunks count the characters of this new text.
 
     Args:
         batch: The documents, in any form that :func:`pychunk.segment` takes. An Arrow table keeps its other columns.
         markup: ``"markdown"``, ``"html"``, or ``"auto"``: HTML for a text that begins like a page, else Markdown.
         column: The column of a table that holds the text.
         ids: One id for each document, or the name of a column.
-        noise: The way in which menus, banners and the like are found: see :func:`pychunk.io.open_source`.
+        noise: The way in which menus, banners and other noise are found. See :func:`pychunk.io.open_source`.
         noise_threshold: See :func:`pychunk.io.open_source`.
         links: See :func:`pychunk.io.open_source`.
 
@@ -50,7 +50,7 @@ def parse(
         The documents with the structure that the parser found, for :func:`pychunk.segment`.
 
     Raises:
-        ValueError: An option is unknown, or a document cannot be parsed; the message has its id or row.
+        ValueError: An option is unknown, or a document cannot be parsed. The message names the document's id or row.
 
     Example:
         >>> import pychunk
@@ -90,10 +90,11 @@ def with_blocks(
     threshold: float | None = None,
     links: Links = "text",
 ) -> pa.Table:
-    """Return a batch's table with the columns of readers of documents, without rows that cannot be parsed.
+    """Return a batch's table with the columns that parsing adds (``COLUMNS``), without rows that cannot be parsed.
 
     Args:
-        table: The columns ``id`` and ``text``, and others, which stay; a column ``title`` of the table counts.
+        table: A table with the columns ``id`` and ``text``. Its other columns stay. If it has a column ``title``, that
+            column stays in place of the parsed titles.
         markup: The markup of the texts.
         dead_letters: The callable that gets a dead letter for each row that cannot be parsed.
         noise: See :func:`parse`.

@@ -1,4 +1,4 @@
-"""A pool of processes that clean pages; it replaces a process that dies and reports a page that kills one twice."""
+"""A pool of processes that clean pages. It replaces a process that dies, and reports a page that kills two."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Task:
 class Workers:
     """A pool of processes that clean pages as ``mediawiki.rendered`` does, with results in the order of the tasks.
 
-    A process that is killed, for example for lack of memory, breaks the whole pool. The pool is then made again,
-    together with all tasks that are not finished. A task during which that happened twice is done alone, in halves,
-    down to the page at fault.
+    A process that is killed, for example for lack of memory, breaks the whole pool. A new pool then starts again with
+    all tasks that are not finished. If this happens twice before a task is finished, the task gets its own process, and
+    is halved until the page at fault is found.
     """
 
     def __init__(self, count: int, wanted: PageFilter) -> None:
@@ -49,10 +49,10 @@ class Workers:
         return task
 
     def result(self, task: Task) -> Rendered:
-        """Return the result of ``task``, which must be the first one whose result was not yet returned.
+        """Return the result of ``task``, which must be the first task whose result was not yet returned.
 
         Raises:
-            OSError: Processes end as soon as they start, whatever the page.
+            OSError: Processes end as soon as they start, even without a page.
         """
         while True:
             if task.deaths >= 2:
@@ -69,7 +69,7 @@ class Workers:
         return found
 
     def close(self) -> None:
-        """End the processes; tasks that they have not begun are given up."""
+        """End the processes and cancel the tasks that they have not begun."""
         self._pool.shutdown(cancel_futures=True)
 
     def _started(self, pages: Sequence[RawPage]) -> Future[Rendered]:
@@ -89,7 +89,10 @@ class Workers:
                 task.future = self._started(task.pages)
 
     def _alone(self, pages: Sequence[RawPage]) -> Rendered:
-        """Clean pages in a process of their own, and again if it dies; then in halves."""
+        """Return the cleaned pages from a separate process; if it dies, try the halves of the pages.
+
+        A single page is tried twice.
+        """
         for _ in range(2):
             with _pool(1) as pool:
                 try:
@@ -118,10 +121,10 @@ def _pool(count: int) -> ProcessPoolExecutor:
 def _finished(future: Future[Rendered], pool: ProcessPoolExecutor) -> Rendered:
     """Return the result of a future.
 
-    A process that is killed while it writes a result leaves a part of it in the pipe that all processes share. The pool
-    then waits for the rest for ever (3 of 24 runs in which both processes were killed, three times each). If a process
-    is seen dead twice, a second apart, this function therefore ends all writers. The end of the pipe then shows the
-    pool that it is broken.
+    A process that is killed while it writes a result leaves a part of the result in the pipe that all processes share.
+    The pool then waits for the rest for ever. That happened in 3 of 24 runs in which both processes were killed, three
+    times each. If two checks, a second apart, find a dead process, this function therefore ends all writers. The end of
+    the pipe then shows the pool that it is broken.
     """
     deaths = 0
     while not wait([future], timeout=1).done:
@@ -136,7 +139,10 @@ def _finished(future: Future[Rendered], pool: ProcessPoolExecutor) -> Rendered:
 
 
 def follow_parent() -> None:
-    """Leave Ctrl-C to the parent process, and exit as soon as the parent is gone; run first in a worker."""
+    """Ignore Ctrl-C, which the parent process handles, and exit as soon as the parent is gone.
+
+    Each worker calls this first.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

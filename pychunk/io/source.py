@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _TASK_BYTES = 1 << 20
 #: The maximum number of columns that an error lists.
 _LISTED = 20
-#: The columns of every batch; a column that is kept in addition must not have one of these names.
+#: The columns of every batch. A further column that is kept from tables must not have one of these names.
 _OWN = ("id", "text", "file")
 
 
@@ -72,9 +72,9 @@ class Source:
         column: The column of texts; None for the default.
         ids: The column of ids; None for the default.
         metadata_columns: The columns to keep.
-        needed: Those columns to keep that no document may lack.
-        written: Those columns to keep that JSON Lines yield as the file writes them, as strings. The others have the
-            type that the values of a part share.
+        needed: The columns of ``metadata_columns`` that no document may lack.
+        written: The columns of ``metadata_columns`` that are strings in JSON Lines, as the file writes them. Other
+            columns have the type that all their values in a part of the file share.
         encoding: The character encoding; "" for UTF-8.
         wanted: The pages of a MediaWiki dump to read.
         workers: The number of processes that clean or parse text.
@@ -83,13 +83,14 @@ class Source:
         dead_letters: The callable that gets each dead letter.
         noise: The way in which noise in HTML is found.
         noise_threshold: The score above which the model removes a block; None for a threshold fitted to each page.
-        links: The part of a link that is text.
-        inputs: The paths, if there are several, which are read one after the other; else empty.
+        links: What a link becomes in the text: only its words, or its words and target.
+        inputs: The paths in the order in which they are read, if there are several; else empty.
         quotes: Whether quotation marks in CSV enclose fields.
         markup: The markup of texts in tables; None for plain text.
-        kept: The types of the columns to keep that some files may lack, where they are null. Default: the types that
-            :meth:`kept_types` finds.
-        hide_parameters: The secret parameters of URLs, in the form in which they are compared; no file's name has them.
+        kept: The types of the columns to keep. A file that lacks such a column has nulls of its type. Default: the
+            types that :meth:`kept_types` finds.
+        hide_parameters: The names of secret parameters of URLs, normalized for comparison. Names of files do not show
+            these parameters.
     """
 
     path: str
@@ -138,7 +139,7 @@ class Source:
         return [name for name in (found[0] if found else []) if all(name in names for names in found)]
 
     def columns_by_kind(self) -> dict[str, list[str]]:
-        """Return the columns of the first file of each kind; those of a table are the columns of its first rows."""
+        """Return the columns of the first file of each kind, by kind; for a table, the columns of its first rows."""
         found: dict[str, list[str]] = {}
         for kind in dict.fromkeys(self.kinds):
             first = self.files[self.kinds.index(kind)]
@@ -147,7 +148,7 @@ class Source:
             except OSError:
                 if not files.scheme_of(first.path):
                     raise
-                found[kind] = []  # a dead letter gives the reason when the file is read
+                found[kind] = []  # when the file is read later, a dead letter gives the reason
         return found
 
     def _columns_of(self, file: SourceFile, kind: str) -> list[str]:
@@ -160,10 +161,10 @@ class Source:
         return [name for name, _ in KINDS[kind].columns]
 
     def kept_types(self) -> dict[str, pa.DataType]:
-        """Return the type of each column to keep in the first file that has it and where it is not null.
+        """Return the type of each column to keep, from the first file that has it with values other than null.
 
-        The columns of CSV are strings. The result lacks columns that JSON Lines may have further down. It also lacks
-        needed columns, which each file declares for itself.
+        The columns of CSV are strings. The result lacks columns that JSON Lines have only further down in the file. It
+        also lacks the columns in ``needed``, because every file must have them, with its own type.
 
         Raises:
             ValueError: No file has such a column; the message lists the columns that exist.
@@ -184,15 +185,18 @@ class Source:
         return types
 
     def lacking(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that no file has, as far as this is known before all files are read."""
+        """Return the columns that certainly no file has.
+
+        JSON Lines may have a column further down, so a source with such files has no result.
+        """
         _, seen, is_sure = self._found_types([name for name in names if name not in _OWN])
         return [name for name in names if name not in _OWN and name not in seen] if is_sure else []
 
     def _found_types(self, wanted: Sequence[str]) -> tuple[dict[str, pa.DataType], dict[str, None], bool]:
-        """Return the types of columns, the columns found, and whether the files cannot have others.
+        """Return the types of columns, the columns found, and whether the files cannot have other columns.
 
         The search stops at the file in which the last wanted column is found. A path into objects counts as found if
-        its first key is.
+        its first key is found.
         """
         types: dict[str, pa.DataType] = {}
         seen: dict[str, None] = {}
@@ -213,7 +217,7 @@ class Source:
         return types, seen, is_sure
 
     def _types(self, file: SourceFile, kind: str) -> dict[str, pa.DataType]:
-        """Return a file's columns with their types, for tables those of the first rows; none if it cannot be read."""
+        """Return a file's columns with their types; for tables, from the first rows. Empty if it cannot be read."""
         spec = KINDS[kind]
         if not spec.is_table:
             return dict(spec.columns)
@@ -230,10 +234,10 @@ class Source:
         return {name: _plain_type(type_) for name, type_ in found.items()}
 
     def unread(self) -> Iterator[DeadLetter]:
-        """Yield a dead letter for each file of a folder that is not read: its kind, and how to have it read.
+        """Yield a dead letter for each file of a folder that is not read, with its kind and how to have it read.
 
-        Files whose names say that they hold no documents get none: the index of a dump, the dead letters of an ingest,
-        and a dump that also exists in another compression.
+        Files whose names show that they hold no further documents get no dead letter. These are the index of a dump,
+        the dead letters of an ingest, and a dump that also exists in another compression.
         """
         for path in unread_files(self.ignored, self.files):
             try:
@@ -243,7 +247,7 @@ class Source:
                 yield DeadLetter(path, "whole file", f"not read: {error}")
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield tables of bounded size with every column in its own type; files of chunks are read in this way."""
+        """Yield tables of bounded size with all columns in their own types, which is how files of chunks are read."""
         return (part.table for part in self._parts(self.dead_letters))
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:
@@ -253,19 +257,19 @@ class Source:
     def batches(self, skip: int = 0, *, in_pieces: bool = False) -> Iterator[Batch]:
         """Yield the documents in order; the batches are the same for any number of threads and workers.
 
-        Dead letters come in one order, however far ahead the reader is. Each is reported before the batch that was
-        being filled when it occurred.
+        Dead letters always come in the same order, no matter how far ahead the reader reads. Each is reported before
+        the batch that was being filled when it occurred.
 
         Args:
             skip: The number of batches to leave out at the beginning. Their text is not cleaned and their dead letters
                 are not reported again. The remaining batches have the numbers that they would have without ``skip``.
                 Standard input can be read only once.
-            in_pieces: Whether texts of tables may be in several Arrow chunks, as they were read, for a caller that
-                takes few of them.
+            in_pieces: Whether texts of tables may stay in several Arrow chunks, as they were read. This is faster for a
+                caller that uses few of the texts.
         """
         if skip < 0:
             raise ValueError(f"skip must not be negative; got {skip}")
-        # If there is only one table, reading it reports the same error.
+        # If the source is a single table, the reader itself reports columns that do not exist.
         several = len(self.files) > 1 or any(not KINDS[name].is_table for name in self.kinds)
         if self.metadata_columns and not self.kept and several and (types := self.kept_types()):
             yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
@@ -285,7 +289,7 @@ class Source:
                 parsers.close()
 
     def _groups(self, skip: int) -> Iterator[_Group]:
-        """Yield the items of each batch; at the end a group without items, for what was broken after the last one."""
+        """Yield the items of each batch, then a group without items, for dead letters after the last batch."""
         told: list[DeadLetter] = []
         number = before = 0
         kind = ""
@@ -318,7 +322,7 @@ class Source:
         return self.batches()
 
     def _made(self, group: _Group, parsers: Processes | None, *, in_pieces: bool = False) -> Batch:
-        """Return the batch of a group that no other process cleans; the group becomes empty."""
+        """Return the batch of a group that is not cleaned by ``Workers``, and empty the group."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
             table = (column_batches.in_pieces if in_pieces else column_batches.joined)(group.items)
@@ -333,7 +337,7 @@ class Source:
             documents, letters = pdf_files.parsed(group.items, cast(Processes, parsers))
             self._tell(letters)
         batch = self._batch(group.number, group.kind, documents, last)
-        documents.clear()  # this way a long document is in memory only once while the caller works
+        documents.clear()  # otherwise a long document would be in memory twice while the caller works
         group.items.clear()
         return batch
 
@@ -345,7 +349,7 @@ class Source:
         return Batch(table, number, last.file, last.bytes_read)
 
     def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
-        """Yield batches in order whose pages other processes clean, a bounded number of tasks ahead."""
+        """Yield batches in order, whose pages other processes clean. At most a few tasks are submitted ahead."""
         # The import is here since few inputs are dumps; it would add 0.01 s to the start of every command.
         from .page_workers import Workers
 
@@ -383,7 +387,10 @@ class Source:
         return self._batch(group.number, group.kind, documents, group.items[-1])
 
     def _items(self, kind: str, found: list[SourceFile], before: int, tell: DeadLetters) -> Iterator[Any]:
-        """Yield what becomes documents from all files of a kind; each counts its bytes over the whole source."""
+        """Yield the items of all files of a kind that become documents.
+
+        Their ``bytes_read`` counts from the beginning of the whole source.
+        """
         for file in found:
             if shown := files.unwritable(file.path):
                 tell(DeadLetter(shown, "whole file", "the file's name is not UTF-8: rename it"))
@@ -409,7 +416,7 @@ class Source:
             before += file.size
 
     def _lacking(self, kind: str) -> str:
-        """Return a needed column that no file of this kind has; "" for tables, which report it themselves."""
+        """Return a needed column that files of this kind never have, or ""; the readers of tables check this later."""
         known = {*_OWN, *(name for name, _ in KINDS[kind].columns)}
         return "" if KINDS[kind].is_table else next((name for name in self.needed if name not in known), "")
 
@@ -446,8 +453,12 @@ class Source:
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
         def tell_encoding(letter: DeadLetter) -> None:
-            reason = letter.reason.partition(MAY_BE)[0]  # the reason has no guess if the caller named an encoding
-            tell(letter._replace(reason=reason.replace("invalid UTF-8", f"invalid {self.encoding}, made UTF-8,")))
+            reason = letter.reason.partition(MAY_BE)[0]  # the caller named the encoding, so the guess is left out
+            tell(
+                letter._replace(
+                    reason=reason.replace("invalid UTF-8", f"invalid {self.encoding} (after conversion to UTF-8)")
+                )
+            )
 
         path = file.path
         said = tell_encoding if self.encoding else tell
@@ -457,7 +468,7 @@ class Source:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a column to keep has in a batch: without dictionaries and views."""
+    """Return the type that a column of this type has in a batch, which has no dictionaries and views."""
     try:
         return plain(pa.array([], kind)).type
     except (pa.ArrowException, NotImplementedError):  # without a cast, columns stay unchanged, so that no value is lost
@@ -465,15 +476,15 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _softened(tell: DeadLetters) -> DeadLetters:
-    """Return a callable that makes dead letters partial, so that the default warns instead of raising."""
+    """Return a callable that makes dead letters partial, so that :func:`refuse` warns instead of raising."""
     return lambda letter: tell(letter._replace(partial=True))
 
 
 class _Group(NamedTuple):
-    """The items that become one batch, and what was broken before it was full.
+    """The items that become one batch, and the dead letters that occurred while it was filled.
 
-    Dead letters travel with their batch, so that they are reported in the order of the batches, however far ahead files
-    are read.
+    Dead letters stay with their batch, so that they are reported in the order of the batches, no matter how far ahead
+    files are read.
     """
 
     number: int
@@ -507,53 +518,60 @@ def open_source(
     """Return a source of batches of documents: a file, a folder, a URL, "-" (standard input), or several of these.
 
     Args:
-        path: The file, folder or URL. Several are read one after the other, in their order. A URL that cannot be
-            reached becomes a dead letter. The names of URLs have no user, password and secret parameters, such as
-            ``token``. If URLs differ only in these, the second gets ``#2`` at its end, in their order here.
+        path: The file, folder or URL, or several, which are read one after the other in this order. A URL that cannot
+            be reached becomes a dead letter. Where names of URLs are shown or stored, they lack the user, the password
+            and secret parameters such as ``token``. If URLs differ only in these, the second one gets ``#2`` at its
+            end, the third ``#3``.
         kind: The kind of the files: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow,
             html, pdf, markdown, text, or auto. auto takes the kind from the files' names, else from their first bytes.
-            Standard input is text, and so is text of an unknown name that is named by itself. The reader also reads the
-            subfolders of a folder. It reads each file by its kind; if ``kind`` is named, it reads files whose names are
-            of that kind or of none. ``Source.unread()`` says why others are not read. All kinds but Parquet and Arrow
-            may be compressed: .gz, .bz2, .zst, .xz, .7z.
+            Standard input is text. A file whose kind is unknown is also text, if it holds text and ``path`` names the
+            file and not only its folder. Subfolders of a folder are read, too. If ``kind`` is not auto, the reader
+            reads only the files of a folder whose names are of that kind or of no kind. ``Source.unread()`` says why
+            other files are not read. Files of all kinds but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz,
+            .7z.
         column: jsonl, csv, tsv, parquet, arrow: the column of the text. Default: the only string column, else ``text``.
         ids: jsonl, csv, tsv, parquet, arrow: the column of ids. Default: ``id``, else the file's name and the row's
             number. Ids are strings, as the file writes them. The id of a text, Markdown, HTML or PDF file is its path
             as given, without ``./``.
-        metadata_columns: The columns of tables to keep in every batch. They have the types of the file. For JSON Lines
-            this is the type that all values share, for CSV strings. Files that lack a column have nulls there, as text
-            files do. It is an error if no file has it. The columns of wikis (title, url, ns, ...) are always there.
-        needed: Further columns to keep, which no document may lack: a row with a null there is broken.
+        metadata_columns: The columns of tables to keep in every batch. They have the types that the file declares. In
+            JSON Lines a column has the type that all its values share, and in CSV it is a string. Files that lack a
+            column, such as text files, have nulls in it. It is an error if no file has the column. The columns of wikis
+            (title, url, ns, ...) are always kept.
+        needed: Further columns to keep, which no document may lack. A row with a null in one of them becomes a dead
+            letter.
         encoding: The character encoding of text, Markdown, CSV, JSON Lines and wiki text, by a name that Python knows.
-            Default: UTF-8. For HTML, the default is the encoding that the page is in, whatever it declares.
+            Default: UTF-8. For HTML, the default is the encoding that the page is really in, even if it declares
+            another.
         redirects: mediawiki: whether redirects are kept.
         namespaces: mediawiki: the namespaces whose pages are kept. None: all.
-        workers: mediawiki: the number of processes that clean text; 1 does it in this process. The others are spawned,
-            so a script that asks for them needs ``if __name__ == "__main__":``. pdf: the number of processes that
-            parse; at least 4, or the number of CPUs if that is smaller. They need nothing in the script.
+        workers: mediawiki: the number of processes that clean text; with 1, this process does it. More processes are
+            spawned, so the script needs ``if __name__ == "__main__":``. pdf: the number of processes that parse, but at
+            least 4, or the number of CPUs if that is smaller. The script needs no such line for them.
         threads: The number of threads that decompress bzip2; default: one for each CPU, at most 8.
         batch_bytes: The raw text of a batch, in bytes; a longer document is a batch of its own.
         dead_letters: A callable that gets a ``DeadLetter`` for each broken input, after which reading goes on. The
-            default raises.
-        noise: html: the way in which menus, banners, footers and the like are found, which the column ``removed``
-            lists: "model" (a trained model), "rules" (names of elements and share of links) or "off" (none).
-        noise_threshold: The threshold of the model, 0 to 1. A block is removed if its score, the probability that it is
-            noise, is above it; a lower threshold removes more. Default: for each page the threshold that keeps its
-            content best, by the scores.
-        links: html: the part of links that is text: their words ("text"); or also their targets, as Markdown writes
-            them, and the alternative texts of images that stand alone ("inline"). Links of headings, and links to the
-            page itself, have no target.
-        quotes: csv, tsv: False reads quotation marks as characters like others, so that each line is a row. Default: a
-            field that begins with a quotation mark ends with one, and may hold separators and line breaks.
-        markup: jsonl, csv, tsv, parquet, arrow: the markup of texts, "markdown", "html" or "auto", which is parsed as
-            that of files is. Default: texts are plain text.
-        hide_parameters: The names of further secret parameters of URLs, in any case and with any punctuation between
-            their characters. No name, error or dead letter shows them.
+            default raises an error.
+        noise: html: the way in which menus, banners, footers and other noise are found: "model" (a trained model),
+            "rules" (names of elements and share of links) or "off" (not at all). The column ``removed`` lists the
+            noise.
+        noise_threshold: html: the threshold of the model, 0 to 1. A block is removed if its score, the probability that
+            it is noise, is above the threshold. A lower threshold removes more. Default: for each page, the threshold
+            that by the scores of its blocks should keep its content best.
+        links: html: what a link becomes in the text. "text": only its words. "inline": its words and its target, as in
+            Markdown, and also the alternative texts of images that stand alone. Links in headings, and links to the
+            page itself, get no target.
+        quotes: csv, tsv: whether quotation marks enclose fields. By default, a field that begins with a quotation mark
+            ends with one, and may hold separators and line breaks. With False, quotation marks are ordinary characters,
+            so that each line is a row.
+        markup: jsonl, csv, tsv, parquet, arrow: the markup of texts, "markdown", "html" or "auto". Texts are then
+            parsed as Markdown and HTML files are. Default: texts are plain text.
+        hide_parameters: The names of further parameters of URLs that are secret. Case and punctuation in these names do
+            not matter. No name of a file, error or dead letter shows these parameters.
 
     Raises:
-        ValueError: The kind, encoding, ``noise`` or ``links`` is unknown. The ``noise_threshold`` is invalid. A
-            parameter to hide is given with its value. There is no path, two of several paths name one file, or "-" is
-            one of several. Columns do not exist (while reading).
+        ValueError: The kind, encoding, ``noise`` or ``links`` is unknown. The ``noise_threshold`` is invalid.
+            ``hide_parameters`` has a value with a name. There is no path, two paths name the same file, or "-" is one
+            of several paths. Columns do not exist (raised while reading).
         FileNotFoundError: There is no such file.
         ImportError: A URL needs a package that is not installed.
 
@@ -583,7 +601,7 @@ def open_source(
     if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
         said = (
-            f"files not read, as their kind is unknown or not the requested one: {', '.join(missing[:3])}{more}; "
+            f"files not read, because their kind is unknown or not the requested one: {', '.join(missing[:3])}{more}; "
             "Source.unread() gives the reason for each"
         )
         warnings.warn(said, stacklevel=2)
@@ -614,7 +632,7 @@ def open_source(
 
 
 def _check_kept(metadata_columns: Sequence[str], column: str | None, ids: str | None, kinds: Sequence[str]) -> None:
-    """Raise if a column to keep has the name of another column of the batch, or if no file has it."""
+    """Raise ValueError if a column to keep has the name of another column of the batch, or if no file has it."""
     for name, given in (("id", ids), ("text", column), ("file", "")):
         if name in metadata_columns and given not in (None, name):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Writers of tables of chunks, to a file that appears whole or not at all."""
+"""The writer of tables of chunks, to a file that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN = (".parquet", ".jsonl", ".arrow", ".feather", ".csv")
 
 
 class Writer:
-    """A context manager that appends tables to ``path``, whose suffix is one of ``KNOWN``.
+    """A context manager that writes tables to ``path``, whose suffix is one of ``KNOWN``.
 
     The writer writes to a temporary file next to the path, and renames it when all data is on the disk. After an
     exception the path is as it was before. If the path is ``-``, each table goes to standard output at once, as JSON
@@ -48,13 +48,13 @@ class Writer:
         return self
 
     def write(self, table: pa.Table) -> None:
-        """Append rows; every table must have the columns of the first one.
+        """Append the rows of a table, which must have the same columns as the first table.
 
         Raises:
-            ValueError: A column has another type than before, or a CSV file cannot hold it.
+            ValueError: A column has another type than before, or a CSV file cannot hold it, or the columns differ.
         """
         if self.kind == ".jsonl":
-            for batch in table.to_batches(max_chunksize=1024):  # as Python floats, vectors take ten times their bytes
+            for batch in table.to_batches(max_chunksize=1024):  # as Python floats, vectors take ten times the memory
                 for row in batch.to_pylist():
                     self._file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
             return
@@ -86,13 +86,13 @@ class Writer:
                 self._whole.__exit__(type(failed), failed, failed.__traceback__)
                 raise
         elif self._sink is not None:
-            with contextlib.suppress(Exception):  # the exception that is already being raised says more
+            with contextlib.suppress(Exception):  # the exception that is already being raised is more important
                 self._sink.close()
         self._whole.__exit__(kind, error, trace)
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """Return a table that CSV can hold: lists of strings are joined, lists of integers or structs become JSON.
+    """Return a table that CSV can hold. Lists of strings are joined by " > ", lists of integers or structs become JSON.
 
     Raises:
         ValueError: A column has another nested type.
@@ -126,14 +126,14 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _cast(table: pa.Table, schema: pa.Schema, path: Path) -> pa.Table:
-    """Return a table in the types of the first one.
+    """Return a table with the column types of the first table.
 
     Raises:
         ValueError: The cast would change values, or the columns have other names.
     """
     if table.column_names != schema.names:
         odd = ", ".join(sorted(set(table.column_names) ^ set(schema.names)))
-        raise ValueError(f"{path}: not all documents have the columns {odd}: write .jsonl, or one file for each input")
+        raise ValueError(f"{path}: some documents lack the columns {odd}: write .jsonl, or one file for each input")
     for before, now in zip(schema, table.schema, strict=True):
         try:
             table.column(now.name).cast(before.type)

@@ -1,8 +1,8 @@
-"""The compression encoder, which computes vectors of large spans from those of their sentences, without a summary.
+"""The compression encoder, which computes the vector of a large span from its sentences' vectors, without a summary.
 
-Learned queries attend over the sentences. The input of a sentence is its vector, position and length, and the number of
-sentences. A residual map of low rank moves their weighted mean to where the vector of a lead would be.
-``python -m training.compressor`` trains the weights.
+Learned queries attend over the sentences. The input for each sentence is its vector, position and length, and the
+number of sentences. A residual map of low rank then moves the weighted mean of the sentences to where the vector of a
+lead, the span's first sentences, would be. ``python -m training.compressor`` trains the weights.
 
 Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FACTS = "compressor.json"
 #: The folders of the compressors that pychunk ships, each for another encoder.
 SHIPPED = (static_encoder.SHIPPED, static_encoder.SHIPPED / "compressor-minilm")
-#: The arrays of csrc/vectors/compressor.h, in its order.
+#: The names of the weights' arrays, in the order of csrc/vectors/compressor.h.
 PARTS = ("queries", "places", "mix", "down", "up", "bias")
 
 
@@ -52,11 +52,11 @@ class Compressor:
 
     @property
     def fingerprint(self) -> str:
-        """The name and the checksum, as tables state them."""
+        """The name of the compressor and the checksum of its weights, as the metadata of tables state them."""
         return f"{self.facts['name']}:{self.facts['weights_sha256'][:16]}"
 
     def check_encoder(self, vectors: Any) -> None:
-        """Raise an error unless vectors are of the encoder that the compressor was made for.
+        """Raise an error unless the vectors come from the encoder that the compressor was made for.
 
         Args:
             vectors: The fingerprint of the encoder of the vectors, or None.
@@ -68,8 +68,8 @@ class Compressor:
         if vectors != wanted:
             raise ValueError(
                 f"the compressor in {self.path} is for vectors of {wanted}; these are of "
-                f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train one for them, in a checkout, with "
-                "python -m training.compressor --encoder NAME --out DIR"
+                f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train a compressor for them in a checkout "
+                "with python -m training.compressor --encoder NAME --out DIR"
             )
 
     def vectors(
@@ -81,13 +81,13 @@ class Compressor:
         engine: Engine,
         threads: int,
     ) -> list[F32]:
-        """Return float32[nodes, d] of unit length for each level, given as (first, last) of its runs of sentences.
+        """Return for each level the vectors of its nodes, float32[nodes, d], of unit length.
 
         Args:
             sentences: The vectors of the sentences, float32[n, d], of unit length.
             tokens: The token counts of the sentences, int64[n].
-            doc_offsets: The documents as runs of the sentences, int64[k + 1].
-            spans: For each level, the first sentence of each node and the one after its last, int64[nodes] each.
+            doc_offsets: The first sentence of each of the k documents, then n, int64[k + 1].
+            spans: For each level, the first sentence of each node and the sentence after its last, int64[nodes] each.
             engine: The engine that computes the vectors.
             threads: The number of threads.
         """
@@ -95,28 +95,28 @@ class Compressor:
 
 
 def compressor(path: str | Path = static_encoder.SHIPPED) -> Compressor:
-    """Return the compressor in a directory, loaded once."""
+    """Return the compressor in a directory, which is loaded only once."""
     return loaded(path, FACTS, lambda: Compressor(path), Compressor)
 
 
 def shipped_for(vectors: Any) -> Compressor:
-    """Return the shipped compressor for the vectors of an encoder, given by its fingerprint.
+    """Return the shipped compressor for the vectors of the encoder with a fingerprint.
 
     Raises:
-        ValueError: There is none. The message names those that are shipped.
+        ValueError: There is none. The message names the encoders for which compressors are shipped.
     """
     found = {model.facts["encoder"]: model for model in map(compressor, SHIPPED)}
     if vectors not in found:
         raise ValueError(
             f"the compressors that are shipped are for vectors of {' and of '.join(found)}; these are of "
-            f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train one for them, in a checkout, with "
-            "python -m training.compressor --encoder NAME --out DIR"
+            f"{vectors or 'no known encoder'}. Pass pooling='tokens', or train a compressor for them in a checkout "
+            "with python -m training.compressor --encoder NAME --out DIR"
         )
     return found[vectors]
 
 
 def check_pooling(pooling: str | Path) -> None:
-    """Raise an error unless ``pooling`` is valid for some vectors.
+    """Raise an error unless ``pooling`` is valid for the vectors of at least one encoder.
 
     Raises:
         ValueError: ``pooling`` is invalid.
@@ -130,7 +130,7 @@ def check_pooling(pooling: str | Path) -> None:
 def compressor_for(pooling: str | Path, vectors: Any) -> Compressor | None:
     """Return the compressor that ``pooling`` names, or None for ``"tokens"``.
 
-    ``"compressor"`` names the shipped one for the vectors, any other value a folder.
+    ``"compressor"`` names the shipped compressor for the vectors. Any other value names a folder.
 
     Args:
         pooling: ``"tokens"``, ``"compressor"`` or the folder of a compressor.

@@ -32,20 +32,21 @@ if TYPE_CHECKING:
 class Hierarchy:
     r"""A hierarchy of k documents with n sentences at L levels, from fine to coarse, in flat arrays.
 
-    At each level the nodes tile every document that has a sentence. Each node holds whole nodes of the finer level. A
-    node with a single child is the same node as that child, at one more level. It is stored once, with a range of
-    levels.
+    At each level the nodes cover every document that has a sentence, without gaps or overlap. Each node holds whole
+    nodes of the finer level. A node with a single child is the same node as that child, at one more level. It is stored
+    once, with a range of levels.
 
     Attributes:
         levels: The names of levels, or numbers of tokens. The finest is ``"sentence"``.
-        doc_offsets: The documents as runs of the n sentences, int64[k + 1].
-        sentence_bytes: The first byte of each sentence in its document, int64[n]. The sentences tile the document.
+        doc_offsets: The first sentence of each document, then n, int64[k + 1].
+        sentence_bytes: The first byte of each sentence, counted in its document, int64[n]. The sentences cover the
+            document without gaps.
         firsts: For each level, the first sentence of each of its m nodes, then n, int64[m + 1].
         texts: The documents, large_string[k].
         tokens: The token count of each sentence, int64[n], or None if nothing had to count tokens.
-        stored_vectors: For each level, the vectors of the nodes that are not at a finer level, too, float32[s, d]. None
-            if there are no vectors. A node of several sentences has the vector of a chunk of the same sentences, or
-            what the requested pooling computed from them.
+        stored_vectors: For each level, the vectors of its s nodes that are at no finer level, float32[s, d]. None if
+            there are no vectors. A node of several sentences has the vector of a chunk of the same sentences, or the
+            vector that the requested pooling computed from the sentences.
         ids: The caller's ids, one for each document, or None.
         first_document: The row of the first document.
         metadata: The metadata of a chunk table: the method, the options, and the fingerprints of the encoder and
@@ -82,7 +83,7 @@ class Hierarchy:
 
     @property
     def documents(self) -> int:
-        """The number of documents, including blank ones."""
+        """The number of documents, including blank documents."""
         return len(self.doc_offsets) - 1
 
     @property
@@ -94,7 +95,7 @@ class Hierarchy:
         """Return the position of a level in ``levels``, from 0.
 
         Raises:
-            ValueError: There is no such level. The message names those that there are.
+            ValueError: There is no such level. The message names the levels that exist.
         """
         wanted = int(level) if isinstance(level, str) and level.isascii() and level.isdigit() else level
         if isinstance(wanted, bool) or wanted not in self.levels:
@@ -116,7 +117,9 @@ class Hierarchy:
         return out
 
     def children(self, level: Level) -> I64:
-        """Return the offsets of the children in the next finer level: node i holds nodes [i], [i + 1]), int64[m + 1].
+        """Return the offsets of the children of the m nodes of a level, int64[m + 1].
+
+        Node i has the nodes from ``offsets[i]`` up to, but not including, ``offsets[i + 1]`` of the next finer level.
 
         Raises:
             ValueError: The level is the finest.
@@ -139,11 +142,14 @@ class Hierarchy:
         return np.repeat(np.arange(len(counts)), counts)
 
     def nodes(self, level: Level) -> I64:
-        """Return the number under which each node of a level is stored, int64[m]; equal where levels coincide."""
+        """Return the number under which each node of a level is stored, int64[m].
+
+        A node that is at several levels has the same number at each.
+        """
         return self._nodes[self.place(level)]
 
     def stored(self, level: Level) -> Flags:
-        """Return whether each node of this level is at no finer level, bool[m]."""
+        """Return a mask of the nodes of this level that are at no finer level, bool[m]."""
         return self._stored[self.place(level)]
 
     @functools.cached_property
@@ -162,8 +168,8 @@ class Hierarchy:
     def vectors(self, level: Level) -> F32:
         """Return the vectors of the nodes of a level, float32[m, d], of unit length.
 
-        They are token-weighted means of the nodes' sentences, or what ``pooling=`` computed from these. The array is a
-        copy if levels coincide.
+        They are token-weighted means of the nodes' sentences, or the vectors that ``pooling=`` computed from the
+        sentences. The array is a copy if some of the nodes are also at a finer level.
 
         Raises:
             ValueError: The hierarchy was made without vectors.
@@ -184,7 +190,7 @@ class Hierarchy:
     def spans_in_bytes(self, level: Level) -> tuple[I64, I64]:
         """Return (start, end) of each node in its document, in bytes, int64[m] each.
 
-        The spans of a level tile each document.
+        The spans of a level cover each document without gaps or overlap.
         """
         first = self.first(level)
         return self.sentence_bytes[first[:-1]], self._ends(first, self.sentence_bytes, self._document_bytes)
@@ -229,11 +235,11 @@ class Hierarchy:
         return Cuts((first - self.doc_offsets[rows]).astype(np.int32), offsets_of(counts))
 
     def chunks(self) -> ChunkBatch:
-        r"""Return all nodes as chunks, each once, as an index of levels takes them.
+        r"""Return all nodes as chunks for an index of levels, each node once.
 
-        They are ordered by document, and within a document from fine to coarse. Their column ``levels`` lists the
-        levels of each node. A search with ``where={"levels": ["section"]}`` therefore finds only sections. ``vector``
-        is the vector of the node, if there are vectors.
+        The chunks are ordered by document, and within a document from fine to coarse. Their column ``levels`` lists the
+        levels of each node. A search with ``where={"levels": ["section"]}`` therefore finds only sections. If there are
+        vectors, the column ``vector`` holds the vector of each node.
 
         Example:
             >>> import pychunk
@@ -253,7 +259,7 @@ class Hierarchy:
         r"""Return the hierarchy of a table that :meth:`to_arrow` made. The order of the rows does not matter.
 
         Raises:
-            ValueError: The table is another one, or lacks rows.
+            ValueError: :meth:`to_arrow` did not make the table, or rows are missing.
 
         Example:
             >>> import pychunk
@@ -298,7 +304,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _bases(self) -> I64:
-        """The number of the first node that each level stores, int64[L + 1]."""
+        """The number of the first node that each of the L levels stores, then the number of nodes, int64[L + 1]."""
         return offsets_of([np.count_nonzero(stored) for stored in self._stored])
 
     @functools.cached_property
@@ -346,7 +352,7 @@ class Hierarchy:
         return np.diff(offsets_of(self._lengths)[self.doc_offsets])
 
     def _ends(self, first: I64, starts: I64, lengths: I64) -> I64:
-        """Return where each node ends: where the next one begins, or where its document ends."""
+        """Return the end of each node, which is the start of the next node or the end of the document."""
         if len(first) == 1:
             return np.empty(0, np.int64)
         following = np.append(starts, 0)[first[1:]]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HierarchyPart:
-    """The result of one request: sentences of each document, first sentences and stored vectors of each level."""
+    """The result of one request: the sentences of its documents, and the nodes and stored vectors of each level."""
 
     counts: I64
     sentence_bytes: I64
@@ -63,15 +63,16 @@ def hierarchy_by(
         segmenter: The segmenter that makes the chunks of level ``"group"`` and the vectors of sentences.
         batch: The documents, as in :func:`pychunk.segment`.
         levels: The levels from fine to coarse.
-        pooling: The way to compute vectors of nodes from those of sentences: "tokens", or a compressor's directory.
+        pooling: The way to compute the vectors of nodes from the vectors of sentences: ``"tokens"``,
+            ``"compressor"``, or a compressor's directory.
         columns: The columns of documents by role. See :func:`pychunk.segment`.
         ids: The ids of the documents, or the name of a column.
         first_document: The number of the first document.
 
     Raises:
-        ValueError: The levels are unknown, out of order or not nested. Or spans are removed, or ``overlap`` is passed
-            with level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was
-            made for other vectors.
+        ValueError: The levels are unknown, out of order or not nested, or a document has removed spans. Or ``overlap``
+            is passed with level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its
+            compressor was made for the vectors of another encoder.
 
     Example:
         >>> from pychunk import Segmenter
@@ -91,9 +92,9 @@ def inputs_and_levels(
     columns: DocumentColumns | None,
     **arguments: Any,
 ) -> tuple[Inputs, Hierarchy]:
-    """Return the result of :func:`hierarchy_by`, and the documents as they were read.
+    """Return the documents as they were read, and the result of :func:`hierarchy_by`.
 
-    The arguments are those of `Segmenter.read`.
+    ``arguments`` are further arguments of ``Segmenter.read``.
 
     Raises:
         ValueError: See :func:`hierarchy_by`.
@@ -139,11 +140,11 @@ def hierarchy_of(
         models: The models that compute vectors and token counts.
         first_document: The number of the first document.
         metadata: The metadata of the hierarchy.
-        compressor: The compressor that computes vectors of nodes from those of their sentences. It must be made for
-            their encoder. None: means weighted by tokens.
+        compressor: The compressor that computes the vectors of nodes from the vectors of their sentences. It must be
+            made for the encoder of these vectors. If it is None, the vectors are means weighted by tokens.
 
     Raises:
-        ValueError: The levels cannot hold chunks that overlap, or documents with removed text.
+        ValueError: Chunks of the level ``group`` overlap, or a document has removed text.
     """
     if compressor is not None:
         metadata = {**metadata, "pooling": compressor.fingerprint}
@@ -170,7 +171,7 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, kind)
 
 
-#: The reasons of removed spans that have no words (:mod:`pychunk.parsing.badges`). Such spans may stay.
+#: The reasons of removed spans that have no words (:mod:`pychunk.parsing.badges`). Nodes may keep such spans.
 _WORDLESS = frozenset(("badge", "markup"))
 
 
@@ -180,7 +181,8 @@ def part_of(
     """Return the levels of the documents of one request.
 
     Raises:
-        ValueError: Spans are removed or chunks overlap. Levels must tile documents.
+        ValueError: Spans are removed or chunks overlap. The nodes of a level must cover documents without gaps or
+            overlap.
     """
     plan = request.plan
     removed = request.features.removed
@@ -237,10 +239,10 @@ def level_vectors(
     threads: int,
     compressor: Compressor | None = None,
 ) -> list[F32]:
-    """Return the vectors of the nodes that each level stores.
+    """Return for each level the vectors of the nodes that it stores.
 
-    They are the vectors of the sentences, then their weighted sums at unit length. With a compressor they are what it
-    computes from the sentences.
+    The finest level has the vectors of the sentences. The vectors of other levels are weighted sums of sentence vectors
+    at unit length, or the vectors that the compressor computes from the sentences.
     """
     spans = []
     for finer, coarser in itertools.pairwise(firsts):
@@ -252,5 +254,5 @@ def level_vectors(
 
 
 def _by_headings(plan: Plan) -> Plan:
-    """Return a plan for which the engine looks for headings, whatever the method does."""
+    """Return a plan with which the engine looks for headings, whatever method the segmenter has."""
     return Structure().plan(Plan("structure", unwrap_lines=plan.unwrap_lines))

@@ -27,20 +27,20 @@ NEEDED = ("document_index", "node", "level", "last_level", "sentence", "start_by
 
 
 def table_of(found: Hierarchy) -> pa.Table:
-    """Return the table, with rows by level from the finest on, and by document within a level.
+    """Return the table of a hierarchy. Its rows are ordered by level, from the finest on, then by document.
 
     The columns are:
 
     - ``document_index``, and ``document_id`` if ids were given.
     - ``node``: The number of the node.
     - ``level`` and ``last_level``: The finest and the coarsest level of the node.
-    - ``parent``: The number of the node that holds it, or null.
+    - ``parent``: The number of the next larger node that holds this one, or null.
     - ``sentence``: The first sentence of the node, counted in its document.
     - ``sentences``: The number of sentences.
-    - ``start``, ``end``: The span in characters. The nodes of a level tile their document.
+    - ``start``, ``end``: The span in characters. The nodes of a level cover their document without gaps.
     - ``start_byte``, ``end_byte``: The span in bytes.
     - ``tokens``: The token count.
-    - ``text``: The text of sentences. For other nodes it is null, because they consist of sentences.
+    - ``text``: The text of a node that is a sentence. For other nodes it is null, because they consist of sentences.
     - ``vector``: The vector of the node.
     """
     names = [str(level) for level in found.levels]
@@ -88,7 +88,7 @@ def _labels(values: npt.NDArray[np.int8], names: list[str]) -> pa.DictionaryArra
 
 
 def _parent(found: Hierarchy, place: int) -> I64:
-    """Return, for each node of a level, the number of the stored node that holds it and more, or -1."""
+    """Return, for each node of a level, the number of the next larger node that holds it, or -1."""
     out: I64 = np.full(found.count(found.levels[place]), -1)
     at = np.arange(len(out))
     for level, above in zip(found.levels[place:-1], found.levels[place + 1 :], strict=True):
@@ -116,7 +116,7 @@ def _texts(found: Hierarchy) -> pa.LargeStringArray:
 def hierarchy_from(table: Any) -> Hierarchy:
     """Return the hierarchy of a table. See :meth:`Hierarchy.from_arrow`.
 
-    A blank document, which has no row, comes back empty and without its id.
+    A blank document has no row in the table, so in the result its text and id are missing.
 
     Raises:
         ValueError: The table holds something else, or lacks rows.

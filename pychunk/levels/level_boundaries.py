@@ -1,6 +1,6 @@
-"""The boundaries of the nodes of each level, as one flag for each sentence.
+"""The boundaries of the nodes of each level, as one flag for each sentence: whether a node begins there.
 
-The flags of a coarser level are a subset of those of the finer one.
+A sentence that begins a node of a coarser level also begins a node of every finer level.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The bit of ``Features.flags`` for a form feed before the sentence (SentenceFlag in csrc/text/sentence_splitter.h).
 PAGE_START = 4
-#: The deepest level of headings that is distinguished. HTML and Markdown have six levels.
+#: The largest number of a heading's level. Deeper headings count as this level. HTML and Markdown have six levels.
 DEEPEST = 15
 
 
@@ -36,11 +36,11 @@ def document_starts(doc_offsets: I64) -> Flags:
 
 
 def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
-    """Return the starts of sections, and the starts of sections or subsections, bool[n] each.
+    """Return masks of the sentences that begin a section, and that begin a section or subsection, bool[n] each.
 
-    A document's highest headings head its sections. If only its first heading has the highest level, it is the title,
-    and the headings of the next level head the sections. The headings of the level below head subsections. A section
-    without any is one subsection. The text before the first heading is a section, too.
+    The highest headings of a document begin its sections. If only the first heading has the highest level, it is the
+    title, and the headings of the next level begin the sections. The headings of the level below sections begin
+    subsections. A section without such headings is one subsection. The text before the first heading is a section, too.
     """
     counts = np.diff(headings.offsets)
     document = np.repeat(np.arange(len(counts)), counts)
@@ -63,7 +63,7 @@ def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
 
 
 def _first_above(met: I64, levels: I64) -> I64:
-    """Return, for each document, the lowest level with headings that is above a level, or DEEPEST + 1."""
+    """Return, for each document, the smallest level number with headings that exceeds ``levels``, or DEEPEST + 1."""
     there = (met > 0) & (np.arange(met.shape[1]) > levels[:, None])
     found: I64 = np.where(there.any(1), there.argmax(1), DEEPEST + 1)
     return found
@@ -85,7 +85,7 @@ def page_starts(features: Features) -> Flags:
 def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], first_row: int) -> Flags:
     """Return whether a chunk begins at each sentence, bool[n].
 
-    A chunk that begins inside a sentence, which a budget cut, does not count.
+    A chunk that begins inside a sentence does not count. Such a chunk exists if a budget cut the sentence.
     """
     starts = document_starts(features.doc_offsets)
     bounds = features.bounds
@@ -99,7 +99,7 @@ def group_starts(features: Features, chunks: dict[str, npt.NDArray[np.int64]], f
 def paragraph_starts(features: Features, tied: npt.NDArray[np.uint8]) -> Flags:
     """Return whether a paragraph begins at each sentence, bool[n].
 
-    A heading belongs to the text that it heads, and a line to the list that it introduces.
+    No paragraph begins between a heading and its text, or between a list and the line that introduces it.
     """
     starts = document_starts(features.doc_offsets)
     starts |= ((features.given("flags").flat() & PARAGRAPH_START) != 0) & (tied == 0)
@@ -115,7 +115,7 @@ def nested(
     windows: Callable[[list[int]], list[I64]],
     first_row: int,
 ) -> list[I64]:
-    """Return the first sentences of the nodes of each level, from fine to coarse, each with the sentence count last."""
+    """Return, for each level from fine to coarse, the first sentences of its nodes, then the number of sentences."""
     sizes = [level for level in levels if isinstance(level, int)]
     made: dict[Level, Flags] = {}
     if {"paragraph", "subsection", "section"} & set(levels):
@@ -142,7 +142,10 @@ def nested(
 
 
 def joined(parts: Sequence[I64]) -> I64:
-    """Join the first sentences of several batches, each with its number of sentences last, as those of one batch."""
+    """Return the first sentences of the nodes of several batches, counted as in one batch.
+
+    Each batch ends with its number of sentences, and so does the result.
+    """
     before = offsets_of([part[-1] for part in parts])
     firsts = [part[:-1] + base for part, base in zip(parts, before[:-1], strict=True)]
     return np.append(np.concatenate([np.empty(0, np.int64), *firsts]), before[-1])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-#: The names, from fine to coarse.
+#: The names of levels, from fine to coarse.
 NAMES = ("sentence", "group", "paragraph", "subsection", "section", "page", "document")
-#: The levels that can be nested. A page may begin in the middle of a paragraph, and a window begins where the last is
-#: full.
+#: The levels that can be combined because they are nested: without pages or windows of tokens, with pages, and with
+#: windows. A page may begin in the middle of a paragraph. A window of tokens begins wherever the last one is full.
 BY_STRUCTURE = ("sentence", "group", "paragraph", "subsection", "section", "document")
 BY_PAGE = ("sentence", "group", "page", "document")
 BY_TOKENS = ("sentence", "document")
@@ -19,7 +19,7 @@ LEVELS = "levels"
 
 
 def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
-    """Return the requested levels, from fine to coarse. Sentences are always the finest, even if not requested.
+    """Return the requested levels from fine to coarse, with ``"sentence"`` as the finest even if not requested.
 
     Raises:
         ValueError: There are no levels, or some are unknown, out of order, named twice or not nested.
@@ -48,7 +48,9 @@ def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
 
 
 def rank_of(name: str) -> tuple[int, int]:
-    """Return the sort key of a level among stored levels: numbers of tokens, and trees, by their number.
+    """Return the sort key of a level's name, from fine to coarse.
+
+    Trees come after the levels up to ``"section"``, then numbers of tokens. Both are sorted by their number.
 
     Example:
         >>> sorted(["document", "256", "tree 2", "128", "sentence"], key=rank_of)

@@ -1,4 +1,4 @@
-"""A Segmenter whose chunks are the nodes of a hierarchy, with which an index of levels is built."""
+"""A Segmenter whose chunks are the nodes of a hierarchy, for building an index of levels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 class NodeSegmenter(Segmenter):
     r"""A :class:`pychunk.Segmenter` that returns all nodes of ``levels`` instead of the method's chunks.
 
-    Each node is one row, as :meth:`Hierarchy.chunks` returns them. No progress is reported.
+    Each node is one row, as in :meth:`Hierarchy.chunks`. No progress is reported.
 
     Args:
         levels, pooling: See :func:`pychunk.segment_levels`.
-        method: The method of level ``"group"``.
+        method: The method that makes the chunks of level ``"group"``.
         **options: The options of :class:`pychunk.Segmenter`.
 
     Raises:
@@ -48,7 +48,7 @@ class NodeSegmenter(Segmenter):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the segmenter, with its levels and, unless it is the default, the pooling."""
+        """The options of the segmenter, with its levels, and with the pooling unless that is ``"tokens"``."""
         pooling = {} if self.pooling == "tokens" else {"pooling": str(self.pooling)}
         return {**super().options, "levels": list(self.levels), **pooling}
 

@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy as a chunk table for an index, with each node once."""
+"""The conversion of a hierarchy's nodes to a chunk table for an index, with each node once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chunks_of(found: Hierarchy) -> ChunkBatch:
 
 
 def _rows(found: Hierarchy, place: int) -> pa.Table:
-    """Return the nodes that are stored at one level, in order, without those of only white space."""
+    """Return the nodes that are stored at one level, in order, without nodes of only white space."""
     level = found.levels[place]
     text, offsets = flat_text(found.texts)
     request = Request(

@@ -1,4 +1,4 @@
-"""Alternatives to token-weighted means as the vectors of nodes, for comparison in measurements."""
+"""Ways to compute the vectors of nodes other than token-weighted means, for comparison in measurements."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
     Args:
         found: A hierarchy with vectors.
         level: Any of its levels.
-        pooling: ``"tokens"``: the mean weighted by tokens, as :meth:`Hierarchy.vectors` returns it. ``"length"``: the
-            mean weighted by bytes. ``"first"``: the vector of the first child. ``"medoid"``: the vector of the child
-            that is nearest to the mean weighted by tokens, the first one of equals. ``"compressor"``: the vector that
-            ``segment_levels(pooling="compressor")`` computes. A sentence is its own child.
+        pooling: ``"tokens"``: the vector that :meth:`Hierarchy.vectors` returns, by default the mean weighted by
+            tokens. ``"length"``: the mean weighted by bytes. ``"first"``: the vector of the first child.
+            ``"medoid"``: the vector of the child nearest to the result of ``"tokens"``, the first child if several are
+            equally near. ``"compressor"``: the vector that ``segment_levels(pooling="compressor")`` computes. A
+            sentence counts as its own child.
         threads: The number of documents that are processed at a time.
 
     Raises:
@@ -65,9 +66,9 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
 
 
 def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
-    """Return the vectors of the shipped compressor. For a node of one sentence, ``mean`` is a copy of its vector."""
+    """Return the vectors of the shipped compressor. A node of one sentence keeps the vector of the sentence."""
     model = shipped_for(found.metadata.get("vector_encoder"))
-    assert found.tokens is not None  # The token counts were the weights of the existing means.
+    assert found.tokens is not None  # The means were weighted by token counts, so tokens were counted.
     first = found.first(level)
     out: F32 = mean.copy()
     several = np.diff(first) > 1

@@ -1,7 +1,7 @@
-"""Trees of a document by similarity: RAPTOR's levels, kept contiguous.
+"""Trees of a document's sentences by similarity, like RAPTOR's levels, but with contiguous nodes.
 
-RAPTOR (Sarathi et al., 2024) clusters chunks by their vectors level by level, whatever lies between them. Here only
-neighbours join. Every node is therefore a span of its document, and no text is summarised.
+RAPTOR (Sarathi et al., 2024) clusters chunks by their vectors level by level, even if other text is between them. Here
+only neighbours join. Every node is therefore a span of its document, and no text is summarised.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentence", threads: int = 1) -> Hierarchy:
-    """Return the same sentences under trees that join neighbours with similar vectors.
+    """Return a hierarchy of the same sentences, with trees that join neighbours with similar vectors.
 
-    Two neighbours may join if they together hold at most ``branching`` nodes of the level below. Of these, the pair
-    with the highest cosine joins first. The cosine is that of the token-weighted sums of their sentences. A level ends
-    when it has at most 1 / ``branching`` of the nodes below, or when no pair may join. Nodes that fit under one node go
-    under one. This takes O(n log n) comparisons for a document.
+    Two neighbouring nodes may join if together they hold at most ``branching`` nodes of the level below. Of all such
+    pairs, the pair with the highest cosine joins first. It is the cosine between the token-weighted sums of the nodes'
+    sentences. A level is finished when it has at most 1 / ``branching`` of the nodes of the level below, or when no
+    pair may join. If all nodes of a document fit under one node, they become its children. This takes O(n log n)
+    comparisons for a document of n sentences.
 
     Args:
         found: A hierarchy with vectors.
@@ -33,8 +34,9 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
         threads: The number of documents that are processed at a time.
 
     Returns:
-        The levels ``"sentence"``, the base if it is another one, then ``"tree 1"``, ``"tree 2"`` and so on. The last
-        has one node for each document. The root of a low tree is at all levels above it, too.
+        A hierarchy with the levels ``"sentence"``, ``base`` if that is another level, then ``"tree 1"``, ``"tree 2"``
+        and so on. The last level has one node for each document. If a document's tree has fewer levels than others, its
+        root is also at all higher levels.
 
     Raises:
         ValueError: There are no vectors, the level is unknown, or ``branching`` is under 2.

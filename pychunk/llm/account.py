@@ -20,12 +20,14 @@ class Counts:
         cached: The number of answers from the cache.
         retries: The number of attempts after the first one of each call.
         failed: The number of calls without an answer after all retries.
-        tokens_in, tokens_out: The tokens of paid answers, as the endpoint counted them or else estimated, and those of
-            unusable responses if the endpoint counted them.
-        seconds: The time of paid calls from the first attempt to the answer. The times of parallel calls add up.
-        cost: The cost by the price table, 0 without one.
-        asked: The number of windows of units, documents to summarize or lists to order that a stage asked about.
-        fell_back: The number of these that had no usable answer after a second request.
+        tokens_in, tokens_out: The tokens of paid answers, as the endpoint counted them or else as estimated. Tokens of
+            unusable responses count only if the endpoint counted them.
+        seconds: The sum over paid calls of the time from the first attempt to the answer, also of calls that ran in
+            parallel.
+        cost: The cost of these tokens at the account's price, 0 without a price.
+        asked: The number of tasks of a stage: windows of units, documents to summarize, or lists to order.
+        fell_back: The number of these tasks that had no usable answer, even after a second request if the stage makes
+            one.
     """
 
     calls: int = 0
@@ -41,12 +43,12 @@ class Counts:
     attempts: int = 0
 
     def add(self, other: Counts) -> None:
-        """Add each count of ``other`` to this one's."""
+        """Add the counts of ``other`` to these counts."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
     def less(self, other: Counts) -> Counts:
-        """Return the counts minus those of ``other``, an earlier copy."""
+        """Return these counts minus the counts of ``other``, an earlier copy."""
         return Counts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
 
 
@@ -91,7 +93,7 @@ class Account:
         return out
 
     def book(self) -> None:
-        """Count an attempt at a call, before it is sent.
+        """Count an attempt at a call before it is sent, or raise an error if a limit is reached.
 
         The account counts attempts as they begin, so their limit is exact. It counts tokens and cost as calls end, so
         these limits can be exceeded by the calls under way.
@@ -109,7 +111,7 @@ class Account:
             ):
                 if limit is not None and so_far >= limit:
                     raise LimitReachedError(
-                        f"{name}={limit} is reached: raise it and start the run again, which takes earlier answers "
+                        f"{name}={limit} is reached: raise the limit and start the run again; answers so far come "
                         "from the cache"
                     )
             self._booked += 1
@@ -122,17 +124,17 @@ class Account:
             self.stages.setdefault(stage, Counts()).add(counts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the cost of a number of tokens, 0 without a price."""
+        """Return the cost of input and output tokens, 0 without a price."""
         into, out = self.price or (0.0, 0.0)
         return round((tokens_in * into + tokens_out * out) / 1e6, 12)
 
     def copy(self) -> dict[str, Counts]:
-        """Return a copy of the present counts, by stage."""
+        """Return a copy of the current counts by stage."""
         with self._lock:
             return {stage: Counts(**asdict(counts)) for stage, counts in self.stages.items()}
 
     def since(self, before: dict[str, Counts]) -> dict[str, dict[str, float]]:
-        """Return the counts since a :meth:`copy` as plain numbers, by stage, without stages that did nothing."""
+        """Return by stage what was counted since a :meth:`copy`, as plain numbers, without stages that did nothing."""
         found = {stage: counts.less(before.get(stage, Counts())) for stage, counts in self.copy().items()}
         return {stage: asdict(counts) for stage, counts in found.items() if any(vars(counts).values())}
 

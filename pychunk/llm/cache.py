@@ -26,11 +26,11 @@ _AT_ONCE = 500
 
 
 class Cache:
-    """A cache of answers by key, which writes each answer to disk at once, so that a killed process loses none.
+    """A cache of answers by key. It writes each answer to disk at once, so that a killed process loses none.
 
-    The file is in WAL mode with ``synchronous=NORMAL``. Written answers survive the process. After a power cut the file
-    is intact, but the last answers may be missing. The file holds hashes of the requests, never their text. Answers may
-    quote that text, so only the owner may read the file.
+    The file is in WAL mode with ``synchronous=NORMAL``. Written answers survive the end of the process. After a power
+    cut the file is intact, but the last answers may be missing. The file holds hashes of the requests, never their
+    text. Answers may quote that text, so only the owner may read the file.
 
     Args:
         path: The file. The cache creates the file and its folder if they are missing.
@@ -62,7 +62,7 @@ class Cache:
         Cache.__init__(self, path)
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return the answers of those keys that the cache holds."""
+        """Return the answers by key, without the keys that the cache lacks."""
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, str] = {}
         for begin in range(0, len(wanted), _AT_ONCE):
@@ -92,7 +92,7 @@ class Cache:
             except (sqlite3.Error, OSError) as error:
                 raise LLMError(
                     f"the cache of answers, {self.path}, cannot be used: {error}; free its disk, or name another file "
-                    "by cache=; it keeps all answers so far"
+                    "by cache=; answers so far are kept"
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""The answering of questions by an LLM from numbered sources, with one repetition after an unusable answer."""
+"""Answers of an LLM to questions, from numbered sources. After an unusable answer, it is asked once more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .plain_text import plain
 from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
 
-#: The letters of the options, which limit their number.
+#: The letters of the options: a question can have at most 26.
 LETTERS = string.ascii_uppercase
 #: The longest answer, in characters and in tokens.
 LONGEST, _TOKENS = 2000, 512
@@ -24,14 +24,14 @@ _SCHEMAS = {
     "answer": object_of(answer=TEXT, sources=list_of(WHOLE)),
     "choice": object_of(option=TEXT, sources=list_of(WHOLE)),
 }
-#: A letter with its usual surroundings, as in "(C)", "C." or "Option C: ...".
+#: The letter of an option in its usual forms, as in "(C)", "C." or "Option C: ...".
 _LETTER = re.compile(
     r"(?:(?:option|answer)\s*:?\s*)?[(\[]?([A-Za-z])[)\].:]?(?:\s.*)?", re.IGNORECASE | re.DOTALL | re.ASCII
 )
 
 
 class CitedQuestion(NamedTuple):
-    """A question with the lines of its sources, which are numbered from 1, and its options, if any."""
+    """A question, the texts of its sources, numbered from 1, and its options if it has any."""
 
     question: str
     lines: Sequence[str]
@@ -44,8 +44,8 @@ class CitedAnswer(NamedTuple):
     Attributes:
         text: The text of the answer, "" if the sources do not say or no answer was usable.
         option: The index of the chosen option from 0, or None.
-        sources: The distinct numbers of the lines that the answer cites.
-        fault: The reason why a part of the answer is missing, else "".
+        sources: The distinct numbers of the sources that the answer cites.
+        fault: The reason why the text or the sources are missing, else "".
     """
 
     text: str = ""
@@ -58,7 +58,7 @@ class Answerer(DefaultClient):
     """A function that asks an LLM questions with their sources, with one call for each question.
 
     The answer is text or one of the options. If an answer is unusable or cites no existing source, the question is
-    repeated once with the fault.
+    asked once more with the fault named.
 
     Args:
         llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -74,7 +74,7 @@ class Answerer(DefaultClient):
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts that answers depend on in addition to questions and sources."""
+        """The model, parameters and prompts on which answers depend in addition to questions and sources."""
         return {**self.llm.facts, "prompts": [load(name).version for name in _SCHEMAS]}
 
     def __call__(self, questions: Sequence[CitedQuestion]) -> list[CitedAnswer]:
@@ -120,7 +120,7 @@ def _read(reply: Response, asked: CitedQuestion) -> CitedAnswer:
 
 
 def read(text: str, count: int, options: Sequence[str] | None = None) -> CitedAnswer:
-    """Return the content of an answer that cites ``count`` sources and may choose among options.
+    """Return the content of an answer to a question with ``count`` sources, and with options if there are any.
 
     Raises:
         AnswerError: The answer cannot be read, or is none of the options.

@@ -24,14 +24,15 @@ from .event_loop import LoopThread
 from .messages import Request, Response
 from .secret import Secret
 
-#: The seconds before the first retry, and the longest wait that the endpoint does not prescribe. The actual wait is
-#: drawn at random from half to all of these.
+#: The seconds before the first retry, and the most seconds before a later one, if the endpoint prescribes none. The
+#: actual wait is drawn at random between half of this time and all of it.
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 #: The longest wait, in seconds, that an endpoint may prescribe.
 _LONGEST_TOLD = 600.0
-#: The number of consecutive calls that fail after all attempts until the endpoint counts as gone.
+#: The number of consecutive calls that must fail, each after all attempts, before the run ends with an error.
 _GONE_AFTER = 8
-#: The fewest requests that :meth:`LLM.stream` takes at a time. Workers idle at the end of each part, for 1/32 of it.
+#: The fewest requests that :meth:`LLM.stream` takes at a time. Workers idle while the last calls of a batch end, for
+#: about 1/32 of its time.
 _PART = 1024
 
 
@@ -39,32 +40,35 @@ class LLM:
     """A client of an LLM at an OpenAI-compatible endpoint (``/chat/completions``), with a cache and an account.
 
     Threads can share a client. A pickle holds everything but the key, which the other process takes from
-    PYCHUNK_LLM_KEY. Calls also work inside a running event loop, because they run in a thread of their own.
+    PYCHUNK_LLM_KEY. Calls also work while an event loop is running, because they run in another thread.
 
     Args:
-        url: The URL up to the version, such as ``"http://127.0.0.1:8099/v1"``. The default is PYCHUNK_LLM_URL.
+        url: The URL of the endpoint up to the version, such as ``"http://127.0.0.1:8099/v1"``. The default is
+            PYCHUNK_LLM_URL.
         model: The name of the model at the endpoint. The default is PYCHUNK_LLM_MODEL.
-        key: The API key. The default is PYCHUNK_LLM_KEY. No log, error or pickle holds it. The client and the cache
-            keep answers as the endpoint sent them.
+        key: The API key. The default is PYCHUNK_LLM_KEY. No log, error or pickle contains it. Answers are not searched
+            for it: the client and the cache keep them as the endpoint sent them.
         concurrency: The number of calls at the same time.
         retries: The number of retries after an error that may pass. Such errors are the statuses 408, 409, 425, 429
-            and 500 or more, a connection that hangs or breaks, and a response that is not a completion. The waits are
-            drawn at random from half to all of 0.5 s, 1 s, 2 s and so on. A wait that ``Retry-After`` prescribes
-            applies to all calls.
-        connect_timeout, first_byte_timeout, timeout: The seconds of an attempt until the connection is open, until the
-            next bytes arrive, and in total.
-        temperature, seed: The parameters of the endpoint, a number of at least 0 and an integer. None is not sent.
-        output: The way to request JSON, ``"schema"``, ``"json"`` (JSON mode) or ``"text"``. ``"auto"`` takes the first
-            of these that the endpoint accepts.
-        cache: The file of answers, in which each endpoint has its own. True means ``llm.sqlite`` in the user's cache
-            (PYCHUNK_CACHE), and False means no cache.
+            and 500 or more, a connection that hangs or breaks, and a response that is not a completion. The waits grow
+            from 0.5 s to 1 s, 2 s and so on, up to 30 s; each is shortened at random by at most half. A wait that
+            ``Retry-After`` prescribes applies to all calls.
+        connect_timeout, first_byte_timeout, timeout: The limits of an attempt in seconds: until the connection is open,
+            until the next bytes arrive, and in total.
+        temperature, seed: The parameters of that name: a number of at least 0, and an integer. A parameter that is None
+            is not sent.
+        output: The way to request JSON: ``"schema"``, ``"json"`` (JSON mode) or ``"text"`` (in words only). ``"auto"``
+            takes the first of these that the endpoint accepts.
+        cache: The file with earlier answers, which are kept apart by endpoint. True means ``llm.sqlite`` in the user's
+            cache (PYCHUNK_CACHE), and False means no cache.
         price: The price of a million input tokens and of a million output tokens, in any currency.
-        max_calls, max_tokens, max_cost: The limits of a run, which stops with :class:`LimitReachedError` after the
-            calls under way. Every attempt counts as a call. Tokens that the endpoint counted for responses without an
-            answer count as well.
-        dry_run: Whether to call nothing and only count the calls and tokens that a run would need. The count holds the
-            calls that are not cached, and with a cache each of them once. It estimates their input tokens, and takes
-            the limit for their output tokens. Cached answers of the same stage correct the estimates.
+        max_calls, max_tokens, max_cost: The limits of a run. At a limit, the calls under way end, and the run stops
+            with :class:`LimitReachedError`. Every attempt counts as a call. Tokens count even if the response held no
+            answer, if the endpoint reported them.
+        dry_run: Whether to call nothing and only count the calls and tokens that a run would need. Calls whose answers
+            are cached do not count. With a cache, equal calls count once. Input tokens are estimated, and output tokens
+            count as the most that each request allows. The real counts of cached answers of the same stage correct the
+            estimates.
 
     Raises:
         ValueError: The URL or the model is missing, or a value is out of range.
@@ -106,7 +110,7 @@ class LLM:
         waits = {"connect_timeout": connect_timeout, "first_byte_timeout": first_byte_timeout, "timeout": timeout}
         for name, seconds in waits.items():
             if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 86_400:
-                raise ValueError(f"{name} must be seconds from 0 to 86,400; got {seconds!r}")
+                raise ValueError(f"{name} must be a number of seconds above 0 and at most 86,400; got {seconds!r}")
         if output != "auto" and output not in OUTPUTS:
             raise ValueError(f"output must be one of auto, {', '.join(OUTPUTS)}; got {output!r}")
         self.concurrency, self.retries, self.output, self.dry_run = concurrency, retries, output, bool(dry_run)
@@ -126,7 +130,7 @@ class LLM:
         self._start()
 
     def _start(self) -> None:
-        """Set the state that belongs to this process alone."""
+        """Set the state that is not pickled, because it belongs to this process."""
         self._thread = LoopThread()
         self._wire: tuple[asyncio.AbstractEventLoop, Connection, asyncio.Semaphore] | None = None
         self._output = OUTPUTS[0] if self.output == "auto" else self.output
@@ -136,9 +140,10 @@ class LLM:
         self._under_way: dict[bytes, asyncio.Future[Response]] = {}
         self._random = random.Random()
         self._lock = threading.Lock()
-        #: The input tokens of cached answers and their estimates, by stage, which correct the estimates of a dry run.
+        #: By stage: the real input tokens of cached answers, and their estimates. Their ratio corrects the estimates of
+        #: a dry run.
         self._counted: dict[str, tuple[int, int]] = {}
-        #: The keys that a dry run has counted. A real run would find them in the cache if asked again.
+        #: The keys of the requests that a dry run has counted. A real run would find a repeated one in the cache.
         self._foreseen: set[bytes] = set()
 
     def __repr__(self) -> str:
@@ -171,7 +176,7 @@ class LLM:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts that answers depend on, for the metadata of results."""
+        """The model and the parameters on which answers depend, for the metadata of results."""
         return {"model": self.model, **self.parameters}
 
     def ask(self, ask: Request | str, *, system: str = "", **more: Any) -> Response:
@@ -179,20 +184,19 @@ class LLM:
 
         Args:
             ask: The request, or the text of the user.
-            system: The system prompt of a request given as text.
-            **more: Other fields of :class:`Request` for a request given as text, such as ``schema`` and ``max_tokens``.
+            system: The system prompt, if ``ask`` is text.
+            **more: Other fields of :class:`Request`, such as ``schema`` and ``max_tokens``, if ``ask`` is text.
 
         Raises:
-            TypeError: A name is not a field, or fields are given together with a :class:`Request`.
+            TypeError: A name is not a field of :class:`Request`, or fields are passed although ``ask`` is a
+                :class:`Request`.
         """
         if isinstance(ask, Request) and (system or more):
-            raise TypeError("a Request has its fields already: pass them to Request()")
+            raise TypeError("ask takes no further fields with a Request: pass them to Request()")
         unknown = sorted(set(more) - {each.name for each in fields(Request)})
         if unknown:
             name = unknown[0]
-            raise TypeError(
-                f"a Request has no field {name}; pass others to the endpoint by parameters={{{name!r}: ...}}"
-            )
+            raise TypeError(f"a Request has no field {name}; pass it to the endpoint by parameters={{{name!r}: ...}}")
         return self.ask_many([ask if isinstance(ask, Request) else Request(ask, system, **more)])[0]
 
     def ask_many(self, asks: Sequence[Request | str]) -> list[Response]:
@@ -202,8 +206,9 @@ class LLM:
         attempts, or if the endpoint refuses it as too long or ill-formed, its response has an ``error``.
 
         Raises:
-            LLMError: The endpoint is not there, refuses the key, lacks the model, or fails for every request.
-            LimitReachedError: A limit is reached. The cache holds the answers up to it.
+            LLMError: The endpoint cannot be reached, refuses the key, lacks the model, or fails for several calls in a
+                row.
+            LimitReachedError: A limit is reached. The cache holds the answers that arrived before.
         """
         return [reply for part in self._parts(asks) for reply in self._replies(part)]
 
@@ -256,7 +261,7 @@ class LLM:
         return [replies[place] for place in range(len(asks))]
 
     def _foreseen_of(self, ask: Request, key: bytes) -> Response:
-        """Return the response of a dry run, and count the call with the tokens that others of its stage took."""
+        """Return the response of a dry run, and count the call with its estimated tokens."""
         if key in self._foreseen:
             self.account.settle(ask.stage, Counts(cached=1))
         else:
@@ -268,7 +273,7 @@ class LLM:
         return Response(error="dry run")
 
     async def _all(self, asks: list[tuple[Request, bytes]]) -> dict[bytes, Response]:
-        """Send requests through several workers; after an error they only finish the requests under way."""
+        """Send requests by several workers. After an error they finish the requests under way, and send no more."""
         self._connected()
         waiting = iter(asks)
         replies: dict[bytes, Response] = {}
@@ -312,7 +317,7 @@ class LLM:
             return reply
         except Exception as error:
             future.set_exception(error)
-            future.exception()  # marks the error as retrieved, as perhaps nobody waits for it
+            future.exception()  # else asyncio warns if no other caller waits for it
             raise
         finally:
             if not future.done():
@@ -362,21 +367,21 @@ class LLM:
         return self._wire[1:]
 
     async def _pause(self) -> None:
-        """Wait as long as the endpoint has asked any call to wait."""
+        """Wait until the endpoint allows calls again, if a response asked the client to wait."""
         while (left := self._pause_until - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
     async def _wait(self, error: AttemptError, attempts: int) -> None:
         if error.after is not None:
             if error.after > _LONGEST_TOLD:
-                raise LLMError(f"{self.url} asks to wait {error.after:.0f} s: start the run again after that")
+                raise LLMError(f"{self.url} asks to wait {error.after:.0f} s: start the run again after this time")
             self._pause_until = max(self._pause_until, time.monotonic() + error.after)
             return
         longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (attempts - 1))
         await asyncio.sleep(longest * self._random.uniform(0.5, 1.0))
 
     def _otherwise(self, ask: Request, error: AttemptError, output: str, limit_name: str) -> bool:
-        """Change the form of requests if the endpoint does not accept this one, and return whether to try again."""
+        """Choose another form of requests if the endpoint refused the current one. Return whether to try again."""
         if error.status not in (400, 415, 422, 501):
             return False
         if "limit" in error.about and limit_name == "max_tokens":

@@ -1,4 +1,4 @@
-"""A single attempt at a call, from the request body to the response, and the errors that may pass."""
+"""A single attempt at a call, from the body of the request to the response, and the errors of an attempt."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from .secret import Secret
 if TYPE_CHECKING:
     import httpx2
 
-#: The ways to request JSON, from the strictest. If an endpoint does not accept one, the client takes the next.
+#: The ways to request JSON, the strictest first. If an endpoint refuses a way, the client takes the next.
 OUTPUTS = ("schema", "json", "text")
-#: The statuses below 500 that may pass, such as busy, not ready and too many requests. All from 500 up may pass.
+#: The HTTP statuses below 500 after which a retry may succeed, such as too many requests. After statuses from 500 on,
+#: it always may.
 PASSING = frozenset({408, 409, 425, 429})
-#: The most bytes of a response, compressed and decompressed, so that 8 at a time take 256 MB. 1,024 tokens with the
-#: log-probabilities of 20 candidates each take 2 MB.
+#: The most bytes of a response, both compressed and decompressed, so that 8 responses at a time take 256 MB. A response
+#: of 1,024 tokens with the log-probabilities of 20 candidates each takes 2 MB.
 MAX_REPLY = 16 << 20
-#: The most bytes that are read of a response that is an error.
+#: The most bytes that are read if a response reports an error.
 _MAX_ERROR = 1 << 16
 #: The number of characters of an endpoint's message that an error repeats.
 _SAID = 300
-#: The patterns of endpoints' messages about a model that they lack, with any status, and about forms that they refuse.
+#: The patterns of endpoints' messages: about a model that they lack, and about forms of requests that they refuse. A
+#: message about a model counts with any status.
 _COMPLAINTS = {
     "model": r"\bmodel\b.*\b(not found|does not exist|not available)|(unknown|invalid|no such) model",
     "limit": "max_completion_tokens",
@@ -40,14 +42,14 @@ _COMPLAINTS = {
 
 
 class AttemptError(Exception):
-    """An error of an attempt without an answer.
+    """An error that ended an attempt without an answer.
 
     Attributes:
-        status: The status of HTTP, 0 without a response.
+        status: The HTTP status, 0 without a response.
         after: The seconds that the endpoint asks to wait, or None.
         connected: Whether a server was reached.
-        about: The subjects of the endpoint's complaint, keys of ``_COMPLAINTS``.
-        tokens: The input and output tokens that the endpoint counted nevertheless.
+        about: The keys of ``_COMPLAINTS`` whose patterns the endpoint's message matches.
+        tokens: The input and output tokens that the endpoint counted although there is no answer.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Timeouts:
 
 
 def body_of(ask: Request, model: str, parameters: Mapping[str, Any], output: str, limit_name: str) -> dict[str, Any]:
-    """Return the JSON of a request; ``limit_name`` is the endpoint's name for the longest answer."""
+    """Return the JSON of a request. ``limit_name`` is the name of the endpoint's limit on the tokens of an answer."""
     body: dict[str, Any] = {"model": model, "messages": ask.messages, **parameters, **ask.parameters}
     body[limit_name] = ask.max_tokens
     if ask.schema is not None and output == "schema":
@@ -94,11 +96,11 @@ def body_of(ask: Request, model: str, parameters: Mapping[str, Any], output: str
 
 
 class Connection:
-    """The connections to one endpoint for one event loop, and the only class that knows the HTTP library.
+    """The connections to one endpoint from one event loop. Only this class uses the HTTP library.
 
-    Each connection has a client of its own, and the last one used comes first. A single client with 32 connections
-    would look at all of them before and after each call. On a busy machine, a call would take 2.4 ms of CPU time
-    instead of 1.6 ms.
+    Each connection has an HTTP client of its own, and the one used last is used first. A single HTTP client with 32
+    connections would check all of them before and after each call. On a busy machine, a call would then take 2.4 ms of
+    CPU time instead of 1.6 ms.
     """
 
     def __init__(self, url: str, secret: Secret, timeouts: Timeouts) -> None:
@@ -111,7 +113,7 @@ class Connection:
             timeout=library.Timeout(timeouts.first_byte, connect=timeouts.connect, pool=None),
             limits=library.Limits(max_connections=1, max_keepalive_connections=1),
             verify=context,
-            # the environment's proxy must not serve addresses of this machine
+            # a proxy from the environment must not be used for this machine
             trust_env=parts.hostname not in ("localhost", "127.0.0.1", "::1"),
         )
         self._free: list[httpx2.AsyncClient] = []
@@ -161,9 +163,10 @@ class Connection:
     async def _read(
         self, client: httpx2.AsyncClient, method: str, url: str, content: bytes | None
     ) -> tuple[int, str | None, bytes]:
-        """Return (status, Retry-After, body), with only the beginning of the body of an error.
+        """Return (status, Retry-After, body). If the response reports an error, only the beginning of its body is read.
 
-        This method decompresses the body, because the library decompresses whole blocks, however large they become.
+        This method decompresses the body itself, up to a limit. The library would decompress whole blocks, however
+        large they become.
         """
         async with client.stream(method, url, content=content) as response:
             is_good = response.status_code == 200
@@ -184,7 +187,7 @@ class Connection:
                     raise AttemptError(f"the response cannot be decompressed: {error}") from None
                 if max(sent, len(body)) > largest:
                     if is_good:
-                        raise AttemptError(f"the response is longer than {largest:,} bytes, the most that is read", 200)
+                        raise AttemptError(f"the response is longer than the limit of {largest:,} bytes", 200)
                     break
             if is_good and packed is not None and not packed.eof:  # its checksum is at the end
                 raise AttemptError("the response cannot be decompressed: it ends too early")
@@ -248,7 +251,7 @@ def message_of(text: str) -> str:
 
 
 def reply_of(data: bytes, ask: Request, hide: Callable[[str], str] = str) -> Response:
-    """Return the response in a completion; ``hide`` removes the key from errors and refusals, but not from answers.
+    """Return the response in a completion. ``hide`` removes the key from errors and refusals, not from answers.
 
     Raises:
         AttemptError: The data are not a completion, but for example truncated JSON or JSON without choices.

@@ -1,4 +1,4 @@
-"""The client of a stage, given by the caller or by the environment."""
+"""The client of a stage, which the caller passes or the environment describes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .messages import Request, Response
 class DefaultClient:
     """A base class of stages that ask an LLM, through the caller's client or one from the environment.
 
-    The connections of a client from the environment end after each use.
+    A client that comes from the environment closes its connections after each use.
 
     Args:
         llm: The client, or None for the one that PYCHUNK_LLM_URL and PYCHUNK_LLM_MODEL name.

@@ -25,9 +25,9 @@ class LoopThread:
         self._end: weakref.finalize[[asyncio.AbstractEventLoop, threading.Thread], LoopThread] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine and return its result or raise its error; an interrupt of the caller cancels the coroutine.
+        """Run a coroutine, and return its result or raise its error. An interrupt of the caller cancels it.
 
-        After an interrupt, the method waits until the coroutine has ended.
+        After an interrupt, the method waits at most 10 s until the coroutine has ended.
         """
         ended = threading.Event()
 

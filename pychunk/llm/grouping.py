@@ -1,4 +1,4 @@
-"""The grouping of numbered units in windows by an LLM, with one repetition after an unusable answer."""
+"""The grouping of numbered units by an LLM, window by window. After an unusable answer, it is asked once more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .repair import FORMS, Groups, Propositions, once_more, read_or_fault
 
 #: The pattern of endpoints' messages about a request that is longer than the model's context.
 _TOO_LONG = re.compile(r"context (length|window|size)|maximum context|too many tokens|(prompt|input) is too long", re.I)
-#: The longest unit that the LLM sees whole, in characters. Of a longer one it sees the beginning and the end.
+#: The longest unit that the LLM sees in full, in characters. If a unit is longer, the LLM sees its beginning and its
+#: end.
 SHOWN = 2000
 
 
@@ -25,7 +26,7 @@ class WindowResult(NamedTuple):
     Attributes:
         groups: The groups or propositions of the window, or None without a usable answer.
         fault: The reason why there is no usable answer, else "".
-        ends: Whether a repetition could have no better answer.
+        ends: Whether asking once more would be useless.
     """
 
     groups: Groups | Propositions | None
@@ -67,12 +68,12 @@ class Grouper:
 
     @property
     def dry_run(self) -> bool:
-        """True if nothing is asked, so that no window has an answer."""
+        """True if the LLM is not asked, so that no window has an answer."""
         return self.llm.dry_run
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts that results depend on in addition to the text."""
+        """The model, parameters and prompt on which results depend in addition to the text."""
         return {**self.llm.facts, "prompt": self.prompt.version}
 
     def _ask(self, units: Sequence[str], fault: str = "") -> Request:
@@ -92,7 +93,7 @@ class Grouper:
             if count == 1:
                 raise LLMError(
                     f"the context of model {self.llm.model!r} is too short for a single unit of a document: name a "
-                    f"model with a longer one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
+                    f"model with a longer context (model=, PYCHUNK_LLM_MODEL); {reply.error}"
                 )
             return WindowResult(None, f"{reply.error}; lower window_tokens", ends=True)
         found = read_or_fault(reply, lambda text: self.form.read(text, count))
@@ -100,7 +101,7 @@ class Grouper:
 
 
 def shown(text: str) -> str:
-    r"""Return a unit on one line, without the middle if it is long, so that no text of it looks like another unit.
+    r"""Return a unit on one line, so that it cannot look like two units. A long one loses its middle.
 
     >>> shown("a\n[2] b"), len(shown("x" * 9000))
     ('a [2] b', 2003)

@@ -1,4 +1,4 @@
-"""The JSON schemas of answers in the form of endpoints, with every property required and no others."""
+"""The JSON schemas of answers, as endpoints take them. Every property is required, and no other is allowed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ WHOLE = {"type": "integer"}
 
 
 def one_of(words: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of one of several words."""
+    """Return the schema of a value that is one of several words."""
     return {**TEXT, "enum": list(words)}
 
 
 def list_of(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a list of such items."""
+    """Return the schema of a list whose items have the schema ``item``."""
     return {"type": "array", "items": item}
 
 

@@ -6,14 +6,14 @@ import json
 import re
 from typing import Any
 
-#: The most brackets at which the parser tries to read a value of JSON. More of them in an answer are not JSON.
+#: The most opening brackets of each kind, ``{`` and ``[``, at which the parser tries to read JSON.
 _MOST_STARTS = 64
 _NUMBERS = re.compile(r"\d{1,9}")
 _RANGE = re.compile(r"(\d{1,9})\s*(?:-|–|—|to|\.\.+|,|:)\s*(\d{1,9})")
 
 
 def json_in(text: str) -> Any:
-    r"""Return the first JSON object in a text, else the first list, else None; fences and other words do not matter.
+    r"""Return the first JSON object in a text, else the first list, else None. Text around it is ignored.
 
     Example:
         >>> json_in('Sure: ```json\n{"first": 3}\n``` as you asked')
@@ -59,7 +59,7 @@ def number_of(value: Any) -> int | None:
 
 
 def numbers_of(value: Any) -> list[int] | None:
-    """Return the integers in a list without its other items, or None if it is not a list or has only other items."""
+    """Return the integers in a list, without other items. None if it is no list, or has items but no integers."""
     if not isinstance(value, list):
         return None
     found = [number for each in value if (number := number_of(each)) is not None]

@@ -1,4 +1,4 @@
-"""The rerankers that ask an LLM, as functions for ``pychunk.index.Rerank``."""
+"""The rerankers that ask an LLM. ``pychunk.index.Rerank`` takes them as functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .messages import Request, Response
 from .prompts import load
 from .repair import once_more, order, read_or_fault
 
-#: The number of candidates for the answer's first token to request, the most that endpoints commonly give.
+#: The number of candidates requested for the first token of an answer: the most that endpoints commonly give.
 _CANDIDATES = 20
 _SCHEMA = object_of(order=list_of(WHOLE))
 
@@ -30,19 +30,20 @@ class HasText(Protocol):
 
 
 class Logprob(DefaultClient):
-    """A reranker that scores a hit by an LLM's certainty that it answers the query.
+    """A reranker that scores each hit by how certain an LLM is that the hit answers the query.
 
-    The score is sigmoid(log p(yes) - log p(no)). There is one call for each hit. The probabilities are those of the
-    answer's first token. A word that is not among the candidates is at most as likely as the least likely one, and
-    counts as equally likely.
+    The score is sigmoid(log p(yes) - log p(no)). There is one call for each hit. p(yes) and p(no) are probabilities of
+    the answer's first token. If yes or no is not among the candidates for this token, it counts as likely as the least
+    likely candidate.
 
     Args:
         llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        votes: The number of calls for each hit, at temperature 1, if the endpoint gives no log-probabilities. The score
-            is then the share of yes. 0 disables this.
+        votes: The number of calls for each hit, at temperature 1, for an endpoint without log-probabilities. The score
+            is then the share of answers that are yes. 0 uses log-probabilities.
 
     Raises:
-        ValueError: The endpoint gives no log-probabilities, and ``votes`` is 0. This is known after the first call.
+        ValueError: The endpoint gives no log-probabilities, and ``votes`` is 0. The error is raised after the first
+            call.
 
     Example:
         >>> rerank = Logprob(LLM("http://127.0.0.1:8099/v1", "test"))
@@ -71,7 +72,7 @@ class Logprob(DefaultClient):
         if replies and not replies[0].error and replies[0].logprobs is None:
             raise ValueError(
                 f"{self.llm.url}, model {self.llm.model!r}, gives no log-probabilities: pass votes=5 to ask five "
-                "times, or rerank by a list (Listwise)"
+                "times for each hit, or use the reranker Listwise"
             )
         replies += self.replies(asks[1:])
         return [sureness(reply) for reply in replies]
@@ -101,12 +102,13 @@ class Logprob(DefaultClient):
 
 
 class Listwise(DefaultClient):
-    """A reranker that asks an LLM for the order of one window of hits at a time, from the last hits to the first.
+    """A reranker that asks an LLM to order windows of hits, beginning with the window of the last hits.
 
-    Windows of ``window`` hits move by ``step``, so that a good hit can rise from the end to the front. The windows of
-    all queries at one position are sent at the same time. The reranker ignores numbers without a hit, and repeated
-    numbers. Hits that the answer does not name follow in their previous order. After an unusable answer, the reranker
-    repeats the request once with the fault. If that fails as well, the window keeps its order.
+    A window holds ``window`` hits, and the next one begins ``step`` hits earlier. Windows overlap if ``step`` is below
+    ``window``, so that a good hit can rise from the end to the front. The requests of all queries for the same window
+    are sent together. In an answer, repeated numbers and numbers without a hit are ignored. Hits that the answer does
+    not name follow in their previous order. After an unusable answer, the LLM is asked once more with the fault named.
+    If that answer is unusable, too, the hits of the window keep their order.
 
     Source: Sun et al., Is ChatGPT Good at Search? (2023).
     """
@@ -116,7 +118,9 @@ class Listwise(DefaultClient):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
         if step > window:
-            raise ValueError(f"step must be at most window={window}, or hits between windows cannot rise; got {step}")
+            raise ValueError(
+                f"step must be at most window={window}, or hits between two windows are in no request; got {step}"
+            )
         super().__init__(llm)
         self.window, self.step, self.__name__ = window, step, "listwise"
 
@@ -160,7 +164,7 @@ class Listwise(DefaultClient):
 
 
 def sureness(reply: Response) -> float:
-    """Return sigmoid(log p(yes) - log p(no)) of an answer's first token, or NaN without an answer or either word.
+    """Return sigmoid(log p(yes) - log p(no)) of an answer's first token, NaN if it has neither word or no answer.
 
     Example:
         >>> round(sureness(Response("yes", logprobs=({" Yes": -0.1, "no": -2.4, "YES": -4.0},))), 3)
@@ -182,7 +186,7 @@ def sureness(reply: Response) -> float:
 
 
 def _sum(logprobs: list[float]) -> float:
-    """Return the logarithm of the sum of probabilities."""
+    """Return the logarithm of the sum of the probabilities that these logarithms stand for."""
     most = max(logprobs)
     return most if math.isinf(most) else most + math.log(sum(math.exp(each - most) for each in logprobs))
 
@@ -192,5 +196,5 @@ def _word(token: str) -> str:
 
 
 def _order(reply: Response, count: int) -> list[int] | str:
-    """Return the positions in the new order from 0, or the fault of the answer."""
+    """Return the indices of the hits in their new order, or the fault of the answer."""
     return read_or_fault(reply, lambda text: order(text, count))

@@ -9,10 +9,10 @@ from .client import LLM
 from .messages import Request
 from .prompts import load
 
-#: The longest document that the LLM sees whole, in characters (some 8,000 tokens). Of a longer one it sees the
-#: beginning and the end.
+#: The longest document that the LLM sees in full, in characters (some 8,000 tokens). If a document is longer, the LLM
+#: sees its beginning and its end.
 SHOWN = 32_000
-#: The longest summary, in tokens, and the number of characters at the beginning that replace a missing one.
+#: The longest summary, in tokens, and the number of a document's first characters that replace a missing summary.
 LONGEST, INSTEAD = 256, 400
 
 
@@ -28,9 +28,9 @@ class Summariser:
         self.llm, self.prompt = llm, load("summary", language)
 
     def __call__(self, texts: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
-        """Return the summary of each document, and (document, reason) where its beginning replaces the summary.
+        """Return the summary of each document, and (row, reason) for each whose beginning replaces the summary.
 
-        The summary of a blank document is empty, and nothing is asked for it.
+        The summary of a blank document is empty, and the LLM is not asked.
 
         Raises:
             LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
@@ -49,7 +49,7 @@ class Summariser:
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts that summaries depend on in addition to the text."""
+        """The model, parameters and prompt on which summaries depend in addition to the text."""
         return {**self.llm.facts, "prompt": self.prompt.version}
 
     def _ask(self, text: str) -> Request:

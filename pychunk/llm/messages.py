@@ -20,14 +20,16 @@ class Request:
         TypeError: ``user`` or ``system`` is not text.
 
     Attributes:
-        user: The text of the user.
-        system: The text of the system, "" for none.
-        stage: The purpose by which the account adds up calls, such as ``"autochunker"`` or ``"summary"``.
+        user: The text of the user's message.
+        system: The system prompt, "" for none.
+        stage: The purpose under which the account counts the call, such as ``"autochunker"`` or ``"summary"``.
         version: The version of the prompt, which is part of the cache's key.
-        schema: The JSON schema of the answer. If the endpoint accepts none, the client requests JSON mode or else text.
+        schema: The JSON schema of the answer. If the endpoint accepts no schemas, the client requests JSON mode, or
+            else text.
         max_tokens: The longest answer, in the model's tokens.
-        logprobs: The number of candidates for each token of the answer whose log-probabilities to request, 0 for none.
-        parameters: Other parameters of the endpoint, such as ``{"temperature": 0.7}``, which override the client's.
+        logprobs: The number of candidates for each token of the answer for which log-probabilities are requested, 0 for
+            none.
+        parameters: Further parameters for the endpoint, such as ``{"temperature": 0.7}``. They override the client's.
     """
 
     user: str
@@ -42,7 +44,7 @@ class Request:
     def __post_init__(self) -> None:
         for each in (self.user, self.system):
             if not isinstance(each, str):
-                raise TypeError(f"a question must be text; got {type(each).__name__}")
+                raise TypeError(f"the texts of a Request must be strings; got {type(each).__name__}")
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -56,7 +58,7 @@ class Request:
         return sum(MESSAGE_TOKENS + estimate(each["content"]) for each in self.messages)
 
     def key(self, url: str, model: str, parameters: Mapping[str, Any]) -> bytes:
-        """Return the key in the cache, the SHA-256 of all that the answer depends on, including the endpoint.
+        """Return the key of the cache: the SHA-256 of everything on which the answer depends, also of the endpoint.
 
         Example:
             >>> Request("a").key("u", "m", {}) == Request("a", stage="other").key("u", "m", {})
@@ -83,8 +85,8 @@ class Response:
     """A response with one answer.
 
     Attributes:
-        text: The text of the model, "" without one.
-        finish: The reason why it ended, such as ``"stop"``, ``"length"`` or ``"content_filter"``.
+        text: The text of the answer, "" if there is none.
+        finish: The reason why the text ended, such as ``"stop"``, ``"length"`` or ``"content_filter"``.
         refusal: The text of a refusal in place of an answer, else "".
         tokens_in, tokens_out: The tokens as the endpoint counted them, else estimates.
         logprobs: The log-probability of each candidate for each token of the answer, or None.
@@ -103,7 +105,7 @@ class Response:
 
     @property
     def fault(self) -> str:
-        """The reason why the text is not a whole answer, "" if it is one."""
+        """The reason why the text is not a complete answer, "" if it is complete."""
         if self.error:
             return self.error
         if self.refusal or self.finish == "content_filter":

@@ -1,4 +1,4 @@
-"""The reduction of a model's text to plain text on one line, without invisible characters, up to a size."""
+"""The reduction of a model's text to one line of plain text without invisible characters, of limited length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query rewriting by an LLM, which ``pychunk.index.Rewrite`` takes as ``"hyde"`` and ``"multi"``."""
+"""Query rewriting by an LLM. In ``pychunk.index.Rewrite`` its names are ``"hyde"`` and ``"multi"``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .plain_text import plain
 from .prompts import load
 from .repair import AnswerError, once_more, texts
 
-#: The longest passage and the longest query for the search, in characters, and below the longest answers, in tokens.
+#: The longest passage and the longest added query that a search uses, in characters. The line below has the limits on
+#: their answers, in tokens.
 PASSAGE, QUERY = 1000, 300
 _PASSAGE_TOKENS, _QUERY_TOKENS = 256, 64
 _SCHEMA = object_of(queries=list_of(TEXT))
 
-#: A query and the further texts to search by, each with its weight, or the error that left no further texts.
+#: The query and the texts to add to it, each with its weight, or the error because of which nothing is added.
 Rewritten = list[tuple[str, float]] | Exception
 
 
@@ -35,10 +36,10 @@ class _LLMQueries(DefaultClient):
 
 
 class Hyde(_LLMQueries):
-    """A query rewriting that adds a passage which would answer the query, written by an LLM in one call for each query.
+    """A query rewriting that adds a passage that would answer the query. An LLM writes it in one call.
 
-    The passage need not be true, because it has the words and the meaning of a true one. A passage without its end
-    counts as it is, and only the first 1,000 characters of a long one count.
+    The passage need not be true, because its words and meaning resemble those of a true one. A passage that stopped at
+    the token limit is used, and only the first 1,000 characters of a passage are used.
 
     Args:
         llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -60,7 +61,7 @@ class Hyde(_LLMQueries):
         self.__name__ = "hyde"
 
     def __call__(self, queries: Sequence[str]) -> list[Rewritten]:
-        """Return the texts to search by for each query, or the error that left no passage."""
+        """Return for each query the texts to search by, or the error because of which there is no passage."""
         prompt = load("hyde")
         asks = [
             Request(
@@ -83,9 +84,9 @@ class Hyde(_LLMQueries):
 
 
 class MultiQuery(_LLMQueries):
-    """A query rewriting that adds other queries with a share of ``weight`` each, written by an LLM.
+    """A query rewriting that adds other queries, which an LLM writes. They share ``weight`` equally.
 
-    There is one call for each query. After an unusable answer, the request is repeated once with the fault.
+    There is one call for each query. After an unusable answer, the LLM is asked once more with the fault named.
 
     Args:
         llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -107,7 +108,7 @@ class MultiQuery(_LLMQueries):
         self.n, self.__name__ = n, "multi"
 
     def __call__(self, queries: Sequence[str]) -> list[Rewritten]:
-        """Return the texts to search by for each query, or the error that left no other queries."""
+        """Return for each query the texts to search by, or the error because of which there are no added queries."""
         found = [
             self._read(query, reply)
             for query, reply in zip(queries, self.replies([self._ask(query) for query in queries]), strict=True)
@@ -143,7 +144,7 @@ class MultiQuery(_LLMQueries):
 
 
 def _without(query: str, reply: Response, llm: LLM) -> Rewritten:
-    """Return the error that left only the query, or in a dry run the query alone."""
+    """Return the error because of which nothing is added, or in a dry run the query alone."""
     if llm.dry_run:
         return [(query, 1.0)]
     return LLMError(reply.error) if reply.error else AnswerError(reply.fault or "the answer held no text")

@@ -13,7 +13,7 @@ from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
 from .verdicts import shown
 
-#: The longest question, in characters. Longer texts do not count as questions.
+#: The longest question, in characters. A longer text in an answer is ignored.
 LONGEST = 400
 _SCHEMA = object_of(questions=list_of(TEXT))
 
@@ -24,7 +24,7 @@ class Questions(NamedTuple):
     Attributes:
         texts: The questions.
         rows: The index of the chunk that each question is about.
-        faults: The pairs (index, reason) of chunks without a question.
+        faults: (index, reason) for each chunk whose answers were unusable.
     """
 
     texts: list[str]
@@ -33,9 +33,9 @@ class Questions(NamedTuple):
 
 
 def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: str = "en") -> Questions:
-    """Return up to ``each`` questions that each text answers.
+    """Return for each text at most ``each`` questions that the text answers.
 
-    There is one call for each text. After an unusable answer, the request is repeated once with the fault.
+    There is one call for each text. After an unusable answer, the LLM is asked once more with the fault named.
 
     Raises:
         LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
@@ -72,10 +72,10 @@ def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: s
 def read(text: str, each: int) -> list[str]:
     """Return the first ``each`` distinct questions of an answer, each on one line.
 
-    The list is empty if the answer says that there is no question.
+    The list is empty if the list in the answer is empty.
 
     Raises:
-        AnswerError: The answer holds no JSON with a list of questions, or no question.
+        AnswerError: The answer holds no JSON with a list of questions, or the list has items but no question.
 
     Example:
         >>> read('{"questions": ["Why do cats purr?", 7, " why do cats  purr?", "When?"]}', 2)

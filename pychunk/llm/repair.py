@@ -1,9 +1,9 @@
-"""The reading of answers about numbered units, and the only module that repairs or refuses answers.
+"""The functions that read answers about numbered units. No other module repairs or refuses such answers.
 
-It reads an answer leniently, clips numbers to the existing units, sorts ranges, and resolves overlaps in favour of the
-first range. After a refusal, the caller repeats the request once with the fault, and then continues without an LLM. No
-unit is lost. Units that the answer does not mention become chunks of their own. Only units that are named as noise and
-are in no chunk are removed.
+A unit is a numbered text in a request, such as a sentence. The functions read an answer leniently, clip numbers to the
+existing units, and sort ranges. If ranges overlap, the first keeps the units. If an answer is refused, the caller asks
+once more with the fault named, and then continues without an LLM. No unit is lost: units that the answer does not
+mention become chunks of their own. Only units that are named as noise and are in no chunk are removed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ LONGEST = 400
 
 
 class AnswerError(ValueError):
-    """An error with the reason why an answer is unusable, in words that the repeated request tells the model."""
+    """The reason why an answer is unusable, in words that the second request repeats to the model."""
 
 
 def once_more(fault: str) -> str:
-    """Return the beginning of a repeated request, or "" without a fault.
+    """Return the beginning of a second request, which names the fault of the first answer, or "" without a fault.
 
     >>> once_more("the answer was empty")[:49], once_more("")
     ('Your last answer was refused: the answer was empt', '')
@@ -50,7 +50,7 @@ def read_or_fault(reply: Response, read: Callable[[str], T]) -> T | str:
 
 
 class Groups(NamedTuple):
-    """The decisions about the units 0 to n - 1, one bool each.
+    """The decisions about n units, with one bool for each unit in each list.
 
     Attributes:
         begins: Whether each unit begins a chunk.
@@ -62,7 +62,7 @@ class Groups(NamedTuple):
 
 
 class Propositions(NamedTuple):
-    """The propositions about the units 0 to n - 1, a list of texts for each."""
+    """The propositions about n units: for each unit, a list of texts."""
 
     said: list[list[str]]
 
@@ -71,7 +71,7 @@ def ranges(text: str, count: int) -> Groups:
     """Read an answer with the ranges of chunks and noise, in numbers from 1.
 
     Raises:
-        AnswerError: The answer cannot be read, names no existing unit, or does not mention more than half of them.
+        AnswerError: The answer cannot be read, names no existing unit, or leaves out more than half of the units.
 
     Example:
         >>> ranges('{"chunks": [[1, 2], [2, 3]], "noise": [[4, 9]]}', 5)
@@ -123,10 +123,10 @@ def splits(text: str, count: int) -> Groups:
 
 
 def turn(text: str, count: int) -> Groups:
-    """Read an answer with the one unit at which the content changes, or 0 for none.
+    """Read an answer with the number of the one unit at which the content changes, or 0 for no unit.
 
     Raises:
-        AnswerError: The answer cannot be read, or is not a unit after the first.
+        AnswerError: The answer cannot be read, or is neither 0 nor the number of a unit after the first.
 
     Example:
         >>> turn('{"first": 3}', 4).begins, turn("0", 2).begins
@@ -142,7 +142,7 @@ def turn(text: str, count: int) -> Groups:
 
 
 def order(text: str, count: int) -> list[int]:
-    """Read an answer with numbers in a new order, and return each index from 0 once, unnamed ones last.
+    """Read an answer with numbers in a new order. Return the indices from 0 in that order, unnamed ones last.
 
     Raises:
         AnswerError: The answer cannot be read, or names no existing number.
@@ -161,7 +161,7 @@ def order(text: str, count: int) -> list[int]:
 
 
 def texts(text: str, name: str, characters: int) -> list[str]:
-    """Read an answer with a list of texts, and return the distinct ones as plain text up to a number of characters.
+    """Read an answer with a list of texts. Return the distinct ones, each cut to ``characters`` of plain text.
 
     Raises:
         AnswerError: The answer cannot be read, or holds no text.
@@ -180,7 +180,7 @@ def texts(text: str, name: str, characters: int) -> list[str]:
 
 
 def propositions(text: str, count: int) -> Propositions:
-    """Read an answer with propositions and the numbers of their units, and return the distinct ones of each unit.
+    """Read an answer with propositions and the numbers of their units. Return each unit's distinct propositions.
 
     An empty list is a valid answer, which means that the units state nothing. The function skips texts that name no
     existing unit.
@@ -211,15 +211,16 @@ def propositions(text: str, count: int) -> Propositions:
 
 
 def _clipped(pairs: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """Return the ranges clipped to the existing units, from 0, with reversed ranges turned around."""
+    """Return ranges of existing units, counted from 0, from ranges counted from 1, which may be reversed."""
     turned = [(min(pair), max(pair)) for pair in pairs]
     return [(max(first, 1) - 1, min(last, count) - 1) for first, last in turned if first <= count and last >= 1]
 
 
 class Form(NamedTuple):
-    """The form of a task's answer, with its JSON schema, its reader and its longest length.
+    """The form of a task's answer: its JSON schema, the function that reads it, and its length limit.
 
-    The length is ``tokens`` for each unit, plus ``again`` for each token of the units if an answer repeats their text.
+    The limit is ``tokens`` for each unit, plus ``again`` for each token of the units. ``again`` is above 0 if an answer
+    repeats the units' text.
     """
 
     schema: dict[str, Any]

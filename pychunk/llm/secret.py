@@ -9,12 +9,12 @@ from .._util.secret_spellings import spellings
 
 ENVIRONMENT = "PYCHUNK_LLM_KEY"
 HIDDEN = "[key]"
-#: The number of characters from which a key cannot be a word in a message.
+#: A key of at least this many characters cannot be an ordinary word in a message.
 _LONG = 8
 
 
 class Secret:
-    """A key whose value appears in no text and no pickle; unpickling takes the key of the environment.
+    """A key whose value appears in no text and no pickle. Unpickling takes the key from the environment.
 
     Example:
         >>> Secret("abc"), Secret("abc").hide("my abc"), bool(Secret(""))
@@ -45,7 +45,7 @@ class Secret:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def hide(self, text: str) -> str:
-        """Return a message without the key, which endpoints repeat in errors; do not pass answers.
+        """Return a message without the key, because endpoints repeat it in errors. Answers must not be passed.
 
         A short key, such as the ``ollama`` of local servers, is hidden only as a whole word. Within other words it
         reveals nothing, and hiding it there would make the message unreadable.

@@ -1,4 +1,4 @@
-"""The verdicts of an LLM on numbered chunks, many in one call, with a verdict or an abstention for each."""
+"""The verdicts of an LLM on chunks. A call shows several numbered chunks, and some may get no verdict."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ I64 = npt.NDArray[np.int64]
 
 #: The value of a chunk without a verdict.
 ABSTAINED = -1
-#: The longest chunk that the LLM sees whole, in characters (some 2,000 tokens). Of a longer one it sees the beginning
-#: and the end.
+#: The longest chunk that the LLM sees in full, in characters (some 2,000 tokens). If a chunk is longer, the LLM sees
+#: its beginning and its end.
 SHOWN = 8000
-#: The most chunks in one call, and their most tokens.
+#: The most chunks in one call, and the most tokens of these chunks together.
 TOGETHER, WINDOW_TOKENS = 10, 4000
-#: The tokens of the longest answer around the verdicts, and of one verdict, in JSON with spaces and line breaks.
+#: The most tokens of an answer: for the JSON around the verdicts, and for each verdict, with spaces and line breaks.
 _FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
-#: The number of stored reasons why calls had no answer.
+#: The most reasons that are kept why calls had no answer.
 _REASONS = 5
 
 
@@ -35,8 +35,8 @@ class VerdictAnswer(NamedTuple):
     """The content of an answer.
 
     Attributes:
-        verdicts: The verdict on each chunk, an index of the words or -1.
-        faults: The faults of the answer, with their counts.
+        verdicts: The verdict on each chunk: the index of its word among the possible words, or -1 for none.
+        faults: The number of faults of each kind in the answer.
     """
 
     verdicts: list[int]
@@ -49,9 +49,10 @@ class Verdicts(NamedTuple):
     Attributes:
         values: int64[chunks]: the index of each verdict among the words, -1 for none.
         faults: The counts of faults. ``"missing"``, ``"twice"`` and ``"other word"`` count chunks, ``"unknown id"``
-            counts numbers without a chunk, and ``"no answer"`` counts chunks whose calls had no usable answer.
-        asked_again: The number of chunks in calls without a usable answer at first.
-        reasons: The distinct reasons why calls had no usable answer in the end, at most five.
+            counts numbers in answers that no chunk has, and ``"no answer"`` counts chunks whose calls had no usable
+            answer.
+        asked_again: The number of chunks in calls whose first answer was unusable.
+        reasons: The distinct reasons why calls had no usable answer even after all repetitions, at most five.
     """
 
     values: I64
@@ -61,7 +62,7 @@ class Verdicts(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """The text before the chunks of a call, their rows, and the fault of the previous answer, "" for none."""
+    """The text before the chunks of a call, the rows of the chunks, and the previous answer's fault or ""."""
 
     about: str
     rows: list[int]
@@ -69,22 +70,22 @@ class _Call(NamedTuple):
 
 
 class Judge:
-    """A judge that asks an LLM for verdicts of one kind.
+    """A judge that asks an LLM one question about each chunk.
 
     Args:
         llm: The client.
         task: The name of the prompt.
         words: The possible verdicts, such as ``("no", "yes")``. The value of a verdict is its index.
-        stage: The stage by which the account adds up calls.
+        stage: The stage under which the account counts the calls.
         language: The language of the prompt.
         together: The most chunks in one call.
         window_tokens: The most tokens of the chunks in one call.
 
     A call shows each chunk on one line after its number, so that no text of a chunk looks like another chunk. A chunk
-    has no verdict if it is missing in the answer, named twice, or has another word. The other chunks keep theirs. If no
-    chunk of a call has a verdict (a refusal, a truncated answer, no JSON), the judge repeats the call once with the
-    fault. After that, it asks about each of the chunks alone. One text that a model refuses therefore does not cost
-    others their verdicts.
+    gets no verdict if the answer leaves it out, names it twice, or gives it a word that is not in ``words``. The other
+    chunks of the call keep their verdicts. If no answer can be read (a refusal, a truncated answer, no JSON), the judge
+    asks once more with the fault named. After that, it asks about each of the chunks alone. One text that a model
+    refuses therefore does not cost other chunks their verdicts.
     """
 
     def __init__(
@@ -110,8 +111,8 @@ class Judge:
 
         Args:
             texts: The chunks.
-            about: The text before the chunks of each call, on a line of its own.
-            seed: The seed that the order of the chunks is drawn with, or None to keep their order.
+            about: A text that each call shows before the chunks, on a line of its own.
+            seed: The seed of the random order in which chunks are shown, or None to keep their order.
 
         Raises:
             LLMError: The endpoint is missing, the key is wrong, or a limit is reached. See :meth:`LLM.ask_many`.
@@ -120,7 +121,7 @@ class Judge:
         return self.of_windows(len(texts), ((about, each) for each in self.windows(texts, order)), texts)
 
     def of_windows(self, count: int, windows: Iterable[tuple[str, list[int]]], texts: Sequence[str]) -> Verdicts:
-        """Return the verdicts from calls that the caller composes as (text before the chunks, rows of the chunks)."""
+        """Return the verdicts from calls that the caller composes, each (text before the chunks, rows to show)."""
         values = np.full(count, ABSTAINED, np.int64)
         faults: Counter[str] = Counter()
         first = self._take(((about, rows, "") for about, rows in windows), texts, values, faults)
@@ -136,11 +137,11 @@ class Judge:
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts that verdicts depend on in addition to the text."""
+        """The model, parameters, prompt and call size on which verdicts depend in addition to the text."""
         return {**self.llm.facts, "prompt": self.prompt.version, "together": self.together}
 
     def windows(self, texts: Sequence[str], order: Iterable[int]) -> Iterator[list[int]]:
-        """Yield the rows of each call, in order."""
+        """Yield the rows of the chunks for each call, taken in the order of ``order``."""
         rows: list[int] = []
         tokens = 0
         for row in order:
@@ -156,9 +157,9 @@ class Judge:
     def _take(
         self, calls: Iterable[tuple[str, list[int], str]], texts: Sequence[str], values: I64, faults: Counter[str]
     ) -> list[_Call]:
-        """Record verdicts and faults, and return the calls without a usable answer, with their faults.
+        """Make calls, record verdicts and faults, and return the calls without a usable answer, with their faults.
 
-        Memory grows only with the number of these calls.
+        Memory grows only with the number of calls without a usable answer.
         """
         waiting: deque[tuple[str, list[int]]] = deque()
         left = []
@@ -195,13 +196,13 @@ class Judge:
 
 
 def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
-    """Return the verdicts of an answer on ``count`` chunks, which are numbered from 1.
+    """Return the verdicts in an answer about ``count`` chunks, which are numbered from 1.
 
-    The function is strict. A number must consist of digits only, and a verdict must be one of the words in any case.
-    The JSON may be in fences or between other words.
+    The function is strict. A chunk's number must consist of digits only, and a verdict must be one of ``words``, in
+    upper or lower case. The JSON may be in fences or between other words.
 
     Raises:
-        AnswerError: The answer holds no JSON with a list of verdicts, or no verdict on an existing chunk.
+        AnswerError: The answer holds no JSON with a list of verdicts, or names no existing chunk.
 
     Example:
         >>> read('{"verdicts": [{"id": 1, "verdict": "Yes"}, {"id": 2, "verdict": "maybe"}]}', 2, ("no", "yes"))
@@ -235,7 +236,7 @@ def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
 
 
 def shown(text: str) -> str:
-    r"""Return a chunk on one line, with marks for its line breaks, and without the middle if it is long.
+    r"""Return a chunk on one line, with a mark for each line break. A long chunk loses its middle.
 
     >>> shown("a\n\n[2]  b\n"), len(shown("x" * 9000))
     ('a ¶ [2] b', 8003)

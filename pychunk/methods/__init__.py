@@ -43,7 +43,7 @@ METHODS: dict[str, type[Method]] = {
     "proposition": Proposition,
 }
 
-#: The options of every method that are keywords of methods, with their defaults.
+#: The keyword options that every method has, with their defaults.
 SHARED: dict[str, bool | str] = {"keep_together": "auto", "unwrap_lines": "auto"}
 
 _ROLES = (
@@ -59,8 +59,8 @@ _THRESHOLD = (
     "pass threshold= to method 'semantic', such as ('percentile', 5) of its cosines for percentile 95 of distances"
 )
 
-#: Keywords that no method has, each with what to write instead: roles of ``columns``, arguments of a call, keywords
-#: of earlier versions, and keywords of other packages.
+#: The advice in the error for a keyword that no method has. Such keywords are roles of ``columns``, arguments of a
+#: call, keywords of earlier versions, and keywords of other packages.
 REPLACEMENTS: dict[str, str] = {
     "text": "pass columns={'text': ...} with the name of the column that holds the text",
     "column": "pass columns={'text': ...} with the name of the column that holds the text",
@@ -104,7 +104,7 @@ def option_names(method: str) -> list[str]:
 def _parameters(made: Any) -> tuple[str, ...]:
     """Return the parameters of a method, cached.
 
-    Commands ask for each option which methods have it, and reading a signature takes 0.05 ms.
+    For every option, commands look up the methods that have it, and reading one signature takes 0.05 ms.
     """
     return tuple(inspect.signature(made).parameters)
 
@@ -120,7 +120,8 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
     Raises:
         ValueError: The name or an option is unknown. The message lists the choices, or says what to write instead.
     """
-    # This comes first, because an option that no method has leaves the default method to options of other methods.
+    # This check comes first. For an option that no method has, ``method_for`` returns the default method, and the check
+    # below would then reject the options of other methods.
     for option in options:
         if option in REPLACEMENTS:
             raise ValueError(f"no method has an option {option!r}: {REPLACEMENTS[option]}")
@@ -138,7 +139,7 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
     for option in options:
         if option not in known:
             choices = f"its options are {', '.join(known)}" if known else "it has no options of its own"
-            shared = f"; those of every method are {', '.join(common)}" if common else ""
+            shared = f"; the options of every method are {', '.join(common)}" if common else ""
             raise ValueError(
                 f"method {name!r} has no option {option!r}; {choices}{shared}{_meant(option, known, common)}"
             )

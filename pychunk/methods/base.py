@@ -42,10 +42,11 @@ class Method:
     name: ClassVar[str]
     #: True if ``fit(sample)`` can set the method's threshold.
     fitted_threshold: ClassVar[bool] = False
-    #: The features that the method cuts by, in addition to sentences: "tokens", "vectors", "pairs", "summaries"; or
-    #: "cuts".
+    #: The features that the method cuts by, in addition to sentences: "tokens", "vectors", "topics", "pairs",
+    #: "summaries" or "cuts".
     needs: ClassVar[frozenset[str] | set[str]] = frozenset()
-    #: The scores whose mean is a chunk's score: those of "sentences", of "pairs", or none ("").
+    #: The scores that are averaged into a chunk's score: "sentences" for one score per sentence, "pairs" for one per
+    #: pair of neighbouring sentences, "" for none.
     scores: ClassVar[str] = ""
     #: The method's value in the column ``end_reason``: "score", "sentence", "paragraph", "page", "size" or "given".
     reason: ClassVar[str] = "given"
@@ -62,7 +63,7 @@ class Method:
 
     @property
     def traits(self) -> Traits:
-        """The requirements that the other stages of the engine read."""
+        """The requirements of the method, which the other stages of the engine read."""
         return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages, self.outline)
 
     @property
@@ -111,7 +112,7 @@ class Method:
     def cuts(self, features: Features) -> Cuts:
         """Return the first sentence of each chunk of each document, before chunks are fitted to a budget.
 
-        For a native method the engine computes them from the features that are given.
+        For a native method, the engine computes the cuts from ``features``.
         """
         return native.cuts(Request(features, self.plan(Plan(self.name, max_tokens=self.auto_max_tokens))))
 
@@ -133,11 +134,11 @@ class Method:
         """Return the values that the method compares with a threshold, and the threshold of each document.
 
         Args:
-            scores: One score for each sentence, or for each pair of neighbours, as the method's cuts hold them.
+            scores: One score for each sentence, or for each pair of neighbouring sentences, from the method's cuts.
             plan: The plan with the method's options.
 
         Returns:
-            The values, and float64[k] with the thresholds; NaN for a document without one.
+            The values, and the thresholds of the k documents, float64[k]. A document without a threshold has NaN.
         """
         return scores, np.full(scores.documents, np.nan)
 
@@ -146,7 +147,8 @@ class Method:
         return f"{type(self).__name__}({options})"
 
 
-#: The largest whole number that an option takes: far more than any text has, and the sum of two still fits 64 bits.
+#: The largest whole number that an option takes. No text has as many characters, and the sum of two such numbers still
+#: fits 64 bits.
 MOST = 2**62
 
 
@@ -190,11 +192,11 @@ def check_number(name: str, value: Any, *, low: float = float("-inf"), high: flo
 
 
 def check_threshold(threshold: Any, ranges: dict[str, tuple[float, float]]) -> tuple[str, float]:
-    """Return the kind and the value of a threshold, which is a number (of the kind ``value``) or a pair.
+    """Return the kind and the number of a threshold.
 
     Args:
-        threshold: The threshold as the caller passed it.
-        ranges: The lowest and the highest value of each kind.
+        threshold: A number, which is of the kind ``value``, or a pair of a kind and a number.
+        ranges: The lowest and the highest number of each kind.
     """
     if not isinstance(threshold, (tuple, list)):
         low, high = ranges["value"]

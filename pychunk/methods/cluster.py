@@ -10,18 +10,18 @@ from .base import UNITS, Method, check_choice
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan
 
-#: The limits that "auto" stands for, longest and shortest. In tokens these are BERT's longest input and an eighth of
-#: it. The others assume 0.7 words, or 4 characters, for a token.
+#: The largest and the smallest size of a chunk that "auto" stands for, by unit. In tokens these are BERT's longest
+#: input and an eighth of it. The sizes in words and characters assume 0.7 words, or 4 characters, for each token.
 _LIMITS = {"tokens": (CHUNKS.max_by_meaning, CHUNKS.min_by_meaning), "words": (360, 45), "characters": (2048, 256)}
 
 
 class Cluster(Method):
     """A method that finds the partition with the highest similarity inside chunks (Chroma's ClusterSemanticChunker).
 
-    It maximizes the sum over all chunks of pairwise similarity minus its mean, by dynamic programming. A chunk holds up
-    to ``max_tokens``. Only pairs of sentences that can share a chunk are scored, so a document of n sentences takes O(n
-    x window). The option ``unit`` (tokens, words or characters) sets what ``max_tokens``, ``min_tokens`` and
-    ``overlap`` count in this method.
+    Each pair of sentences in one chunk scores its similarity minus the mean similarity. Dynamic programming maximizes
+    the sum of these scores. A chunk holds up to ``max_tokens``. Only pairs of sentences that can share a chunk are
+    scored, so a document of n sentences takes O(n x w) time if a chunk holds at most w sentences. The option ``unit``
+    (tokens, words or characters) sets what ``max_tokens``, ``min_tokens`` and ``overlap`` count in this method.
     """
 
     name = "cluster"
@@ -33,12 +33,12 @@ class Cluster(Method):
 
     @property
     def auto_max_tokens(self) -> int:
-        """The limit of a chunk that is the default for the method's unit."""
+        """The default largest size of a chunk, in the method's unit."""
         return _LIMITS[self.unit][0]
 
     @property
     def auto_min_tokens(self) -> int:
-        """The least size of a chunk that is the default for the method's unit."""
+        """The default smallest size of a chunk, in the method's unit."""
         return _LIMITS[self.unit][1]
 
     def plan(self, shared: Plan) -> Plan:

@@ -18,8 +18,8 @@ OPTIONS: dict[str, Any] = {"size": CHUNKS.size}
 def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
     """Return the name of the method to use if the caller names none.
 
-    Without options, an encoder other than the default one selects a method that cuts by any vectors. In all other cases
-    the default method is used, unless only one other method has all these options.
+    Without options, an encoder other than the default one selects a method that cuts by the vectors of any encoder. In
+    all other cases it is the default method, unless that lacks an option and exactly one other method has them all.
 
     >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"}), method_for({}, "minilm")
     ('topic', 'topic', 'pic', 'pic')

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Fixed(Method):
     """Greedy runs of whole sentences up to ``size`` in ``unit``. PIC's baseline is ``size=100, unit="words"``.
 
-    The option ``overlap`` counts in the same unit. Each run begins with the last sentences of the run before, as many
-    whole ones as fit. A sentence longer than ``size`` is cut at word boundaries, then at character boundaries.
-    ``balance=True`` makes chunks as even as possible without adding any.
+    The option ``overlap`` counts in the same unit. Each chunk begins with the last sentences of the chunk before, as
+    many whole sentences as fit into ``overlap``. A sentence longer than ``size`` is cut at word boundaries, then at
+    character boundaries. ``balance=True`` makes chunks as even in size as possible without adding a chunk.
     """
 
     name = "fixed"

@@ -1,4 +1,4 @@
-"""The parts that methods share that ask an LLM where to cut: units, windows, and the fallback without an answer."""
+"""The base class of methods that ask an LLM where to cut: units, windows, and the fallback without a usable answer."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
 
-#: The methods that cut if the LLM gave no usable answer: the first for documents with blocks, the second for others.
+#: The methods that cut if the LLM gave no usable answer: the first if documents have blocks, else the second.
 FALLBACKS = ("structure", "recursive")
-#: The characters of a token, for estimates without the LLM's tokenizer.
+#: The assumed number of characters in a token, because the LLM's tokenizer is not at hand.
 _CHARACTERS = 4
 
 
 class Answer(Protocol):
-    """The answer about one window: booleans for each unit, or None with the reason if no answer was usable."""
+    """The LLM's answer about one window, or the reason why no answer was usable."""
 
     @property
     def groups(self) -> Any:
-        """The booleans for each unit, or None if no answer was usable."""
+        """Booleans ``begins`` (a chunk) and ``noise`` for each unit, or None if no answer was usable."""
         ...
 
     @property
     def fault(self) -> str:
-        """The reason if no answer was usable."""
+        """The reason why no answer was usable."""
         ...
 
 
@@ -60,15 +60,15 @@ class GroupingModel(Protocol):
 
 
 class Units:
-    """The units of one document: its blocks, or its sentences if it has no blocks.
+    """The u units of one document: its blocks, or its sentences if it has no blocks.
 
-    Units that the caller removed are not among them.
+    Text that the caller removed is in no unit.
 
     Attributes:
-        first: int64[u + 1]: the first sentence of each unit.
-        texts: The text of each unit that the LLM sees.
-        walls: bool[u]: True for a unit that does not directly follow the one before, because removed text is between
-            them.
+        first: int64[u]: the first sentence of each unit.
+        last: int64[u]: the sentence after the last one of each unit.
+        texts: The text of each unit, which the LLM sees.
+        walls: bool[u]: True for the first unit, and for a unit with removed text between it and the unit before.
     """
 
     def __init__(self, features: Features, row: int) -> None:
@@ -82,7 +82,7 @@ class Units:
             ended = np.searchsorted(sentences, features.blocks.end[own], "left")
             first = np.unique(np.concatenate([first[:1], begun[begun < ended]]))
         self.removed = _removed(features, row, sentences)
-        # Removed text begins and ends a unit.
+        # A unit ends where removed text begins, and a new unit begins after it.
         edges = np.flatnonzero(np.diff(self.removed.astype(np.int8))) + 1
         first = np.union1d(first, edges).astype(np.int64)
         last = np.append(first[1:], self.count)
@@ -153,7 +153,7 @@ class LLMMethod(Method):
         return False  # The units that the LLM grouped stay together.
 
     def cuts(self, features: Features) -> Cuts:
-        """Return the first sentence of each chunk of each document, by the LLM's groups."""
+        """Return the first sentence of each chunk of each document, as the LLM groups the units."""
         return self.decided(features).cuts
 
     def decided(self, features: Features) -> MethodResult:
@@ -180,7 +180,8 @@ class LLMMethod(Method):
     def _windows(self, units: Units) -> list[tuple[int, int]]:
         """Return the units [a, b) of each window.
 
-        A window holds as many units as ``window_tokens`` allow. The next window repeats its last ones.
+        A window holds as many units as ``window_tokens`` allow. The next window repeats the last ``overlap_units``
+        units, but at most half of the window.
         """
         spans = []
         begin = 0
@@ -208,7 +209,7 @@ class LLMMethod(Method):
 
 
 class GroupingResult:
-    """The cuts, noise and notes of the documents, collected one document at a time."""
+    """The cuts and noise of the documents, collected one document at a time, with notes about fallbacks."""
 
     def __init__(self, method: LLMMethod, features: Features) -> None:
         self.method, self.features = method, features
@@ -218,7 +219,7 @@ class GroupingResult:
         self._cuts: Cuts | None = None
 
     def instead(self, row: int, units: Units, a: int, b: int, where: str, fault: str) -> tuple[Mask, Mask]:
-        """Cut the units [a, b) by the fallback and note it.
+        """Return the cuts of the fallback method for the units [a, b), and note the fallback.
 
         Raises:
             ValueError: The method is ``strict``.
@@ -230,7 +231,7 @@ class GroupingResult:
             name = FALLBACKS[0] if has_blocks else FALLBACKS[1]
         if not method.asker.dry_run:
             if method.strict:
-                raise ValueError(f"document {row}, {where}: {fault}; strict=False cuts it by {name}")
+                raise ValueError(f"document {row}, {where}: {fault}; pass strict=False to cut it by {name}")
             self.notes.append((row, f"{where} is cut by {name}: {fault}"))
         if self._cuts is None:
             self._cuts = method._others[name].cuts(self.features)
@@ -242,7 +243,10 @@ class GroupingResult:
         return begins, np.zeros(last - first, bool)
 
     def add(self, units: Units, begins: Mask, noise: Mask) -> None:
-        """Add a document, with a boolean for each sentence that begins a chunk and one for each that is noise."""
+        """Add a document.
+
+        ``begins`` tells for each sentence whether it begins a chunk, and ``noise`` whether it is noise.
+        """
         row = len(self._firsts)
         state = np.where(units.removed, 2, noise.astype(np.int8))
         begins = begins.copy()
@@ -278,7 +282,7 @@ def _removed(features: Features, row: int, sentences: I64) -> Mask:
 
 
 def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]:
-    """Return the booleans of units [a, b) as booleans of their sentences."""
+    """Return for each sentence of the units [a, b) whether it begins a chunk, and whether it is noise."""
     first, last = int(units.first[a]), int(units.last[b - 1])
     begins, noise = np.zeros(last - first, bool), np.zeros(last - first, bool)
     for unit in range(a, b):
@@ -289,10 +293,10 @@ def of_sentences(units: Units, a: int, b: int, groups: Any) -> tuple[Mask, Mask]
 
 
 def _joined(units: Units, parts: Sequence[tuple[int, int, Mask, Mask]]) -> tuple[Mask, Mask]:
-    """Return booleans for all sentences of a document, joined from those of its windows.
+    """Return booleans for all sentences of a document, joined from the booleans of its windows.
 
-    Where two windows overlap, the first one applies up to a seam and the second from there. The seam is a unit that
-    begins a chunk in both windows, the one nearest to the middle of the overlap. If there is no such unit, the seam is
+    Where two windows overlap, the first window applies up to a seam, and the second from the seam on. The seam is the
+    unit nearest to the middle of the overlap that begins a chunk in both windows. If there is no such unit, the seam is
     the middle itself, and the first window decides whether a chunk begins there.
     """
     begins, noise = np.zeros(units.count, bool), np.zeros(units.count, bool)

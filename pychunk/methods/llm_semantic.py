@@ -8,7 +8,7 @@ from .llm_base import LLMMethod
 class LlmSemantic(LLMMethod):
     """A method that cuts after the units where an LLM sees the subject change (LLMSemantic of Chroma's report).
 
-    The units are numbered. Windows, error handling and options are those of ``autochunker``. No text is removed.
+    The units are numbered. Windows, error handling and options are the same as in ``autochunker``. No text is removed.
     """
 
     name = "llm_semantic"

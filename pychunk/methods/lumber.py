@@ -1,4 +1,4 @@
-"""The method ``lumber``: cuts where an LLM sees the content change, found one after the other."""
+"""The method ``lumber``: an LLM finds one change of content after the other, and each is a cut."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class Lumber(LLMMethod):
     """A method that cuts each window at the first unit where an LLM sees the content change (LumberChunker).
 
-    The next window begins at this cut. A document is therefore processed step by step, and the documents of a call in
-    parallel. If the LLM says that the content of a window does not change, the window is a chunk. Errors are handled as
-    in ``autochunker``. If a window gets no usable answer, ``fallback`` cuts it once, and the next window begins at that
-    cut.
+    The next window begins at this cut. The windows of a document are therefore processed one after the other, but the
+    documents of a call in parallel. If the LLM says that the content of a window does not change, the window is a
+    chunk. Errors are handled as in ``autochunker``. If a window gets no usable answer, the first cut of the
+    ``fallback`` method is used, and the next window begins there.
     """
 
     name = "lumber"
@@ -47,7 +47,7 @@ class Lumber(LLMMethod):
                 if place not in answers:
                     continue
                 if self.asker.dry_run:
-                    # In a dry run no answer decides, so every unit may begin a window: this gives an upper bound.
+                    # A dry run gets no answers, so it lets every unit begin a window. This counts an upper bound.
                     at[row] = a + 1
                     continue
                 answer = answers[place]
@@ -57,7 +57,7 @@ class Lumber(LLMMethod):
                     found, _ = of_sentences(own, a, b, answer.groups)
                 turns = np.flatnonzero(found)[1:2] + own.first[a]
                 if len(turns):
-                    # A fallback may cut inside a block. The next window then begins with the block after it.
+                    # A fallback may cut inside a block. The next window then begins with the following block.
                     begins[row][turns[0]] = True
                     at[row] = max(a + 1, int(np.searchsorted(own.first, turns[0], "left")))
         for own, mask in zip(units, begins, strict=True):

@@ -1,4 +1,4 @@
-"""The options of methods, with their types: what type checkers and editors know of ``segment(**options)``."""
+"""The options of methods with their types, which type checkers and editors read for ``segment(**options)``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MethodName = Literal[
 class MethodOptions(TypedDict, total=False):
     """The keyword options of :func:`pychunk.segment` that belong to methods; docs/methods.md explains each.
 
-    The first two are options of every method, the others of some.
+    Every method has the first two options. Each other option belongs to some methods only.
     """
 
     keep_together: bool | Literal["auto"]

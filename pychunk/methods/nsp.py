@@ -1,4 +1,4 @@
-"""The method ``nsp``: cuts where a sentence does not follow the one before."""
+"""The method ``nsp``: cuts where a sentence is unlikely to follow the one before."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Nsp(Method):
     It cuts where ``p_i = P(sentence i + 1 follows sentence i)`` is below a threshold. One of three models computes
     ``p``. The default is a cross-encoder with a next-sentence head that pychunk ships. Pass ``encoder=`` and a
     directory to use any model that ``pychunk export --task pairs`` wrote. Pass ``encoder="static"`` to use a small
-    network on the static vectors. The option ``threshold`` is a number from 0 to 1, or ``("percentile", q)``, ``("std",
-    k)`` or ``("iqr", k)`` of the document's own ``p``. The default is stored with the model, and was fitted on training
-    articles. For an exported head it is 0.5. ``Segmenter.fit(sample)`` sets the threshold to the mean ``p`` of a
-    sample.
+    network on the static vectors. The option ``threshold`` is a number from 0 to 1, or a pair ``("percentile", q)``,
+    ``("std", k)`` or ``("iqr", k)`` that is computed from the document's own ``p``, as for ``semantic``. The default
+    threshold was fitted on training articles and is stored with the model. For an exported model it is 0.5.
+    ``Segmenter.fit(sample)`` sets the threshold to the mean ``p`` of a sample.
     """
 
     name = "nsp"
@@ -52,6 +52,6 @@ class Nsp(Method):
 
     def plan(self, shared: Plan) -> Plan:
         """Return the shared plan with the method's threshold filled in."""
-        # NaN stands for no threshold, until the model's own replaces it.
+        # NaN stands for no threshold, until the model's default threshold replaces it.
         kind, value = self.threshold or ("value", float("nan"))
         return super().plan(shared).with_(threshold=kind, threshold_value=value)

@@ -4,7 +4,7 @@ from .base import Method
 
 
 class Paragraph(Method):
-    """A method that cuts at line breaks that are not mere wraps (see ``unwrap_lines``)."""
+    """A method that cuts at line breaks, except those that only wrap a long line (see ``unwrap_lines``)."""
 
     name = "paragraph"
     keeps_short = True

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from .._engine.data.plan import Plan
     from .._engine.data.ragged import Ragged
 
-#: The sources of the summary; ``given`` stands for the values of the column ``summaries`` or ``titles``.
+#: The sources of the summary. The class :class:`Pic` describes them.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
 
-#: The arguments that a source needs if pychunk does not compute its summaries.
+#: The columns that hold the summaries of a source, unless pychunk computes them itself.
 _WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"}), "llm": frozenset({"summaries"})}
 
 
@@ -26,15 +26,17 @@ class Pic(Method):
     """A method that makes runs of sentences near to the document's summary, or far from it (PIC, section 3.2, eq. 1-4).
 
     A sentence is relevant if ``r_i = cos(e_i, e_D)``, its cosine to the summary, is at least ``mean(r) + k * std(r)``.
-    Maximal runs of equal label are the chunks. The label is in the column ``relevance``, the mean ``r`` in ``score``.
+    A chunk is a maximal run of sentences that are all relevant, or all not. The column ``relevance`` says which of the
+    two it is, and ``score`` holds its mean ``r``.
 
     The option ``summary`` chooses the summary. ``"extractive"`` takes up to five sentences that are central and unlike
     each other. ``"mean"`` is the mean of all sentences, and ``"lead"`` the first paragraph. ``"title"`` takes the
-    titles in the column ``titles``, and ``"given"`` those in ``summaries``. With ``"llm"``, an LLM writes the
-    summaries, with one call for each document. It is the :class:`pychunk.llm.LLM` in the option ``llm``, by default the
-    one that the environment describes. Two values are for comparisons, and are seeded by the text. ``"sentence"`` takes
-    a sentence at random, and ``"random"`` a random direction, which is no text. The paper's Random is the summary of
-    another document. No option offers that, because results do not depend on the batch.
+    titles in the column ``titles``, and ``"given"`` the summaries in the column ``summaries``. With ``"llm"``, an LLM
+    writes the summaries, with one call for each document. The option ``llm`` is this :class:`pychunk.llm.LLM`. The
+    default LLM is the one that the environment describes. Two values are for comparisons, with random numbers seeded by
+    the text. ``"sentence"`` takes a sentence at random, and ``"random"`` a random vector, which has no text. The
+    paper's Random is the summary of another document. No option offers that, because the chunks of a document must not
+    depend on the rest of the batch.
 
     ``summaries_out=True`` returns the summaries in ``ChunkBatch.summaries``.
     """
@@ -57,7 +59,7 @@ class Pic(Method):
         self._write: Any = None
 
     def hand(self, write: Any) -> None:
-        """Set the callable that writes summaries: it takes texts, and returns summaries and notes."""
+        """Set the callable that writes summaries. It takes texts, and returns summaries and notes."""
         self._write = write
 
     @property

@@ -6,9 +6,10 @@ from .base import Method
 class Precomputed(Method):
     """A method that begins chunks at the sentences that the column ``cuts`` lists for each document.
 
-    Use it for cuts that were decided outside of pychunk. Sentences are those of :func:`pychunk.split_sentences`, or of
-    the column ``sentence_spans``. Budget, overlap and table come after, as with any method. Without ``max_tokens``
-    there is no limit. By default ``keep_together=`` is off, so no cut is moved.
+    Use it for cuts that were decided outside of pychunk. Cuts number the sentences of
+    :func:`pychunk.split_sentences`, or of the column ``sentence_spans``, from 0. Then pychunk applies the budget and
+    the overlap and makes the table, as with any method. Without ``max_tokens`` there is no limit. By default
+    ``keep_together=`` is off, so no cut is moved.
     """
 
     name = "precomputed"
@@ -16,7 +17,7 @@ class Precomputed(Method):
 
     @property
     def auto_keep_together(self) -> bool:
-        """The value False, so that the given cuts are kept."""
+        """The value False, so that the caller's cuts are kept."""
         return False
 
     @property

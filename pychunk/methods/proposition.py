@@ -15,12 +15,13 @@ class Proposition(Structure):
     """A method that cuts like ``structure`` and gives each chunk the propositions that an LLM extracts from it.
 
     A proposition is a sentence with one statement that can be understood alone ("Dense X Retrieval", Chen et al.). Here
-    propositions do not replace the text. They are in the column ``context``, by which an index finds a chunk in
-    addition to its text; ``text`` and spans are the document's. One call shows ``window_tokens`` of numbered chunks,
-    and each proposition names the chunks that it comes from. If an answer is not usable, pychunk asks once more and
-    names the error. If the second answer fails too, the chunks of that call have no context and ``ChunkBatch.errors``
-    says so; with ``strict=True`` the method raises instead. ``augment="propositions:llm"`` does the same for the chunks
-    of any method. ``llm`` is a :class:`pychunk.llm.LLM`; the default is the one that the environment describes.
+    propositions do not replace the text. They are in the column ``context``, which an index searches in addition to a
+    chunk's text. The chunk's text and span are still those of the document. One call shows the LLM up to
+    ``window_tokens`` tokens of numbered chunks, and each proposition names the chunks that it comes from. If an answer
+    is not usable, pychunk asks once more and names the error. If the second answer fails too, the chunks of that call
+    have no context, and ``ChunkBatch.errors`` says so. With ``strict=True`` pychunk raises an error instead.
+    ``augment="propositions:llm"`` does the same for the chunks of any method. ``llm`` is a :class:`pychunk.llm.LLM`.
+    The default LLM is the one that the environment describes.
     """
 
     name = "proposition"

@@ -1,4 +1,4 @@
-"""The method ``recursive``: chunks up to a size that end at the longest pause of the text."""
+"""The method ``recursive``: chunks up to a size, each ending at the strongest boundary in its second half."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Recursive(Method):
 
     A blank line is stronger than a line break, and a line break is stronger than the end of a sentence. A sentence
     longer than ``size`` is cut at word boundaries, then at character boundaries. The options ``size`` and ``overlap``
-    count in ``unit``. ``balance=True`` makes the chunks of a section as even as possible without adding any. The option
-    ``separators`` is a list of literal strings with the strongest first. With it the chunks are those of LangChain's
-    RecursiveCharacterTextSplitter with ``keep_separator=True``.
+    count in ``unit``. ``balance=True`` makes the chunks of a section as even in size as possible without adding a
+    chunk. The option ``separators`` is a list of literal strings, the strongest first. With separators, the chunks are
+    the same as from LangChain's RecursiveCharacterTextSplitter with ``keep_separator=True``.
     """
 
     name = "recursive"

@@ -28,7 +28,8 @@ class Semantic(Method):
     percentile of the document's own ``a``; the default is p = 20, PIC's baseline. ``("std", k)`` is mean - k standard
     deviations, and ``("iqr", k)`` is mean - k interquartile ranges. ``("gradient", p)`` cuts where the gradient of ``1
     - a`` is above its percentile p. ``Segmenter.fit(sample)`` sets the threshold to the mean ``a`` of a sample (the NSP
-    paper's cosine baseline). With ``window=w`` the method compares the sums of w sentences on either side.
+    paper's cosine baseline). With ``window=w`` the method compares the summed vectors of the w sentences before and
+    after each possible cut.
     """
 
     name = "semantic"
@@ -56,12 +57,12 @@ class Semantic(Method):
         return f"slope of the {what}" if self.threshold[0] == "gradient" else what
 
     def held(self, scores: Ragged, plan: Plan) -> tuple[Ragged, npt.NDArray[np.float64]]:
-        """Return the cosines, or for a threshold of slopes the negated slopes, and the thresholds."""
+        """Return the cosines, or the negated slopes for a ``gradient`` threshold, and the thresholds."""
         if plan.threshold != "gradient":
             return scores, native.thresholds(plan, scores, threads=1)
         # The engine does not return slopes, so this computes them as pychunk/_engine/reference/search/thresholds.py
-        # does. The engine cuts where a slope is above the threshold. Both are negated here, so that a cut is below the
-        # threshold, as with cosines.
+        # does. The engine cuts where a slope is above the threshold. Slopes and threshold are negated here, so that the
+        # score of a cut is below the threshold, as with cosines.
         slopes, found = [], np.full(scores.documents, np.nan)
         for row in range(scores.documents):
             wide = np.rint(scores.part(row).astype(np.float64) * 2.0**32) * 2.0**-32

@@ -11,10 +11,10 @@ from .base import UNITS, Method, check_choice, check_flag, check_whole
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan, Traits
 
-#: The sizes that are used if the caller passes none. In tokens it is ``max_tokens``, which is 200 by default, or 800
-#: characters if the tokenizer does not know the words.
+#: The value of ``size`` by unit if the caller passes none. In tokens, 0 stands for ``max_tokens``, which is 200 by
+#: default, or for 800 characters if the tokenizer does not know the words.
 _SIZES = {"tokens": 0, "words": 150, "characters": 800}
-#: The ways to cut a section that is longer than a chunk, with the features that each needs.
+#: The values of the option ``within``, with the features that each needs.
 WITHIN: dict[str, frozenset[str]] = {
     "size": frozenset(),
     "topic": frozenset({"vectors", "topics"}),
@@ -27,26 +27,26 @@ class Structure(Method):
     """A method that cuts at headings and packs the units of a section into chunks of up to ``size``.
 
     The table holds the tree of headings. Headings, lists, tables and code come from the column ``blocks``. Without it,
-    lines that look like headings are headings, all of one level. A heading belongs to the text that it heads. These
-    units stay together: a list with the line that introduces it, a question with its answer, a table with its caption,
-    code with the sentence before it. Any other sentence is a unit, too. If the first sentence of a block has at most
-    five words, it keeps the next one, as a heading that runs into its text.
+    lines that look like headings are headings, all of one level. A heading stays with the text below it. Each of these
+    is one unit: a list with the line that introduces it, a question with its answer, a table with its caption, and code
+    with the sentence before it. Any other sentence is a unit, too. If the first sentence of a block has at most five
+    words, it stays with the next sentence, because it may be a heading on the same line as its text.
 
     A chunk ends at the strongest boundary of its second half: a blank line, a line break, or the end of a sentence.
-    ``balance=True`` makes the last chunks as even as possible. A unit that is too long is cut into even parts, at
-    items, rows and lines if that is enough. The columns ``part`` and ``parts`` number the parts, and ``header`` repeats
-    the first row of a table that was cut. No chunk crosses the start of a page (``page_starts``) between two blocks, or
-    a ``removed`` span.
+    ``balance=True`` makes the last chunks as even in size as possible. A unit that is too long is cut into even parts,
+    at items, rows and lines if that is enough. The columns ``part`` and ``parts`` number the parts, and ``header``
+    repeats the first row of a table that was cut. No chunk crosses a ``removed`` span, or the start of a page
+    (``page_starts``) between two blocks.
 
-    Sections that fit into one chunk share it. Its ``path`` holds the headings above all of them. A section may not fit,
-    or may be outside the parent of the chunk's first section. It then begins the next chunk if this chunk is half full.
-    If the chunk is not half full, both are cut as one.
+    Sections that fit into one chunk share it. Its ``path`` holds the headings above all of them. If the next section
+    does not fit, or is outside the parent of the chunk's first section, it begins the next chunk. But if the chunk is
+    less than half full, the chunk and the section are cut as one text.
 
     The option ``within`` chooses where to cut a section that is longer than a chunk, always between units. ``"size"``
-    is described above. ``"topic"`` cuts where the network of the method ``topic`` is surest, over all cuts together,
-    that the topic changes. It makes as few chunks as possible that are shorter than a third of ``size``. ``"semantic"``
-    cuts at the lowest cosine of neighbouring sentences, and ``"nsp"`` at the lowest probability that the next sentence
-    follows. Both repeat this for each part until it fits.
+    is described above. ``"topic"`` takes the cuts for which the network of the method ``topic`` is surest, in total,
+    that the topic changes. It makes as few chunks as possible shorter than a third of ``size``. ``"semantic"`` cuts at
+    the lowest cosine of neighbouring sentences, and ``"nsp"`` at the lowest probability that the next sentence follows.
+    These two cut each part again until it fits.
     """
 
     name = "structure"
@@ -70,7 +70,7 @@ class Structure(Method):
 
     @property
     def auto_max_tokens(self) -> int:
-        """The limit of a chunk, which is 0 if a size or another unit is given."""
+        """The limit of a chunk in tokens, which is 0 (none) if the caller passes a size or another unit."""
         return CHUNKS.max_tokens if self.size is None and self.unit == "tokens" else 0
 
     def plan(self, shared: Plan) -> Plan:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Topic(Method):
     """A method that cuts where a small network, trained on sections of Wikipedia articles, sees a new topic begin.
 
-    The network reads the vectors of the sentences around each gap, and their cosines over windows of 1 to 8 sentences.
-    It also reads the first words of the sentences, recurring words, lengths and paragraphs. Its score is the
-    probability that a sentence continues the topic of the one before. The option ``size`` is the desired mean length of
-    chunks in tokens. It selects a threshold that was calibrated on articles held out from training. Among all cuts that
-    keep chunks within ``min_tokens`` and ``max_tokens`` ("auto": 1,024), dynamic programming chooses those furthest
-    below the threshold. The option ``model`` is a directory that ``training/topic.py`` wrote. The default is the model
-    that pychunk ships, for the static encoder.
+    For each possible cut, the network reads the vectors of the sentences around it, and the cosines of windows of 1 to
+    8 sentences on either side. It also reads the first words of the sentences, recurring words, lengths and paragraphs.
+    Its score is the probability that a sentence continues the topic of the one before. The option ``size`` is the
+    desired mean length of chunks in tokens. It selects a threshold that was calibrated on articles held out from
+    training. Chunks must stay within ``min_tokens`` and ``max_tokens`` ("auto": 1,024). Dynamic programming chooses the
+    cuts whose scores are, in sum, furthest below the threshold. The option ``model`` is a directory that
+    ``training/topic.py`` wrote. The default is the model that pychunk ships, for the static encoder.
     """
 
     name = "topic"
@@ -52,5 +52,5 @@ class Topic(Method):
 
     def plan(self, shared: Plan) -> Plan:
         """Return the shared plan with the method's size filled in."""
-        # NaN stands for the threshold until the model gives the one for this size.
+        # NaN stands for the threshold until the model's threshold for this size replaces it.
         return super().plan(shared).with_(size=self.size, threshold="value", threshold_value=float("nan"))

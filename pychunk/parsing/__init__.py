@@ -1,1 +1,1 @@
-"""The parsers of structured documents, which return text and blocks; nothing here chunks."""
+"""The parsers of structured documents, which return text and blocks, but do not cut chunks."""

@@ -1,4 +1,4 @@
-"""The detection of blocks of Markdown that show no words: badges, comments, and tags alone."""
+"""The detection of Markdown blocks that show no words: badges, comments, and blocks that consist of tags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TARGET = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[(?P<alt>[^\[\]]*)\]{_TARGET}"
-#: The parts of such a block. No two begin alike, and none is tried again at another place, so that the time is linear.
+#: The parts of such a block. No two kinds of parts begin alike, and no match is tried twice, so the time is linear.
 _PIECE = re.compile(
     rf"""(?P<comment><!--.*?-->)
     |\[\s*{_IMAGE.replace("alt", "linked_alt")}\s*\](?P<link>{_TARGET})
@@ -26,7 +26,7 @@ _PIECE = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<![\w-])(alt|href|src|label|title|description|summary|caption)=(?:"([^"]*)"|'([^']*)')""")
 _SOURCE = re.compile(r"\]\(\s*<?([^\s)>]*)")
-#: The maximum number of paragraphs of a file that are checked, and the beginnings of those that may have no words.
+#: The maximum number of a file's paragraphs that are checked, and the first characters of paragraphs that are checked.
 _MOST = 100_000
 _MARKS = "<[!"
 _BADGE = re.compile(r"badge|shields\.io", re.IGNORECASE)
@@ -37,11 +37,11 @@ def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
 
     The reasons are:
 
-    - ``badge``: images that link to another site, or images without an alternative text. An image of the page's own
-      stays if it has an alternative text.
+    - ``badge``: images that link to another site, or images without an alternative text. An image from the page's own
+      site stays if it has an alternative text.
     - ``hidden``: comments of whole sentences.
-    - ``markup``: tags and other comments at the beginning or end of a section. Inside a section a removed span would
-      separate a line from the code that it introduces.
+    - ``markup``: tags and other comments at the beginning or end of a section. Inside a section they stay, because a
+      removed span would separate a line from the code that it introduces.
 
     Example:
         >>> from pychunk.parsing.markdown import blocks_of
@@ -67,7 +67,10 @@ def badges_of(text: str, blocks: Blocks) -> list[tuple[int, int, str, float]]:
 
 
 def _candidates(text: str, blocks: Blocks) -> list[int]:
-    """Return the paragraphs that begin with a mark; only few of a file's up to ten million become Python objects."""
+    """Return the paragraphs that begin with one of ``_MARKS``.
+
+    The function makes Python objects only of these, because a file may have ten million paragraphs.
+    """
     if not any(mark in text for mark in _MARKS):
         return []
     rows = np.flatnonzero(blocks.kind == PARAGRAPH)
@@ -111,7 +114,7 @@ def _reason(source: str) -> str:
 
 
 def _is_prose(comments: str) -> bool:
-    """Return whether comments hold a sentence, like hidden prose of pages (:mod:`pychunk.parsing.html.hidden_text`)."""
+    """Return whether comments hold a sentence, by the limits of :mod:`pychunk.parsing.html.hidden_text`."""
     words = comments.removeprefix("<!--").removesuffix("-->").split()
     return len(words) >= PROSE and words[-1][-1] in ENDS
 
@@ -128,13 +131,13 @@ def _is_elsewhere(target: str) -> bool:
 
 
 def _source(image: str) -> str:
-    """Return the target of an image or link; for a reference "https://", as badges are written."""
+    """Return the target of an image or link; "https://" if it is a reference, as in most badges."""
     found = _SOURCE.search(image)
     return found[1] if found else "https://"
 
 
 def _keep_inside_sections(blocks: Blocks, reasons: dict[int, str]) -> None:
-    """Keep tags alone that stand between blocks of one section, which a removed span would separate."""
+    """Keep blocks of tags between other blocks of one section, which a removed span would separate."""
     rows = np.array(list(reasons), np.int64)
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
         first, last = int(run[0]) - 1, int(run[-1]) + 1

@@ -14,8 +14,8 @@ from .._engine.data.ragged import offsets_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The type of the column ``blocks``, whose rows are the blocks of one document; a value that a format does not know is
-#: null.
+#: The type of the column ``blocks``, whose rows are the blocks of one document each. Values that the document's format
+#: does not have are null.
 BLOCKS_TYPE = pa.list_(
     pa.struct(
         [
@@ -31,13 +31,13 @@ BLOCKS_TYPE = pa.list_(
         ]
     )
 )
-#: The type of the column ``removed``, whose rows are the removed spans of one document's text, in characters.
+#: The type of the column ``removed``, whose rows are the removed spans of one document each, in characters.
 #: ``score``, from 0 to 1, is the parser's certainty.
 REMOVED_TYPE = pa.list_(
     pa.struct([("start", pa.int64()), ("end", pa.int64()), ("reason", pa.string()), ("score", pa.float32())])
 )
-#: The metadata of a table whose texts are plain prose. Its blocks add levels and nesting to the lines, and only
-#: ``structure`` uses them, unless they are named.
+#: The metadata of a table whose texts are plain prose. Blocks add little to such texts, so only the method
+#: ``structure`` uses them, unless the caller names the column of blocks.
 PROSE = {b"pychunk.blocks": b"prose"}
 _REMOVED_FIELDS = [field.name for field in REMOVED_TYPE.value_type]
 _NAMES = pa.array(BLOCK_KINDS)
@@ -46,8 +46,8 @@ _NAMES = pa.array(BLOCK_KINDS)
 def blocks_to_arrow(blocks: Blocks) -> pa.Array:
     """Return one row for each document, of type :data:`BLOCKS_TYPE`.
 
-    A value that ``blocks`` does not have is null: an attribute that is None, a source span below 0, a page below 1, a
-    box that is NaN.
+    A value that is unknown in ``blocks`` becomes null: an attribute that is None, a source span below 0, a page below
+    1, or a box that is NaN.
 
     Example:
         >>> column = blocks_to_arrow(Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)], []]))
@@ -81,9 +81,9 @@ def blocks_to_arrow(blocks: Blocks) -> pa.Array:
 def packed(rows: Sequence[tuple[str, int, int, int]]) -> npt.NDArray[np.int64]:
     """Return int64[b, 4]: (kind, level, start, end) of the blocks of one document.
 
-    Kinds are positions in ``BLOCK_KINDS``. In this form blocks take little memory until :func:`packed_to_arrow` makes
-    one column of many documents. A column for each document would take 100 microseconds, half as long as it takes to
-    clean an article.
+    Kinds are positions in ``BLOCK_KINDS``. In this form, blocks take little memory until :func:`packed_to_arrow` makes
+    one column of many documents. Making a column for each document would take 100 microseconds, half as long as
+    cleaning an article.
     """
     values = [(BLOCK_KINDS.index(kind), level, start, end) for kind, level, start, end in rows]
     return np.array(values, np.int64).reshape(-1, 4)
@@ -109,14 +109,14 @@ def packed_to_arrow(documents: Sequence[npt.NDArray[np.int64] | None]) -> pa.Arr
 
 
 def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
-    """Return the blocks of a column's rows; a null row has none.
+    """Return the blocks of a column's rows; a null row has no blocks.
 
-    The function takes what :func:`blocks_to_arrow` returns and similar columns: chunked or sliced, large lists, kinds
-    in a dictionary, integers of other widths, fields in another order. Optional fields may be missing. If only some
-    blocks have a source span, page or box, the others get -1, 0 and NaN.
+    The function takes columns of :data:`BLOCKS_TYPE` and similar ones: chunked or sliced, large lists, kinds in a
+    dictionary, integers of other widths, fields in another order. Optional fields may be missing. If only some blocks
+    have a source span, page or box, the other blocks get -1, 0 or NaN instead.
 
     Raises:
-        TypeError: The column is not one of blocks.
+        TypeError: The column does not hold lists of blocks.
         ValueError: A kind is unknown, or a block lacks its kind, start or end.
 
     Example:

@@ -1,9 +1,9 @@
 """The conversion of DoclingDocument JSON, which docling makes of a scan, a PDF or an Office file, to text with blocks.
 
 The format is docling-core's ``DoclingDocument``, a tree of references (``body``) to ``texts``, ``tables``, ``pictures``
-and ``groups``, each with its position on a page. The text has the form of that of PDFs
-(``pychunk.parsing.pdf.pdf_document``). It has a form feed between pages, `` | `` between cells of tables, and items of
-lists after their marks.
+and ``groups``, each with its position on a page. The text has the same form as the text of a PDF
+(``pychunk.parsing.pdf.pdf_document``). A form feed separates pages, `` | `` separates the cells of tables, and list
+items follow their markers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BEGINS = re.compile(rb'\s*\{\s*"schema_name"\s*:\s*"DoclingDocument"')
 MAX_PAGES, MAX_ELEMENTS = 100_000, 5_000_000
 #: The maximum number of columns of a table that are read.
 _COLUMNS = 10_000
-#: The kinds of blocks by labels; any other label is a paragraph.
+#: The kind of block for each label; an element with any other label is a paragraph.
 _KINDS = {
     "title": "heading",
     "section_header": "heading",
@@ -128,9 +128,9 @@ class _Tree:
         return found
 
     def below(self, node: Any, depth: int) -> Iterator[_Element]:
-        """Yield the elements below a node, in order; ``depth`` lists are open around it.
+        """Yield the elements below a node, in order; ``depth`` is the number of lists around the node.
 
-        The method does not recurse, since trees may be deep.
+        The method does not recurse, because trees may be deep.
         """
         waiting: list[tuple[Any, int]] = [(child, depth) for child in reversed(_children(node, "children"))]
         while waiting:
@@ -148,7 +148,7 @@ class _Tree:
             waiting += [(caption, lists) for caption in reversed(_children(found, "captions"))]
 
     def _found(self, reference: Any) -> Any:
-        """Return the object that ``{"$ref": "#/texts/3"}`` refers to, only the first time."""
+        """Return the object that ``{"$ref": "#/texts/3"}`` refers to; None from the second time on."""
         path = _get(reference, "$ref")
         if not isinstance(path, str) or path in self._seen or len(self._seen) > MAX_ELEMENTS:
             return None
@@ -184,7 +184,7 @@ class _Tree:
         return _Element(kind, level, text, page, box, removed)
 
     def _place(self, prov: Any) -> tuple[int, tuple[float, float, float, float] | None]:
-        """Return the page from 1, or 0, and the box from the page's top left, of the beginning of an element."""
+        """Return where an element begins: its page from 1 (0 if unknown), and its box from the page's top left."""
         first = prov[0] if isinstance(prov, list) and prov else None
         page, said = _get(first, "page_no"), _get(first, "bbox")
         if not isinstance(page, int) or not 0 < page <= MAX_PAGES:
@@ -200,7 +200,7 @@ class _Tree:
 
 
 def _table(data: dict[str, Any]) -> str:
-    """Return the rows of a table as lines; the text of a cell that spans several places is in the first of them."""
+    """Return the rows of a table as lines; a cell that spans several rows or columns has its text in the first."""
     rows: dict[int, dict[int, str]] = {}
     cells = data.get("table_cells")
     if isinstance(cells, list) and cells:

@@ -15,7 +15,7 @@ from .._engine.data.blocks import FRONT_MATTER, HEADING, Blocks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The title in YAML or TOML at the beginning of a line, or in JSON as a key of the object.
+#: The title in front matter: at the beginning of a line in YAML or TOML, or a key of the object in JSON.
 _TITLE = re.compile(
     r"""^(?:title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\r\n]*?)(?P=quote)"""
     r"""|[ \t{]*"title"[ \t]*:[ \t]*"(?P<said>[^"\r\n]*)"[ \t]*[,}]?)[ \t]*\r?$""",
@@ -26,8 +26,8 @@ _TITLE = re.compile(
 def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> Blocks:
     r"""Return the blocks of documents in Markdown: CommonMark with tables and front matter.
 
-    One native call handles all documents, in time proportional to their length, whatever they hold. Blocks are leaves,
-    from the first mark of their first line to the end of their last:
+    One native call handles all documents, in time proportional to their length, whatever they contain. Blocks do not
+    contain other blocks. A block extends from the first mark of its first line to the end of its last line:
 
     - ``heading``, level 1 to 6, also ``<h1>`` to ``<h6>``;
     - ``item``, the first paragraph of a list item (level: the number of lists around it), or an item without text;
@@ -40,11 +40,12 @@ def blocks_of(texts: Sequence[str] | pa.Array, *, threads: int | None = None) ->
     - ``front_matter``: YAML between ``---``, TOML between ``+++``, JSON between ``;;;`` or in braces;
     - ``paragraph``, also for footnotes and other HTML.
 
-    A heading in a quote or an item is text of it, since it heads nothing after its end. Thematic breaks and definitions
-    of link references are in no block, and so belong to the block before. A byte order mark belongs to the first block.
+    A heading in a quote or an item is text of the quote or item, because it is not the heading of anything after it.
+    Thematic breaks and definitions of link references are in no block, so chunks count them as part of the block
+    before. A byte order mark belongs to the first block.
 
     Args:
-        texts: Strings, or an Arrow array of them, none null.
+        texts: Strings, or an Arrow array of strings without nulls.
         threads: The number of threads. Default: the number of CPUs.
 
     Raises:
@@ -77,11 +78,11 @@ def titles_of(texts: Sequence[str], blocks: Blocks) -> list[str | None]:
 
 
 def heading_text(source: str, document: str = "") -> str:
-    r"""Return the text of a heading as a block has it: without its marks, and without inline markup.
+    r"""Return the text of a heading without its marks and without inline markup.
 
     Args:
-        source: The heading as it is written.
-        document: The text that defines the labels of its links.
+        source: The heading in Markdown, as in its block.
+        document: The text in which reference links of the heading are defined.
 
     Example:
         >>> heading_text("## Two ##"), heading_text("Two\n---"), heading_text("> # `f(x)` &amp; [more](url)")

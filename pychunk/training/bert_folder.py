@@ -20,7 +20,7 @@ def write_bert(
     head: tuple[Any, Any],
     **facts: Any,
 ) -> model_dir.ModelFacts:
-    """Write a model directory with 8-bit weights; embeddings and layers have a scale for each row or column.
+    """Write a model directory with 8-bit weights, which have a scale for each row or column of a matrix.
 
     The tokenizer is BERT's, which came with the static encoder. A model in the folder of the shipped models uses their
     vocabulary file.

@@ -38,9 +38,10 @@ BUDGETS = (150, 500, 1500)
 BREADTH = {"sentence": "narrow", "passages": "middle", "section": "middle", "document": "broad"}
 #: The levels at which the documents are searched.
 LEVELS = ("sentence", "paragraph", "section", "document")
-#: The shares of articles that are not learned from.
+#: The shares of articles for validation and for the test. Nothing is learned from them.
 VALIDATION, TEST = 0.1, 0.3
-#: The fewest words of a document that is a broad answer, and the fewest content words of a first sentence.
+#: The fewest words of a document that answers a broad question, and the fewest content words of that question. The
+#: question is the first sentence of the document's lead.
 LEAST_WORDS, LEAST_ASKED = 300, 4
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -65,7 +66,7 @@ class Question:
 
     Attributes:
         text: The question as it is asked.
-        stripped: Its content words in lower case, no more of them than other kinds have.
+        stripped: Its content words in lower case, about as many for every kind of question.
         kind: The kind of question; see :data:`BREADTH`.
         document: The row of the document.
         spans: The characters of the document that answer it, in order and apart from each other.
@@ -95,7 +96,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class _Article:
-    """A candidate document; ``asked`` are (kind, text, spans)."""
+    """A candidate document. ``asked`` lists the questions about it as (kind, text, spans)."""
 
     name: str
     text: str
@@ -209,10 +210,11 @@ def of_squad(data: datasets.Dataset, part: Part) -> list[_Article]:
 
 
 def of_references(data: datasets.Dataset, part: Part) -> list[_Article]:
-    """Make Chroma's questions about documents of a part: one reference is narrow, two to four are several passages.
+    """Make Chroma's questions about the documents of a part.
 
-    A file of several articles, with title lines `` = Title = ``, becomes one document for each article. Marks of the
-    same length replace headings, so that spans stay valid.
+    With one reference, a question is narrow. A question with two to four references asks for several passages. A file
+    of several articles, with title lines `` = Title = ``, becomes one document for each article. Marks of the same
+    length replace headings, so that spans stay valid.
     """
     found = []
     for row, (name, text) in enumerate(zip(data.ids, data.documents, strict=True)):
@@ -237,8 +239,9 @@ def of_references(data: datasets.Dataset, part: Part) -> list[_Article]:
 def mixed(articles: Sequence[_Article], count: int = 0, seed: int = 0) -> Questions:
     """Draw equally many questions of each breadth, at most ``count`` in total, with ``seed``.
 
-    Of the middle ones, those with several passages come first, because they are few. Sections come from the articles
-    that broad questions are about, if these have enough. The documents are the articles that questions are about.
+    Among questions of middle breadth, those about several passages are taken first, because they are few. Questions
+    about sections come from the articles of the broad questions, if these have enough sections. The documents are all
+    articles that the drawn questions are about.
     """
     rng = np.random.default_rng(seed)
     every = [(row, *asked) for row, article in enumerate(articles) for asked in article.asked]
@@ -278,8 +281,9 @@ def content_words(text: str) -> list[str]:
 def _stripped(questions: list[Question], documents: Sequence[str], rng: np.random.Generator) -> list[Question]:
     """Return the questions with their stripped versions.
 
-    A section question is drawn for each question, and the version keeps as many content words as that has, the rarest
-    in their order. Section questions are the shortest. If there are none, all content words stay.
+    For each question, a section question is drawn at random. The stripped version keeps as many content words as the
+    section question has: the rarest ones, in their order. Section questions are the shortest kind. If there are none,
+    all content words stay.
     """
     words = [content_words(question.text) for question in questions]
     lengths = [len(own) for own, question in zip(words, questions, strict=True) if question.kind == "section"]
@@ -322,7 +326,7 @@ def _sentences(texts: Sequence[str]) -> list[I64]:
 
 
 def _lines(text: str) -> Rows:
-    """Return one paragraph for each line."""
+    """Return each line as a block, a paragraph."""
     return [("paragraph", 0, match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
 
 
@@ -429,7 +433,7 @@ def ranges(levels: Sequence[str] = LEVELS) -> list[tuple[str, str]]:
 
 
 def pseudo_labels(scores: npt.ArrayLike) -> I64:
-    """Return the range with the highest score for each question, int64[questions], -1 if nothing was found.
+    """Return the range with the highest score for each question, int64[questions], -1 if all its scores are 0.
 
     Of equal scores, the first counts.
 

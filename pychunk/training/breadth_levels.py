@@ -18,9 +18,9 @@ from .breadth import BUDGETS, LEVELS, Measure, Questions, ranges
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The hits of each level; 150 sentences contain more than 3,000 words.
+#: The number of hits to read at each level. 150 sentences contain more than 3,000 words, twice the largest budget.
 HITS = 150
-#: The number of queries at a time.
+#: The number of queries in one search.
 _BATCH = 256
 
 

@@ -96,8 +96,8 @@ def _rank(seed: int, identifier: str) -> str:
 def read_split(articles: Path, seed: int, held_out: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Read ``(id, text)`` pairs from a Parquet file with columns ``id`` and ``text``, and split them by whole article.
 
-    The order is that of a hash of the seed and the id. It depends neither on the file's order nor on the other articles
-    in it. The first ``held_out`` articles are for measuring, the rest for learning.
+    The articles are ordered by a hash of the seed and the id. The order of two articles depends neither on the file's
+    order nor on other articles in it. The first ``held_out`` articles are for measuring, the rest for learning.
 
     Returns:
         ``(training, held_out)``, both in hash order.

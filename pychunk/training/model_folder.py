@@ -13,7 +13,7 @@ from .._util.checksums import sha256
 
 
 def write_weights(file: Path, arrays: Mapping[str, Any], *, compressed: bool = False) -> dict[str, Any]:
-    """Write arrays as ``.npz``, and return the facts with which :func:`pychunk._util.weights.read_weights` finds it."""
+    """Write arrays as ``.npz``, and return the facts by which :func:`pychunk._util.weights.read_weights` reads it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     (np.savez_compressed if compressed else np.savez)(file, **arrays)
     return {"weights": file.name, "weights_sha256": sha256(file), "bytes": file.stat().st_size}

@@ -2,12 +2,12 @@
 
 It learns from questions of mixed breadth about articles of Wikipedia. Questions of SQuAD and of Chroma's evaluation are
 added if they exist. All questions are used as asked and with content words alone. Every range of levels is searched.
-The network learns the character F1 within 150, 500 and 1,500 words, and the part of it that comes from narrow
-questions. Articles of the test are not read.
+The network learns two values for each range: the character F1 within 150, 500 and 1,500 words, and the part of this F1
+that comes from narrow questions. Articles of the test are not read.
 
-How much narrow questions count compared with others is determined on the training questions. Networks predict the
-scores of questions about articles that they did not see. ``caution`` is the smallest weight at which narrow questions
-lose next to nothing compared with the levels that are best for all of them.
+``caution`` is the weight of narrow questions relative to others. It is determined on the training questions, with
+networks that predict scores of questions about articles that they did not see. It is the smallest weight at which the
+questions of SQuAD and Chroma lose next to nothing, compared with their best fixed range of levels.
 
     pychunk train planner --data DIR --out my-planner
 
@@ -43,9 +43,9 @@ logger = logging.getLogger(__name__)
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 WEIGHTS = "planner.npz"
-#: The weights of narrow questions to try; the smallest that does not harm them is chosen.
+#: The weights of narrow questions to try. The smallest that does not harm the questions of SQuAD and Chroma is chosen.
 CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 48.0)
-#: The loss that counts as no harm, as a share of half the 95 % interval of the difference.
+#: The largest loss of F1 that counts as no harm, as a share of half the width of its 95 % interval.
 HARMLESS = 0.5
 VERSIONS = ("text", "stripped")
 
@@ -58,7 +58,7 @@ class Settings:
     validation: int = setting(1800, "questions about other articles, to measure on")
     folds: int = setting(5, "parts of the articles, each of which is left out once to find the caution")
     networks: int = setting(4, "networks, whose mean is the model")
-    hidden: int = setting(32, "width of the hidden layer of each")
+    hidden: int = setting(32, "width of the hidden layer of each network")
     epochs: int = setting(8, "passes over the questions")
     batch: int = setting(128, "questions in a step")
     rate: float = setting(2e-3, "learning rate")
@@ -69,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lessons:
-    """n questions in both versions, first all of them as asked.
+    """Questions in both versions, n rows: first all questions as asked, then all with content words alone.
 
     Attributes:
         seen: The features of each question, float32[n, inputs].
@@ -163,7 +163,7 @@ def cautious(learned: Lessons, settings: Settings) -> tuple[float, list[dict[str
 
 
 def fit(learned: Lessons, settings: Settings) -> dict[str, F32]:
-    """Return the weights of several networks, whose mean is one network with all their units."""
+    """Return the weights of one network that has all units of several, and computes their mean."""
     torch = import_torch()
     mean, scale = learned.seen.mean(axis=0), learned.seen.std(axis=0) + np.float32(1e-3)
     narrow = learned.f1 * learned.narrow[:, None, None]

@@ -2,8 +2,8 @@
 
 A query is a sentence of an article with words left out, as a question leaves out its answer. The right chunk is the one
 that contains the sentence. If the sentence was removed from its paragraph before the articles were indexed, the right
-chunks are those of the rest of that paragraph. Hybrid search finds the candidates. The weights make the right chunk
-likely among them (softmax over each query's candidates).
+chunks are the chunks with the rest of that paragraph. Hybrid search finds the candidates. The weights make the right
+chunk likely among them (softmax over each query's candidates).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
 WEIGHTS = "rank.npz"
-#: The candidates of a query, the fewest words of a paragraph, and the range of words of a sentence to ask about.
+#: The number of candidates of a query, the fewest words of a paragraph to ask about, and the range of words of a
+#: sentence.
 DEPTH, PARAGRAPH, SENTENCE = 20, 40, (8, 40)
 
 
@@ -79,7 +80,7 @@ class Lessons:
 
     Attributes:
         inputs: The inputs of each candidate, float32[queries, DEPTH, inputs].
-        there: Whether each place has a candidate, bool[queries, DEPTH].
+        there: Whether a query has a candidate at each rank, bool[queries, DEPTH].
         asked: Whether each candidate is a right one, bool[queries, DEPTH].
         taken_out: Whether each query's sentence is in no chunk, bool[queries].
     """
@@ -91,7 +92,7 @@ class Lessons:
 
 
 def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
-    """Return documents, some of them without a sentence, and queries about them."""
+    """Return documents, from some of which sentences were removed, and queries about these and other sentences."""
     random = np.random.default_rng(plan.seed)
     documents, queries = [], []
     for number, article in enumerate(articles):
@@ -109,7 +110,7 @@ def drawn(articles: Sequence[str], plan: Plan) -> tuple[list[str], list[Query]]:
 
 
 def _asked(line: str, document: int, at: int, plan: Plan, random: np.random.Generator) -> tuple[str, Query | None]:
-    """Return a paragraph, possibly without a sentence, and a query about that sentence."""
+    """Return a paragraph, and a query about one of its sentences, which may have been removed from the paragraph."""
     spans = api.split_sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()

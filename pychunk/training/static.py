@@ -2,9 +2,9 @@
 
 A sentence's vector is the unit-length sum of its tokens' rows, so encoding takes only look-ups and additions. The table
 is made in three steps. The teacher encodes every vocabulary token alone. These vectors are centred, reduced and
-weighted by frequency, which is plain distillation and the start. Then the rows are fitted, so that sums over real
-sentences have the directions of the teacher's vectors of those sentences. The rows' lengths contain the weights. One
-scale applies to all rows and cancels in the norm, so the file contains nothing but integers. Pass the folder as
+weighted by frequency; this plain distillation is the start. Then the rows are fitted, so that sums over real sentences
+have the directions of the teacher's vectors of those sentences. The rows' lengths contain the weights. One scale
+applies to all rows and cancels in the norm, so the file contains nothing but integers. Pass the folder as
 ``encoder="DIR"``.
 """
 
@@ -224,7 +224,7 @@ def parser() -> argparse.ArgumentParser:
         "--smooth",
         type=float,
         default=3e-4,
-        help="a in the frequency weight a / (a + p) of the start (default: %(default)s)",
+        help="a in the weight a / (a + p) of a token with frequency p, at the start (default: %(default)s)",
     )
     add_plan(made, static_fit.Plan())
     add(

@@ -71,7 +71,7 @@ def mean_similarities(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 def _correlation(
     pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]],
 ) -> tuple[float, float]:
-    """Return the Pearson correlation pooled over all documents, and the mean of the documents' own."""
+    """Return the Pearson correlation over all documents together, and the mean of each document's correlation."""
     pooled = np.corrcoef(np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]))[0, 1]
     own = [np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) >= _MIN_SENTENCES - 1 and a.std() > 0 and b.std() > 0]
     return float(pooled), float(np.mean(own)) if own else float("nan")

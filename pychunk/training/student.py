@@ -2,8 +2,9 @@
 
 The student starts as every second layer of its teacher. Both read the chunks of Wikipedia articles that hybrid search
 finds for titles, headings, and sentences with words left out. The student learns the teacher's scores, as differences
-between a query's candidates, and its states between the layers. Whole articles are held out for measuring. You can
-interrupt the training and resume it from the checkpoints in --work. `pychunk model get reranker` downloads the teacher.
+between a query's candidates, and the teacher's states between the layers. Whole articles are held out for measuring.
+You can interrupt the training and resume it from the checkpoints in --work. `pychunk model get reranker` downloads the
+teacher.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Plan:
     steps: int = setting(1500, "steps")
     length: int = setting(160, "maximum number of tokens of a pair")
     rate: float = setting(4e-4, "AdamW's highest learning rate")
-    scores: float = setting(0.1, "weight of the scores compared with the states")
+    scores: float = setting(0.1, "weight of the loss of scores relative to the loss of states")
     part: int = setting(20, "steps between two checkpoints")
     seed: int = setting(0, "seed of all random draws")
 
@@ -130,7 +130,7 @@ class Bert:
     def run(self, rows: Rows) -> tuple[list[Any], Any]:
         """Return the states [tokens, dim] after each layer, and scores [rows].
 
-        The last layer has only the states of first tokens.
+        For the last layer, only the states of each row's first token are computed.
         """
         torch = import_torch()
         embed = torch.nn.functional.embedding
@@ -180,7 +180,10 @@ def _layer(name: str) -> int | None:
 
 
 def student_of(stored: BertWeights, layers: int) -> Bert:
-    """Return a student whose layers start as the last layers of equal runs of the teacher's layers."""
+    """Return a student with ``layers`` layers.
+
+    The teacher's layers are divided into equal runs, and each layer of the student starts as the last layer of a run.
+    """
     if stored.layers % layers:
         raise ValueError(f"--layers must divide the teacher's {stored.layers}; got {layers}")
     run = stored.layers // layers
@@ -188,11 +191,12 @@ def student_of(stored: BertWeights, layers: int) -> Bert:
 
 
 def losses(student: Bert, teacher: Bert, rows: Rows) -> tuple[Any, Any, float]:
-    """Return the losses of scores and of states over one query's candidates, and whether the first candidates agree.
+    """Return the losses of scores and of states over one query's candidates, and whether both rank the same one first.
 
-    The loss of scores is half the mean square over all pairs of candidates, which is the variance of the differences
-    between the scores. The loss of states is the mean over layers of the squared distance as a share of the teacher's
-    variance. The last value is 1 if both models rank the same candidate first.
+    The loss of scores is the variance, over the candidates, of the student's score minus the teacher's. This is half
+    the mean squared error of score differences, over all pairs of candidates. The loss of states is the mean over
+    layers of the squared distance as a share of the teacher's variance. The last value is 1 if both models rank the
+    same candidate first.
     """
     torch = import_torch()
     with torch.no_grad():

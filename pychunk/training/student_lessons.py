@@ -1,8 +1,8 @@
 """Unlabelled questions about articles, and the chunks that hybrid search finds for them.
 
-A query is a title, a title with a heading, a sentence with words left out, or a kind of question. Such a question is a
-sentence in which a question word replaces a name or number. The sentence may be removed from its paragraph before the
-articles are indexed. The best chunk then answers in other words, or not at all.
+A query is a title, a title with a heading, or a sentence. In a sentence, words are left out, or a question word
+replaces a name or number. The sentence may be removed from its paragraph before the articles are indexed. The best
+chunk then answers in other words, or not at all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .rank import PARAGRAPH, SENTENCE, thinned
 
 I32 = npt.NDArray[np.int32]
 
-#: The number of hits from which candidates are drawn, the number that is reranked by default.
+#: The number of hits from which candidates are drawn. A search reranks the same number by default.
 DEPTH = 20
 #: The shares of an article's queries that are a title, a title with a heading, and a thinned sentence.
 TITLE, HEADING, THINNED = 0.05, 0.15, 0.3
@@ -60,7 +60,7 @@ class Lessons:
     Attributes:
         ids: The tokens of each pair, including those around the texts.
         first: The number of tokens that belong to the query, int64[pairs].
-        offsets: The pairs of each query, int64[queries + 1], best hit first.
+        offsets: Query i has the pairs [offsets[i], offsets[i + 1]), best hit first; int64[queries + 1].
     """
 
     ids: list[I32]
@@ -82,7 +82,7 @@ def read(file: Path, part: Part) -> list[Article]:
 
 
 def drawn(articles: Sequence[Article], each: int, seed: int) -> tuple[list[str], list[str]]:
-    """Return documents, some without a sentence, and at most ``each`` queries about each of the articles."""
+    """Return documents, from some of which a sentence was removed, and at most ``each`` queries about each article."""
     random = np.random.default_rng(seed)
     documents, queries = [], []
     for article in articles:
@@ -108,7 +108,7 @@ def heading(text: str, random: np.random.Generator) -> str:
 
 
 def _of_sentence(line: str, thin: bool, random: np.random.Generator) -> tuple[str, str]:
-    """Return a paragraph, possibly without a sentence, and a query about that sentence, empty if it is too short."""
+    """Return a paragraph and a query about one of its sentences, which may have been removed; "" if it is too short."""
     spans = api.split_sentences(line)[0]
     start, end = spans[int(random.integers(len(spans)))]
     sentence = line[start:end].strip()

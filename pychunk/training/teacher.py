@@ -37,7 +37,7 @@ def default_teacher() -> str:
 
 
 def public_name(teacher: str) -> str:
-    """Return the teacher's name without the path of one machine; the packaged copy is the model on the hub."""
+    """Return the teacher's name without the path of one machine; the packaged copy gets its name on the hub."""
     return HUB_NAME if teacher in (default_teacher(), HUB_NAME) else Path(teacher).name
 
 

@@ -33,9 +33,9 @@ class Pages:
 
     Args:
         title: The title of the page.
-        queries: Questions, for which hits among the chunks of each method are ranked, or a dict of questions with hits
-            that ``Index.search`` returned.
-        k: The number of hits of a query.
+        queries: Questions, for which the page searches the chunks of each method; or a dict that maps questions to the
+            hits that ``Index.search`` returned.
+        k: The number of hits to find for each question.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Pages:
         self._bytes = 0
 
     def add(self, batches: Sequence[ChunkBatch], texts: Sequence[str], names: Sequence[str]) -> None:
-        """Add documents with their texts and names, and their chunks by each method.
+        """Add documents with their texts and names, and one batch of their chunks for each method.
 
         Raises:
-            ValueError: The chunks are those of other documents, or there is more text than a page holds.
+            ValueError: The chunks were cut from other documents, or there is more text than a page can show.
         """
         self._bytes += sum(len(text.encode()) for text in texts)
         if self._bytes > MOST_BYTES:
@@ -72,7 +72,7 @@ class Pages:
             kept.append(batch)
 
     def page(self) -> Page:
-        """Return the page of all that was added."""
+        """Return the page with all documents that were added."""
         methods = [_method(kept) for kept in self._batches]
         names = _told_apart([each["name"] for each in methods])
         for method, name in zip(methods, names, strict=True):
@@ -89,7 +89,7 @@ class Pages:
         return page(data, _facts(methods, self._batches, how))
 
     def _find(self) -> str:
-        """Find the hits of all queries, add them to the documents, and return in words how they were found."""
+        """Find the hits of all queries, add them to the documents, and return a phrase that names the ranking."""
         if not self._queries:
             return ""
         how = ""
@@ -114,7 +114,7 @@ class Pages:
 
 
 class Units:
-    """The conversion of positions from characters of a text to UTF-16 units, which scripts count."""
+    """The conversion of positions in a text from characters to UTF-16 units, in which JavaScript counts."""
 
     def __init__(self, text: str) -> None:
         points = np.empty(0, np.uint32)
@@ -180,7 +180,7 @@ def view_of(
 
 
 def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> list[dict[str, Any]]:
-    """Return the chunks of each document, in UTF-16 units, which scripts count, and its score curve."""
+    """Return the chunks and the score curve of each document, with positions in UTF-16 units."""
     table = batch.table
     names = ("document_index", "chunk_index", "start", "end")
     columns = {name: np.asarray(table[name].combine_chunks()) for name in names}
@@ -228,7 +228,7 @@ def _layers(batch: ChunkBatch, texts: Sequence[str], units: Sequence[Units]) -> 
 
 
 def _gone(removed: pa.Table, document: int, places: Units) -> list[list[Any]]:
-    """Return the removed spans of a document, in UTF-16 units, each with its reason."""
+    """Return the removed spans of a document as [start, end, reason], with positions in UTF-16 units."""
     first, last = np.searchsorted(np.asarray(removed["document_index"]), [document, document + 1]).tolist()
     own = removed.slice(first, last - first)
     columns = [places.of(np.asarray(own[name])).tolist() for name in ("start", "end")]
@@ -277,12 +277,12 @@ def _method(kept: Sequence[ChunkBatch]) -> dict[str, Any]:
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """Return names, with numbers if a method occurs several times."""
+    """Return the methods' names; those that occur several times get a number."""
     return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
 
 
 def _facts(methods: Sequence[Mapping[str, Any]], batches: Sequence[Sequence[ChunkBatch]], how: str) -> str:
-    """Return HTML of the facts of each method, with a histogram of the sizes of its chunks."""
+    """Return HTML with each method's options and encoder, and a histogram of its chunks' sizes."""
     parts = []
     if how:
         parts.append(f'<p class="soft">Ranked by {escape(how)}.</p>')
@@ -304,7 +304,8 @@ def _histogram(method: Mapping[str, Any], kept: Sequence[ChunkBatch]) -> str:
     if not len(values):
         return '<p class="soft">no chunks</p>'
     limit = limits.get(unit)
-    # There are up to 30 equal bins. They cover all but the longest 0.5 % of chunks, and the limit if it is near.
+    # 30 equal bins cover all but the longest 0.5 % of chunks. They also cover the limit if it is at most four times as
+    # long as these.
     end = max(1.0, float(np.percentile(values, 99.5)))
     if limit is not None and limit <= 4 * end:
         end = max(end, float(limit))

@@ -1,4 +1,4 @@
-"""The hits of queries among the chunks of a page, from an index of the caller or one made for the page."""
+"""The hits of queries among the chunks of a page, from the caller's index or from an index made for the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PageHit(NamedTuple):
-    """A hit: a document of the page, a chunk of it, the score, and the best sentence as a span of characters."""
+    """A hit: the numbers of its document and chunk, its score, and its best sentence as a span of characters."""
 
     document_index: int
     chunk_index: int
@@ -23,10 +23,12 @@ class PageHit(NamedTuple):
 
 
 def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> tuple[list[list[PageHit]], str]:
-    """Return the k best chunks of each query by a temporary hybrid index, and in words how they were ranked.
+    """Return each query's k best chunks, found with a temporary index, and a phrase that names the ranking.
+
+    The search is hybrid, or sparse if the caller passed the vectors of the chunks.
 
     Raises:
-        ValueError: Some chunks were read from a file or unpickled, so that it is unknown how to cut and encode again.
+        ValueError: Some chunks were read from a file or unpickled, so the options to cut and encode again are unknown.
         ImportError: FAISS is not installed.
     """
     from ..index.index import Index
@@ -38,7 +40,8 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
         )
     origins = [each.origin for each in batches if each.origin is not None]
     encoder, own = origins[0].table_encoder, any(each.has_vectors for each in origins)
-    mode = "sparse" if own else "hybrid"  # Given vectors do not fit queries.
+    # If the caller passed the chunks' vectors, their encoder is unknown, so queries cannot be encoded to match them.
+    mode = "sparse" if own else "hybrid"
     first, counts = 0, []
     with tempfile.TemporaryDirectory(prefix="pychunk-") as folder:
         made = None
@@ -68,7 +71,7 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
 
 
 def of_hits(batches: Sequence[ChunkBatch], queries: Mapping[str, Sequence[Any]]) -> list[list[PageHit]]:
-    """Return the hits of a search that are chunks of the page, found by their ids."""
+    """Return those hits of a search whose chunk ids are on the page, one list for each query."""
     places: dict[str, tuple[int, int]] = {}
     first = 0
     for batch in batches:

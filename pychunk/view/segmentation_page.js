@@ -4,7 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const SVG = "http://www.w3.org/2000/svg";
   const VIRTUAL = 1e6; // the UTF-16 units of a document above which the page holds only the part near the window
-  const SHEET = 16000; // the UTF-16 units of a sheet, which is filled and drawn at once
+  const SHEET = 16000; // the least UTF-16 units of a sheet, a part of the page that is filled and drawn at once
   const main = document.querySelector("main"), root = document.body;
   const narrow = matchMedia("screen and (max-width: 999px)");
   const state = { document: 0, method: -1, layer: 0, chunk: -1, query: -1 };
@@ -20,7 +20,7 @@
   const short = (value) => value.toFixed(3).replace(/^-?0\.000$/, "0");
   const counted = (n, what) => n.toLocaleString("en") + " " + what + (n === 1 ? "" : "s");
 
-  // Returns the index of the last of rising numbers that is at or below a value, or -1.
+  // Returns the index of the last number that is at most `value`, or -1. The numbers must ascend.
   function last(numbers, value) {
     let low = 0, high = numbers.length;
     while (low < high) {
@@ -38,13 +38,14 @@
     return BLANK.lastIndex;
   }
 
-  // Computes once for a document where each chunk's own text begins, and which boundaries all methods share.
+  // Computes, once for each document, where each chunk's own text begins, and which boundaries all methods share.
+  // A chunk's own text is the text that no earlier chunk contains.
   function study(doc) {
     if (doc.layers[0].own) return;
     const borders = doc.layers.map((layer) => {
       let reached = 0;
       layer.own = layer.s.map((start, k) => {
-        // The new text after a repeated passage begins after the white space.
+        // If the chunk begins with repeated text, its own text begins after the white space that follows it.
         const own = k === 0 || start >= reached ? start : Math.min(blankUntil(doc.text, reached), Math.max(reached, layer.e[k]));
         reached = Math.max(reached, layer.e[k]);
         return own;
@@ -52,10 +53,10 @@
       return new Set(layer.own.slice(1));
     });
     doc.layers.forEach((layer, m) => {
-      // A chunk inside the one before begins nothing.
+      // A chunk inside the previous chunk has no text of its own, so it begins at no boundary.
       layer.shared = layer.own.map((at, k) =>
         k === 0 || (at !== layer.own[k - 1] && borders.every((each) => each.has(at))));
-      // The places where other methods cut and this one does not.
+      // The positions at which other methods cut, but this method does not.
       const others = new Set();
       borders.forEach((each, other) => { if (other !== m) each.forEach((at) => borders[m].has(at) || others.add(at)); });
       layer.others = [...others].sort((a, b) => a - b);
@@ -72,8 +73,8 @@
     });
   }
 
-  // Returns runs of chunks between boundaries that all methods share:
-  // [[first, end of method 0], [first, end of method 1] ...].
+  // Returns the rows of the page. A row holds, for each method, the range of chunks between two boundaries that all
+  // methods share: [[first, end] of method 0, [first, end] of method 1, ...].
   function rowsOf(doc) {
     const starts = doc.layers.map((layer) => layer.shared.reduce((all, is, k) => (is && all.push(k), all), []));
     const count = Math.max(1, ...starts.map((each) => each.length));
@@ -97,7 +98,8 @@
     return gone;
   }
 
-  // Characters that would change the page's layout, or be invisible. ZWJ, ZWNJ and direction marks belong to scripts.
+  // Characters that would change the page's layout, or be invisible. ZWJ, ZWNJ and direction marks are not among them,
+  // because some writing systems need them.
   const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
 
   const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
@@ -234,7 +236,8 @@
     sheet.filled = sheet.drawn = false;
   }
 
-  // Returns the y of a character in reading order, relative to the top of its mark: lines down, and along each line.
+  // Returns a function from a character's offset to its y, relative to the top of its mark. Within a line, y increases
+  // from the line's top to its bottom along the reading direction.
   function measurer(mark, from) {
     const nodes = [], starts = [], walker = document.createTreeWalker(mark, NodeFilter.SHOW_TEXT);
     let at = from;
@@ -305,13 +308,13 @@
       if (box.closest(".long") && !paper.matches) single.observe(box); else drawCurve(box, doc);
   }
 
-  // In a row of very many chunks, those out of sight have no layout to draw by.
+  // In a row of very many chunks, chunks out of sight have no layout. Each curve is drawn when its chunk is in sight.
   const paper = matchMedia("print");
   const single = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries)
       if (isIntersecting) {
         single.unobserve(target);
-        // It has its layout in the frame after the next.
+        // The chunk has its layout in the frame after the next.
         const drawn = () => { if (target.isConnected) drawCurve(target, data.documents[state.document]); };
         requestAnimationFrame(() => requestAnimationFrame(drawn));
       }
@@ -376,8 +379,8 @@
     });
     const boxes = sheets.map((sheet) => {
       known.set(sheet.box, sheet);
-      // The estimate for text in its column is 7 px a character and 22 a line.
-      // The 40 more for a chunk are in `size` as characters.
+      // The height is estimated with 7 px of width for each character and 22 px of height for each line.
+      // `size` includes 200 characters for the head of each chunk, which is 40 px high.
       const across = Math.min(870, main.clientWidth / (state.method < 0 ? doc.layers.length : 1)) - 90;
       const tall = Math.max(60, Math.round(sheet.size * 7 / Math.max(150, across) * 22));
       sheet.box.style.containIntrinsicSize = "auto " + tall + "px";
@@ -420,7 +423,8 @@
     tell();
   }
 
-  // Repeated in the next frames, because parts that come into view on the way get their real height only then.
+  // Scrolls a chunk into view. This is repeated in the next frames, because sheets that come into view on the way get
+  // their real height only then.
   function bring(box, how, times = 3) {
     // A chunk that is taller than the window is shown from its top.
     const tall = box.getBoundingClientRect().height > innerHeight - 100;
@@ -498,7 +502,7 @@
     scrollTo(0, 0);
   }
 
-  // The part above the text.
+  // The bar above the text.
   byId("title").textContent = data.title;
   document.title = data.title;
   const bar = byId("bar");

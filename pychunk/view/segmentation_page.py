@@ -1,4 +1,7 @@
-"""A page of HTML that needs no other file and no network, with its script and style by hash, and documents as data."""
+"""The HTML page that shows chunks, which needs no other file and no network.
+
+Its security policy admits only its own script and style, by their hashes. The documents are JSON data in the page.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ _UNSAFE = re.compile(
 
 
 def page(data: dict[str, Any], facts: str) -> Page:
-    """Return the page of its data, in plain JSON types, and ``facts``.
+    """Return the page that shows ``data``, which consists of plain JSON types, with ``facts`` in its side column.
 
-    ``facts`` is HTML that pychunk made from numbers and escaped names.
+    ``facts`` is HTML that pychunk made from numbers and escaped names, and is therefore inserted without escaping.
     """
     script, sheet = script_text(), style_text()
     policy = (
@@ -40,7 +43,7 @@ def page(data: dict[str, Any], facts: str) -> Page:
         f"<style>{sheet}</style>\n</head>\n<body>\n"
         '<header class="top" id="bar"><h1 id="title">pychunk</h1><span class="at" id="at"></span></header>\n'
         f'<details class="side" open><summary>Facts, sizes, keys</summary>{_SEARCH}{facts}{_KEYS}</details>\n'
-        "<main><noscript>This page is filled by a script of its own.</noscript></main>\n"
+        "<main><noscript>This page needs JavaScript: its own script shows the chunks.</noscript></main>\n"
         f'<script type="application/json" id="data">{as_data(data)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
@@ -52,11 +55,12 @@ _SEARCH = (
 )
 _KEYS = (
     '<div class="keys"><h2>Reading it</h2>'
-    '<p class="key"><i class="swatch"></i><span>chunks, by turns</span></p>'
+    '<p class="key"><i class="swatch"></i><span>chunks, in alternating colours</span></p>'
     '<p class="key"><i class="bar0"></i><span>relevant</span></p>'
     '<p class="key"><i class="bar1"></i><span>irrelevant</span></p>'
     '<p class="key"><i class="over"></i><span>repeated at the start of the next chunk</span></p>'
-    '<p class="key"><span>≠ ▾</span><span>a boundary that not all methods have; where another method cuts</span></p>'
+    '<p class="key"><span>≠</span><span>the chunk begins where not all methods cut</span></p>'
+    '<p class="key"><span>▾</span><span>another method cuts here</span></p>'
     "<p>The right margin shows the score curve, aligned with the sentences. The dashed line is the threshold. Points "
     "below it are hollow.</p>"
     "<p><kbd>j</kbd> <kbd>k</kbd> next and previous chunk, <kbd>[</kbd> <kbd>]</kbd> document</p></div>"
@@ -71,12 +75,12 @@ def script_text() -> str:
 
 @cache
 def style_text() -> str:
-    """Return the style sheet of the page: that of all pages, then its own."""
+    """Return the style sheet of the page: first the rules that all pages share, then the rules of this page."""
     return page_style.STYLE + files(__package__).joinpath("segmentation_page.css").read_text("utf-8")
 
 
 def as_data(data: Any) -> str:
-    r"""Return JSON that is safe inside a script element, whatever strings it holds.
+    r"""Return data as JSON that is safe inside a script element, whatever strings the data contains.
 
     >>> as_data({"text": "</script>\0"})
     '{"text":"\\u003c/script\\u003e\\u0000"}'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: The characters from the lowest to the highest, and those for terminals whose character encoding lacks them.
+#: The characters for values from the lowest to the highest. Terminals whose character encoding lacks the blocks get
+#: digits.
 BLOCKS, DIGITS = "▁▂▃▄▅▆▇█", "01234567"
 
 

@@ -20,11 +20,12 @@ def histogram(
 ) -> str:
     """Return a histogram of chunk lengths on an axis from 0 to ``end``, with a mark at the mean.
 
-    Longer chunks are not drawn. ``limit`` is the limit of a chunk, which is a dashed line if it is on the axis.
+    Chunks longer than ``end`` are not drawn. ``limit``, the greatest length that a chunk may have, is drawn as a dashed
+    line if it is at most ``end``.
     """
     width, height, bottom, margin = 240, 96, 22, 8
     widths = [b - a for a, b in pairwise(edges)]
-    # The heights are chunks per word of length, so that bins of unequal width are comparable.
+    # A bar's height is the number of chunks divided by the bin's width, so that bins of unequal width are comparable.
     heights = [count / size for count, size in zip(counts, widths, strict=True)]
     tallest = max(heights, default=0) or 1
 
@@ -59,7 +60,7 @@ def histogram(
 def ticks(low: float, high: float, count: int = 6) -> list[float]:
     """Return about ``count`` round numbers in equal steps.
 
-    The first is at or below ``low``, the last at or above ``high``.
+    The first number is at most ``low``, and the last one is at least ``high``.
     """
     raw = ((high - low) or abs(high) or 1.0) / count
     power = 10.0 ** math.floor(math.log10(raw))

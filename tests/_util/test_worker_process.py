@@ -17,7 +17,7 @@ def test_processes_are_bounded_in_time_and_memory() -> None:
         found = processes.map([b"one", b"hang", b"two", b"die", b"eat", b"fail", b"three"])
         assert [found[i] for i in (0, 2, 6)] == [b"eno", b"owt", b"eerht"]
         assert isinstance(found[1], ProcessKilledError)
-        assert str(found[1]) == "takes longer than 1.5 seconds, the last resort after the limits of work"
+        assert str(found[1]) == "takes longer than 1.5 seconds, the time limit for a document"
         assert isinstance(found[3], ProcessKilledError)
         assert "signal 11" in str(found[3])
         assert isinstance(found[4], MemoryError)

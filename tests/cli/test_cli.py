@@ -114,7 +114,7 @@ def test_methods_and_version() -> None:
     listed = invoke(["methods"]).output
     assert all(name in listed for name in ("pic", "semantic", "cluster", "recursive"))
     assert not re.search(r"`|:[a-z]+:", listed), "marks of a docstring"
-    said = "Sentences are those of pychunk.split_sentences(), or of the column sentence_spans"
+    said = "Cuts number the sentences of pychunk.split_sentences(), or of the column sentence_spans"
     assert said in " ".join(listed.split())
     assert invoke(["--version"]).output.startswith("pychunk 0.")
 

@@ -247,7 +247,7 @@ def test_what_is_wrong_is_said(gpu: Device) -> None:
         public.pic(vectors, [0, 7])
     with pytest.raises(ValueError, match="summary must be given, mean, lead or extractive; got 'median'"):
         public.pic(vectors, [0, 6], summary="median")
-    with pytest.raises(ValueError, match="goes with summary='given'"):
+    with pytest.raises(ValueError, match="if and only if summary='given'"):
         public.pic(vectors, [0, 6], summary="given")
     with pytest.raises(ValueError, match="contiguous"):
         public.pic(torch.zeros(8, 6, device=where).T, [0, 8])

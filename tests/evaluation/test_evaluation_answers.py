@@ -60,7 +60,7 @@ def test_a_match_is_an_f1_of_one_and_both_are_shares(rows: list[tuple[str, list[
 
 def test_options_and_the_score_of_pages_by_hand() -> None:
     assert choice_accuracy([2, None, 1, 0], [2, 2, 0, 0]).tolist() == [1, 0, 0, 1]
-    with pytest.raises(ValueError, match="2 answers and 1 gold"):
+    with pytest.raises(ValueError, match="2 options and 1 gold"):
         choice_accuracy([1, 2], [1])
     # all right; 2 of 4 pages off; another document; wrong answer, right page; nothing named
     scores = unlp_score([1, 1, 1, 0, 1], [3, 3, 1, 3, -1], [2, 4, 2, 2, -1], [3] * 5, [2] * 5, [4] * 5)

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ if importlib.util.find_spec("mypy") is None:
 pytestmark = pytest.mark.slow  # mypy reads all of pychunk
 
 
-def checked(text: str, folder: Path) -> tuple[int, str]:
+def checked(text: str, folder: Path, others: Sequence[str] = ()) -> tuple[int, str]:
     (folder / "use.py").write_text(text, encoding="utf-8")
     command = [
         sys.executable,
@@ -30,6 +31,7 @@ def checked(text: str, folder: Path) -> tuple[int, str]:
         "--ignore-missing-imports",
         f"--cache-dir={folder.parent / 'mypy'}",  # the other runs reuse what the first run read
         "use.py",
+        *others,
     ]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     out = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -40,6 +42,20 @@ def test_the_python_of_the_readme_is_strictly_typed(tmp_path: Path) -> None:
     found = [block.text for block in blocks(ROOT / "README.md") if block.language == "python"]
     assert len(found) >= 4
     status, said = checked("\n".join(found), tmp_path)
+    assert status == 0, said
+
+
+def test_the_python_of_all_pages_is_strictly_typed(tmp_path: Path) -> None:
+    names = []
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        found = [block.text for block in blocks(page) if block.language == "python"]
+        if found:
+            names.append(f"page_{page.stem.replace('-', '_')}.py")
+            # Some pages use one name for several things, one after the other.
+            text = "\n\n".join(["# mypy: allow-redefinition", *found, ""])
+            (tmp_path / names[-1]).write_text(text, encoding="utf-8")
+    assert len(names) > 10
+    status, said = checked("", tmp_path, names)
     assert status == 0, said
 
 

@@ -22,7 +22,7 @@ ORDINARY = re.compile(
 )
 #: Names of parameters and of fields that docstrings list.
 NAMED = re.compile(r"(?m)^\s*(beside|behind): |\bbehind=\d+")
-BARE = re.compile(r"(?<![\w.\])])\.\d+\b(?!\.)")
+BARE = re.compile(r"(?<![\w.\])])\.\d+\b(?!\.\d)")
 #: Words of a sentence at most. Lists whose items are parts of one sentence are longer, so items count alone.
 LONGEST = 40
 

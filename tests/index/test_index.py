@@ -97,9 +97,9 @@ def test_a_number_and_its_text_are_one_id_for_search_and_remove(given: Any, tmp_
         assert index.search("dogs", ids=given) == [[]]
     with Index.create(tmp_path / "none") as index:
         index.add(chunks_of(PETS))
-        with pytest.raises(ValueError, match="those of this index have none: segment with ids="):
+        with pytest.raises(ValueError, match="the documents of this index have no ids: segment with ids="):
             index.search("dogs", ids=given)
-        with pytest.raises(ValueError, match="have none: remove their chunks by chunk_ids=, or build the index again"):
+        with pytest.raises(ValueError, match="no ids: remove their chunks by chunk_ids=, or build the index again"):
             index.remove(given)
         assert index.remove([]) == 0
         index.add(chunks_of(["Owls hunt."], ids=["owl"]))

@@ -43,7 +43,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
         with pytest.raises(ValueError, match=r"do not fit those in the index.*cast"):
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
-        with pytest.raises(ValueError, match="metadata 'text': the chunks have a column of that name"):
+        with pytest.raises(ValueError, match="metadata 'text': the chunks already have a column of that name"):
             index.add(table, metadata={"text": ["a", "b", "c"]})
         with pytest.raises(ValueError, match="metadata 'n' has 1 values, and there are at least 3 documents"):
             index.add(table, metadata={"n": [1]})
@@ -147,7 +147,7 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
         ({"bm25": Bm25(stemmer="klingon")}, "stemmer must be one of .*english"),
         ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),
         ({"encoder": None, "dim": 0}, "dim must be a whole number of at least 1; got 0"),
-        ({"dim": 7}, "dim= is the width of given vectors, with encoder=None; those of 'static' are 256"),
+        ({"dim": 7}, "dim= is only for encoder=None, so leave it out; the width of vectors of 'static' is 256"),
         ({"bm25": Bm25(k1=float("nan"))}, "k1 must be a finite number of at least 0; got nan"),
         ({"bm25": Bm25(k1="a")}, "k1 must be a finite number of at least 0; got 'a'"),
         ({"bm25": Bm25(b=1.5)}, "b must be a finite number from 0 to 1; got 1.5"),

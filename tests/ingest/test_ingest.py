@@ -528,7 +528,7 @@ def test_several_sources_are_read_in_their_order_and_belong_to_the_run(tmp_path:
     assert list(dict.fromkeys(ids)) == ["z.txt", "1", "2", "notes/b.md", "notes/a.txt"]
     assert ingest(sources, tmp_path / "out", resume=True).did_nothing
     for others in (sources[::-1], sources[:2], [*sources[:2], tmp_path / "notes" / "a.txt"]):
-        with pytest.raises(ValueError, match=r"source\.path: was .*Give the same sources in the same order"):
+        with pytest.raises(ValueError, match=r"source\.path: was .*Pass the same sources in the same order"):
             ingest(others, tmp_path / "out", resume=True)
     with pytest.raises(ValueError, match=r"a\.txt is named twice, by .*notes and by .*a\.txt"):
         ingest([tmp_path / "notes", tmp_path / "notes" / "a.txt"], tmp_path / "other")

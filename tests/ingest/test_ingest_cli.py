@@ -125,7 +125,7 @@ def test_several_sources_are_cut_as_segment_cuts_them(tmp_path: Path, monkeypatc
     assert (other.exit_code, "the same sources in the same order" in other.output) == (2, True)
     Path("notes/b.txt").write_text("Bees hum.")
     more = invoke(["ingest", *sources, "--column", "text", "-o", "out", "--resume"])
-    assert "something else: notes/b.txt is new. Give the same" in more.output
+    assert "something else: notes/b.txt is new. Pass the same" in more.output
 
 
 def test_a_folder_of_documents_and_a_table_says_how_to_leave_the_table_out(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
     path.write_text("\n".join(lines))
     done = invoke(["ingest", str(path), "-o", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    first = "document 0" if documents == 30 else "an earlier one"
-    assert f"ids come more than once: '0' is that of document {documents - 10} and of {first}" in done.output
+    first = "document 0" if documents == 30 else "an earlier document"
+    assert f"ids come more than once: '0' is the id of document {documents - 10} and of {first}" in done.output
     path.write_text("\n".join(lines[: documents - 10]))
     assert "more than once" not in invoke(["ingest", str(path), "-o", str(tmp_path / "out2")]).output
 

@@ -83,15 +83,15 @@ def test_uuids_of_arrow_are_their_text() -> None:
         ([1, "x"], TypeError, r"ids must be of one type; got int \(document 0\) and str \(document 1\)"),
         ([1, 2.5], TypeError, r"got int \(document 0\) and float \(document 1\): make a string of each"),
         ([1, True], TypeError, r"got int \(document 0\) and bool \(document 1\)"),
-        ([1, 2**64], ValueError, "ids of document 1 does not fit into 64 bits with the others; make a string of each"),
+        ([1, 2**64], ValueError, "ids of document 1 does not fit into 64 bits with the other values; make a string"),
         ([-1, 2**63], ValueError, "ids of document 0 does not fit into 64 bits"),
         ([[1], [2]], TypeError, "ids must be strings, .*, numbers, .* or UUIDs, got list<item: int64>"),
         ([{"a": 1}, {"a": 2}], TypeError, "ids must be strings, .* or UUIDs, got struct"),
         ([b"x", b"\xff"], ValueError, r"ids of document 1 are bytes that are not UTF-8; .* value.hex\(\)"),
         (["x", "\ud800"], ValueError, "ids of document 1 has a lone surrogate"),
-        (["x", None], ValueError, "ids must not be null, but is for document 1"),
-        (["x", float("nan")], ValueError, "ids must not be null, but is for document 1"),
-        ([1.0, float("nan")], ValueError, "ids must not be null, but is for document 1"),
+        (["x", None], ValueError, "ids must not be null; it is null for document 1"),
+        (["x", float("nan")], ValueError, "ids must not be null; it is null for document 1"),
+        ([1.0, float("nan")], ValueError, "ids must not be null; it is null for document 1"),
         (["x"], ValueError, "ids must hold one value for each of 2 documents; got 1"),
         (5, TypeError, "ids must be a list or an array with one value for each document; got int"),
         ({"x": 1, "y": 2}, TypeError, "ids must be a list or an array with one value for each document; got dict"),
@@ -145,7 +145,7 @@ def test_pandas() -> None:
     assert ids_in(TEXTS, ids=pd.Series([1, 2], dtype="Int64")) == [1, 2]
     with pytest.raises(TypeError, match=r"ids must be of one type; got int \(document 0\) and str \(document 1\)"):
         pychunk.segment(frame, ids="odd", columns={"text": "text"})
-    with pytest.raises(ValueError, match="ids must not be null, but is for document 1"):
+    with pytest.raises(ValueError, match="ids must not be null; it is null for document 1"):
         pychunk.segment(TEXTS, ids=pd.Series([1, None], dtype="Int64"))
     for empty in (pd.DataFrame({"text": []}), pd.DataFrame(columns=["text"]), pd.Series([]), frame[:0][["text"]]):
         assert len(pychunk.segment(empty)) == 0
@@ -263,10 +263,10 @@ def test_options_that_are_equal_are_not_the_same() -> None:
 @pytest.mark.parametrize(
     ("ids", "said"),
     [
-        (["a", "b", "a"], r"the id 'a' is that of rows 0 and 2: give each document one of its own, or, where rows are"),
-        ([7, 7, 7], "the id 7 is that of rows 0, 1 and 2: "),
-        (["b", "b", "a", "a", "b"], r"'b' is that of rows 0, 1 and 4 \(1 more ids come more than once\): "),
-        (["a"] * 60_000, "'a' is that of rows 0, 1, 2, 3 and 59,996 more: "),
+        (["a", "b", "a"], r"the id 'a' belongs to rows 0 and 2: give each document its own id, or, if the rows are"),
+        ([7, 7, 7], "the id 7 belongs to rows 0, 1 and 2: "),
+        (["b", "b", "a", "a", "b"], r"'b' belongs to rows 0, 1 and 4 \(1 more ids come more than once\): "),
+        (["a"] * 60_000, "'a' belongs to rows 0, 1, 2, 3 and 59,996 more: "),
     ],
 )
 def test_an_id_of_several_rows_is_warned_of(ids: list[Any], said: str) -> None:
@@ -289,4 +289,4 @@ def test_the_command_names_an_id_that_comes_twice(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("id,text\n1,One.\n2,Two.\n1,Three.\n")
     done = invoke(["segment", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.jsonl")])
     assert done.exit_code == 0
-    assert "'1' is that of document 2 and of document 0 (counted from 0)" in " ".join(done.stderr.split())
+    assert "'1' is the id of document 2 and of document 0 (counted from 0)" in " ".join(done.stderr.split())

@@ -84,7 +84,7 @@ def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: s
         assert message.endswith(said)
         own = inspect.signature(METHODS[method]).parameters
         assert ("its options are " + ", ".join(own) if own else "it has no options of its own") in message
-        assert "; those of every method are encoder, max_tokens, min_tokens, overlap, vectors" in message
+        assert "; the options of every method are encoder, max_tokens, min_tokens, overlap, vectors" in message
 
 
 def test_segment_keeps_one_segmenter_for_equal_options(monkeypatch: pytest.MonkeyPatch) -> None:

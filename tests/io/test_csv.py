@@ -62,7 +62,10 @@ def test_a_broken_row_is_a_letter_with_its_line(tmp_path: Path) -> None:
     assert [(letter.position, letter.reason) for letter in letters] == [
         ("line 5", "the row has 1 fields, the first row 2"),
         ("line 7", "the row has 3 fields, the first row 2"),
-        ("line 11", "a field begins with a quote that is not closed; if quotes mean nothing, pass quotes=False"),
+        (
+            "line 11",
+            "a field begins with a quote that is not closed; if quotes are ordinary characters, pass quotes=False",
+        ),
         ("line 9", "invalid UTF-8 at byte 0"),
     ]
 
@@ -125,7 +128,7 @@ def test_a_stray_quote_costs_its_row_alone(
     assert [letter.position for letter in letters] == [f"line {line}" for line in told]
     for letter, part in zip(letters, told.values(), strict=True):
         assert part in letter.reason
-        assert letter.reason.endswith("if quotes mean nothing, pass quotes=False")
+        assert letter.reason.endswith("if quotes are ordinary characters, pass quotes=False")
     with pytest.raises(ValueError, match=f"{name}, line {next(iter(told))}: a .* quote"):
         list(open_source(path))
 

@@ -118,7 +118,7 @@ def test_no_file_ends_the_other_commands(folder: Path, tmp_path: Path, options: 
         status, said = run(command, folder, *options, "-o", tmp_path / output)
         assert (status, f"skipped {folder / 'h.json'}" in said) == (0, True), said
         assert "10 more" not in said
-        assert "and 8 more (--kind text reads text of any name)" in said
+        assert "and 8 more (--kind text reads files of any name as text)" in said
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 
 
@@ -177,7 +177,7 @@ def test_with_a_kind_text_of_any_name_is_read(folder: Path, tmp_path: Path, comm
     assert sorted(told) == ["c.rtf", "m.png", "page.html", "table.csv"]
     assert (
         told["table.csv"]
-        == "not read: its name is that of kind csv, but another kind was requested: pass kind='csv' to read it"
+        == "not read: its name is of kind csv, but another kind was requested: pass kind='csv' to read it"
     )
 
 

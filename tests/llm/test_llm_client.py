@@ -194,11 +194,11 @@ def test_questions_of_another_type_say_what_to_pass() -> None:
     llm = LLM("http://host/v1", "m", cache=False)
     with pytest.raises(TypeError, match="pass a single one to ask"):
         llm.ask_many("What is a chunk?")
-    with pytest.raises(TypeError, match="a question must be text; got NoneType"):
+    with pytest.raises(TypeError, match="the texts of a Request must be strings; got NoneType"):
         llm.ask(None)
     with pytest.raises(TypeError, match=r"parameters=\{'temperature': ...\}"):
         llm.ask("What is a chunk?", temperature=1)
-    with pytest.raises(TypeError, match="a Request has its fields"):
+    with pytest.raises(TypeError, match="ask takes no further fields with a Request"):
         llm.ask(Request("What is a chunk?"), max_tokens=1)
     for wrong in ({"key": 5}, {"cache": None}):
         with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):

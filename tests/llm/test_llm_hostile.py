@@ -196,7 +196,7 @@ def test_a_reply_that_goes_on_ends_at_the_limit(packed: bool, monkeypatch: pytes
         endpoint(lambda *_: (200, headers, body), endless=endless) as (url, sent),
         LLM(url, "m", cache=False) as llm,
     ):
-        assert "longer than 1,048,576 bytes" in llm.ask("?").error
+        assert "longer than the limit of 1,048,576 bytes" in llm.ask("?").error
     assert len(sent) == 1, "it is not asked for again"
     assert sent[0] < 64 << 20, "buffers of the sockets hold some megabytes"
 

@@ -255,7 +255,7 @@ def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:
 def test_cuts_are_for_given_alone() -> None:
     with pytest.raises(ValueError, match=r"columns={'cuts': ...} is for method 'precomputed'; got Topic"):
         pychunk.segment("One.", columns={"cuts": [[0]]})
-    with pytest.raises(ValueError, match="cuts text"):
+    with pytest.raises(ValueError, match="cuts inside sentences"):
         pychunk.Segmenter("recursive", separators=[" "]).cuts("One.")
     assert pychunk.segment("One. Two. Three.", "precomputed", columns={"cuts": [0, 2]}).texts == ["One. Two.", "Three."]
     assert pychunk.segment(["", "A."], "precomputed", columns={"cuts": [[], [0]]}).texts == ["A."]

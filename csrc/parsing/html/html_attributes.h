@@ -1,4 +1,4 @@
-// Properties of elements by their attributes: hidden, link to itself, footnote mark, classes.
+// Properties that an element's attributes show: whether it is hidden, a permalink or a footnote mark, and its classes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,17 +19,18 @@ bool is_in_line(const Attributes& attributes, std::string& scratch);
 // Return whether a text is a mark that pages add to headings as a link to the heading itself. Such marks are short and
 // contain no letters.
 bool is_permalink_mark(std::string_view text);
-// Return whether a link points to its own place, by its class, or inside a heading by its target.
+// Return whether a link is a permalink, which points to its own place. Its class shows this, and inside a heading also
+// its target.
 bool is_permalink(const Attributes& attributes, bool heading);
 // Return whether a sup is a footnote mark, by its class.
 bool is_note(const Attributes& attributes);
 bool is_fragment(const Attributes& attributes);
-// Return whether an element's class contains these characters.
+// Return whether an element's class contains the characters `wanted`.
 bool has_class(const Attributes& attributes, std::string_view wanted);
 // Return an attribute's value as written, or an empty text if it is missing.
 std::string_view value_in(const Attributes& attributes, std::string_view wanted);
 
-// Return whether one of the words of an element's class is among these.
+// Return whether one of the words of an element's class is among `wanted`.
 template <size_t kCount>
 bool has_word(const std::vector<HtmlAttribute>& attributes, const std::array<std::string_view, kCount>& wanted) {
   std::string_view rest = value_in(attributes, "class");

@@ -78,8 +78,8 @@ class HtmlScanner {
  public:
   explicit HtmlScanner(std::string_view page) : page_(page) {}
 
-  // Return the next piece. A start tag without an end tag is followed by no kEnd. The result is also kBroken if the
-  // page ends inside an element.
+  // Return the next event. No kEnd follows the start tag of a void element. The result is also kBroken if the page ends
+  // inside an element.
   HtmlEvent next();
 
   // The tag of the last kStart or kEnd.

@@ -64,10 +64,11 @@ struct CellParts {
   int64_t tables = 0;  // the number of open tables inside
 
  private:
-  bool items_ = false, rows_ = false, cells_ = false;  // whether the list, the table and its row have any yet
+  bool items_ = false, rows_ = false, cells_ = false;  // whether an item, a row, a cell came before
 };
 
-// Append the text of a cell. Semicolons separate its items and rows, commas the cells of nested tables.
+// Append the text of a cell. Semicolons separate list items and the rows of nested tables; commas separate the cells of
+// nested tables.
 void append_cell(std::string_view cell, std::string& out);
 
 }  // namespace pychunk::html

@@ -16,7 +16,7 @@ constexpr bool is_letter(char c) { return is_small(c) || is_capital(c); }
 bool is_blank(std::string_view text);
 std::string_view without_space(std::string_view text);
 std::string_view without_newlines(std::string_view text);
-// Append the words of a text with one space between two.
+// Append the words of a text, with one space between two words.
 void append_words(std::string_view text, std::string& out);
 void append_repeated(std::string_view part, int64_t times, std::string& out);
 // Append text, with `inset` after each of its line breaks.

@@ -369,7 +369,7 @@ class Walker {
     if (!parts_.empty()) parts_.push_back(' '), after_link_ = false, scripts_.follow({}, parts_);
   }
 
-  // Remove the mark of a link to its own place from the text.
+  // Remove the mark of a permalink from the text.
   void leave_permalink() {
     const auto [at, link_chars] = permalinks_.back();
     permalinks_.pop_back();
@@ -640,7 +640,7 @@ class Walker {
       if (now_.term && kind == BlockKind::kParagraph) kind = BlockKind::kTerm;
     }
     if (now_.quotes > 0) {
-      // A quoted heading, too, as it heads no text after its quote.
+      // A quoted heading becomes a quote, too, because it heads no text after the quote.
       bars_.clear();
       append_repeated("> ", std::min<int64_t>(now_.quotes, 6), bars_);
       quoted_.assign(bars_);

@@ -1,4 +1,5 @@
-// The conversion of one HTML page, as lexbor writes its tree, to Markdown, blocks, and the facts that show noise.
+// The conversion of one HTML page, which lexbor has written from its tree, to Markdown, blocks, and the facts that show
+// noise.
 //
 // The walker makes one pass in reading order, without recursion. It reads the start of a table ahead, to see whether
 // the table holds data. If not, it reads that part again, which ends at the first heading, form or nested table.

@@ -1,4 +1,4 @@
-"""Blocks of documents with structure: the headings, lists, tables and code that a parser found."""
+"""The blocks of documents: the headings, paragraphs, lists, tables and code that a parser found."""
 
 from __future__ import annotations
 
@@ -18,33 +18,31 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
 
-#: The kinds of block. ``Blocks.kind`` holds positions in this list, which is in the order of BlockKind in the core.
+#: The kinds of block, in the order of BlockKind in the core. ``Blocks.kind`` holds positions in this list.
 BLOCK_KINDS = ("paragraph", "heading", "item", "table", "code", "quote", "caption", "form", "front_matter", "term")
 PARAGRAPH, HEADING, ITEM, TABLE, CODE, QUOTE, CAPTION, FORM, FRONT_MATTER, TERM = range(len(BLOCK_KINDS))
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of k documents in reading order. They are leaves and do not overlap.
+    """The blocks of k documents in reading order. Blocks are never nested, and do not overlap.
 
-    Text between two blocks, such as blank lines and marks that belong to no block, goes with the block before it.
+    Text between two blocks, such as blank lines and marks that belong to no block, belongs to the block before it.
 
     Attributes:
         offsets: int64[k + 1]; document i has the blocks ``offsets[i]`` up to ``offsets[i + 1]``.
         kind: int8[b], positions in :data:`BLOCK_KINDS`.
-        level: int16[b]. For headings 1 to 6. For list items the depth of the nested lists, from 1. For quotes their
-            depth, from 1. For other blocks 0.
-        start, end: int64[b], increasing spans in characters of the document's canonical text, with ``start < end``.
-            They include markup that is part of the canonical text: the ``#`` of a heading, the bars of a table, the
-            fences of code.
-        source_start, source_end: int64[b], spans in characters of the file that the block was read from. None if the
-            canonical text is the file, or if the parser does not know the positions.
+        level: int16[b]: 1 to 6 for headings; for list items and quotes how deeply they are nested, from 1; 0 for other
+            blocks.
+        start, end: int64[b], increasing spans in characters of the document's text, with ``start < end``. They include
+            markup that is part of the text: the ``#`` of a heading, the bars of a table, the fences of code.
+        source_start, source_end: int64[b], spans in characters of the file from which the block was read. None if the
+            document's text is the file itself, or if the parser does not know the positions.
         page: int32[b], page numbers from 1, or None if there are no pages.
         box: float32[b, 4]: left, top, right, bottom in points from the top left of the page. None if there are no
             pages.
-        markup: bool[b]: true if the block's text is source whose links, emphasis and tags are no part of a heading's
-            name. This holds for blocks of Markdown. Blocks of HTML and PDF hold the text as it is read. None means that
-            no block is source.
+        markup: bool[b]: true if the block's text is Markdown source, so that links, emphasis and tags must be removed
+            to get the name of a heading. Blocks of HTML and PDF have plain text. None means that no block is source.
 
     Example:
         >>> blocks = Blocks.of([[("heading", 1, 0, 7), ("paragraph", 0, 9, 14)]])

@@ -1,4 +1,4 @@
-"""The columns of the chunk table. The table, ``Chunk``, shards, hits and the documentation read this declaration."""
+"""The columns of the chunk table, declared once for the table, ``Chunk``, shards, hits and the documentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 #: The reasons why a chunk ends, in the order of CutReason in csrc/segment/columns.h.
 CUT_REASONS = ("end", "score", "sentence", "paragraph", "page", "size", "budget", "given", "heading", "removed")
 KINDS = ("irrelevant", "relevant")
-#: The key and value in a chunk table's metadata that say which type the ids had before they were stored as text.
+#: A key and its value in a chunk table's metadata, which say that the ids were UUIDs before they were stored as text.
 ID_TYPE, UUIDS = b"pychunk.ids", b"uuid"
 
 
@@ -19,10 +19,10 @@ class Column:
     Attributes:
         text: One line that explains the column to a reader of the table.
         when: The condition under which the table has the column. Empty means always.
-        nullable: Whether the engine may omit the column. The table then shows nulls.
-        labels: The names for the engine's small numbers. A negative number means null.
+        nullable: Whether the engine may omit the column. The table then has nulls in it.
+        labels: The values of the column if the engine returns positions in this list; a negative position means null.
         in_hits: Whether a hit of a search shows the column.
-        delta: Whether the values are whole numbers that grow or repeat. Parquet then stores their differences.
+        delta: Whether Parquet stores the differences of values, because they are integers that grow or repeat.
     """
 
     name: str
@@ -40,7 +40,7 @@ def _about(text: str, **facts: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkFields:
-    """A row of the chunk table: its columns in their order, and the default of those that the table may lack."""
+    """A row of the chunk table: the columns in their order, with defaults for columns that a table may lack."""
 
     document_index: int = field(
         metadata=_about("row of the input; over a stream it keeps counting", in_hits=True, delta=True)
@@ -127,13 +127,13 @@ class ChunkFields:
     sentences: list[dict[str, Any]] | None = field(
         default=None, metadata=_about("spans and vectors of its sentences", when='vectors="sentence"')
     )
-    #: The columns of its document that were kept. This is no column of the table itself.
+    #: The values of ``metadata_columns`` for the chunk's document. The table has no column of the name "metadata".
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
 COLUMNS = tuple(Column(each.name, **each.metadata) for each in fields(ChunkFields) if each.metadata)
 
-#: The columns of chunk tables and hierarchies that had other names before, by these names.
+#: The current names of columns of chunk tables and hierarchies, by the names that older versions wrote.
 FORMER = {
     "document": "document_index",
     "id": "document_id",
@@ -145,9 +145,9 @@ FORMER = {
 
 
 def current_names(names: list[str]) -> list[str]:
-    """Return the columns of a table of chunks or nodes by their names of now.
+    """Return the current names of the columns of a table of chunks or nodes.
 
-    A column of the caller that has one of these names gets an underscore at its end.
+    If an old table has a column of the user with a name that is now pychunk's, it gets an underscore at its end.
 
     Example:
         >>> current_names(["document", "chunk", "start", "text", "relevance", "kind"])

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The first sentences of the chunks of k documents, and the reasons for them.
+    """The first sentences of the chunks of k documents, and the reasons why chunks begin there.
 
     All later stages treat cuts alike, whether a method of pychunk or the caller made them.
 
     Attributes:
         first: int32, one per chunk: its first sentence, counted from the start of its document. The first chunk of a
             document has 0.
-        offsets: int64[k + 1] for ``first``, ``relevance`` and ``reason``.
+        offsets: int64[k + 1]: the offsets of each document's chunks in ``first``, ``relevance`` and ``reason``.
         reason: int8, one per chunk: why it begins there, as a position in ``columns.CUT_REASONS``. None means the
-            method's own reason. The entry for a document's first chunk has no meaning.
+            reason of the method's traits. The entry for a document's first chunk has no meaning.
         relevance: int8, one per chunk: 1 relevant, 0 irrelevant (PIC), -1 neither.
-        score: float32, one per sentence, or with ``pairs`` one per pair of neighbours in a document. A chunk's score is
-            the mean of the scores inside it.
-        pairs: Whether ``score`` has one entry per pair of neighbours. Such scores also choose where chunks that are too
-            long are cut, and which neighbour a chunk that is too short joins.
+        score: float32, one per sentence, or with ``pairs`` one per pair of neighbouring sentences in a document. A
+            chunk's score is the mean of the scores inside it.
+        pairs: Whether ``score`` has one entry per pair of neighbouring sentences. Such scores also decide where a chunk
+            that is too long is cut, and whether a chunk that is too short joins the chunk before or after it.
 
     Example:
         >>> cuts = Cuts.of([[0, 2], [0]])
@@ -54,7 +54,8 @@ class Cuts:
         """Build cuts from one list of first sentences for each document, and optionally one list of scores.
 
         Raises:
-            ValueError, TypeError: If an entry is not a whole number. :meth:`check` finds all other errors.
+            ValueError, TypeError: An entry is not a whole number, is negative, or is 2**31 or more. :meth:`check` finds
+                all other errors.
         """
         rows = []
         for row, firsts in enumerate(documents):
@@ -105,7 +106,7 @@ class Cuts:
         """Check the cuts against the numbers of sentences in each document.
 
         Raises:
-            ValueError: If the cuts do not fit the documents. The message names the document.
+            ValueError: The cuts do not fit the documents. The message names the document.
         """
         counts = np.diff(doc_offsets)
         if self.documents != len(counts):

@@ -1,4 +1,4 @@
-"""The features of a batch of documents. Each is given by the caller, or made once when a method needs it."""
+"""The features of a batch of documents. The caller passes a feature, or it is computed once when a method needs it."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ PARAGRAPH_START = 1
 
 @dataclass(frozen=True)
 class Features:
-    """A batch of k documents as flat arrays, and the features of its n sentences. All but the text may be missing.
+    """A batch of k documents as flat arrays, and the features of its n sentences.
+
+    All features but ``text`` and ``offsets`` may be missing.
 
     Attributes:
-        text: UTF-8 of the documents, uint8; document i is ``text[offsets[i] : offsets[i + 1]]``.
+        text: The documents in UTF-8, uint8; document i is ``text[offsets[i] : offsets[i + 1]]``.
         offsets: int64[k + 1].
         sentences: int64: the first byte of each sentence in its document. The sentences cover their document without
             gaps.
         flags: uint8, one per sentence, with the bit ``PARAGRAPH_START`` if it begins a paragraph.
-        token_counts: int64, one per sentence, as budgets count tokens.
-        token_ids: int32, ragged by sentence: ``token_ids.part(i)`` are the ids of the sentence whose count is
-            ``token_counts.values[i]``. They are ids of the static encoder, which computes vectors from them.
+        token_counts: int64, one per sentence: its number of tokens as budgets count them.
+        token_ids: int32: the token ids of the static encoder, from which it computes vectors. Offsets are by sentence
+            and not by document: ``token_ids.part(i)`` belongs to the sentence of ``token_counts.values[i]``.
         vectors: float32[n, d] of unit length, the sentence vectors that methods read.
         table_vectors: float32[n, d] of another encoder, which the chunk table shows instead of ``vectors``.
-        pair_scores: float32, one per pair of neighbours in a document: how much the second sentence belongs to the
-            first. For ``nsp`` it is a probability, otherwise the cosine.
-        summaries: One per document: float32[k, d], or UTF-8 (``Ragged`` of uint8) that the static encoder encodes.
+        pair_scores: float32, one per pair of neighbouring sentences in a document: how closely the second continues
+            the first. For ``nsp`` it is a probability, otherwise the cosine.
+        summaries: One summary per document: vectors float32[k, d], or texts in UTF-8 (``Ragged`` of uint8), which the
+            static encoder encodes.
         page_starts: int64: the first byte of each page in its document, increasing.
         blocks: The blocks that parsers found in each document, with positions in bytes.
-        removed: The spans that no chunk holds, with positions in bytes.
+        removed: The spans that no chunk contains, with positions in bytes.
         others: Further features of each document, by name, for methods in Python.
     """
 
@@ -100,7 +103,7 @@ class Features:
         """Return a feature that must be present.
 
         Raises:
-            ValueError: If the feature is missing. The message names it.
+            ValueError: The feature is missing. The message names it.
         """
         found = self.others.get(part) if part in self.others else getattr(self, part, None)
         if found is None:
@@ -109,14 +112,14 @@ class Features:
         return found
 
 
-#: The features that a call may pass.
+#: The names of the features.
 PARTS = frozenset(each.name for each in fields(Features))
 
 
 def neighbours(doc_offsets: I64) -> tuple[I64, I64]:
-    """Return the first sentence of each pair of neighbours, int64[p], and the offsets of each document's pairs.
+    """Return the pairs of neighbouring sentences in k documents.
 
-    The offsets are int64[k + 1].
+    They are (the first sentence of each pair, int64[p]; the offsets of each document's pairs, int64[k + 1]).
     """
     last = doc_offsets[1:][np.diff(doc_offsets) > 0] - 1
     first = np.delete(np.arange(doc_offsets[-1]), last)

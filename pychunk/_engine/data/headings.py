@@ -14,10 +14,10 @@ class Headings(NamedTuple):
 
     Attributes:
         first: int64[m]: the first sentence of each section in its document, increasing.
-        offsets: int64[k + 1] for ``first`` and ``level``.
+        offsets: int64[k + 1]: the offsets of each document's sections in ``first`` and ``level``.
         level: uint8[m]: the level of each section's heading, from 1.
-        tied: uint8[n]: 1 for a sentence that no cut separates from the sentence before it. Such sentences follow a
-            heading, for example, or are a list after the line that introduces it.
+        tied: uint8[n]: 1 for a sentence that no cut separates from the sentence before it, such as the first sentence
+            after a heading, or a list after the line that introduces it.
     """
 
     first: npt.NDArray[np.int64]

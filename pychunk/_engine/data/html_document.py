@@ -17,9 +17,9 @@ class HtmlDocument(NamedTuple):
     Attributes:
         text: All that the page shows, as Markdown.
         rows: int64[b, 4], one row per block: kind, level, first character, one after the last character.
-        facts: int32[b, 5], one row per block: its element, its number of characters, its characters in links, its
-            number of links, and whether it is hidden.
-        parent, last: int32[e], one per element; see :class:`pychunk.parsing.html.html_facts.HtmlFacts`.
+        facts: int32[b, 5], one row per block: the position of its element in ``parent``, the number of its characters,
+            the number of them that are in links, the number of its links, and whether it is hidden.
+        parent, last: int32[e], one entry per element; see :class:`pychunk.parsing.html.html_facts.HtmlFacts`.
         words: Hashes of the words in each element's class names and ids.
         first_heading: The text of the first heading of level 1, or "".
     """

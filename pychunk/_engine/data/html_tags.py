@@ -135,7 +135,7 @@ def word_hash(word: str) -> int:
 
 
 def words_of(names: str) -> list[str]:
-    """Return the words of class names and ids: at most 24 parts of camelCase and kebab-case, of 2 letters or more.
+    """Return the words in class names and ids, which camelCase and kebab-case join: at most 24, of 2 letters or more.
 
     >>> words_of("siteNav nav-menu__item x2")
     ['site', 'nav', 'nav', 'menu', 'item']

@@ -1,4 +1,4 @@
-"""The decisions of a method that returns more than cuts."""
+"""The result of a method that returns more than cuts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class MethodResult:
 
     Attributes:
         cuts: The cuts, as :meth:`Method.cuts` returns them. A chunk also begins wherever a removed span begins or ends.
-        removed: Spans in bytes that no chunk holds, in addition to those that the caller removed. Each is a run of
-            whole sentences. None means no spans.
-        notes: (document, message) for each event that the caller should know.
+        removed: Spans, in bytes, that no chunk contains, in addition to the spans that the caller removed. Each
+            consists of whole sentences. None means no spans.
+        notes: (number of the document, message) for each event of which the caller should know.
     """
 
     cuts: Cuts

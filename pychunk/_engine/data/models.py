@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenTable(Protocol):
-    """The static encoder as the engine needs it, or the tokenizer of another encoder. The latter has an empty table."""
+    """The tokenizer and table of the static encoder, or the tokenizer of another encoder, with an empty table."""
 
     @property
     def vocabulary(self) -> list[str]: ...
@@ -28,7 +28,7 @@ class TokenTable(Protocol):
 
 
 class ForeignTokenizer(TokenTable, Protocol):
-    """A tokenizer other than WordPiece, which only counts tokens and has no table.
+    """A tokenizer other than WordPiece, which serves only to count tokens.
 
     See ``foreign`` in csrc/python/bindings.cc.
     """
@@ -56,9 +56,9 @@ class PairHead(Protocol):
 class TopicHead(Protocol):
     """A small network on the vectors and the text of sentences. csrc/vectors/topic.h has the shapes.
 
-    ``parts`` holds vectors, inputs, first, second, bias, out and skip. ``layers`` holds the weights and the bias of
-    each layer, one layer after the other. ``words`` is uint64: the first 8 bytes of each word that sentences may begin
-    with.
+    ``parts`` holds the arrays vectors, inputs, first, second, bias, out and skip. ``layers`` holds the weights and the
+    bias of each layer, one layer after the other. ``words`` holds the words at the beginning of a sentence that the
+    network knows, as the first 8 bytes of each, uint64.
     """
 
     @property

@@ -10,17 +10,19 @@ from typing import Any
 class Traits:
     """The properties of a method that the stages look up, so that they need not know its name.
 
-    csrc/methods/methods.cc declares those of the native methods.
+    csrc/methods/methods.cc declares the traits of the native methods.
 
     Attributes:
-        needs: The features that the method reads in addition to sentences. ``"tokens"`` are counts, ``"pairs"`` scores
-            of neighbours by a model of pairs, and ``"topics"`` scores of neighbours by a topic model. The others are
-            ``"vectors"``, ``"summaries"``, and ``"cuts"``, which the caller gives.
-        scores: The scores that a chunk's score is the mean of: ``"sentences"``, ``"pairs"`` or none.
-        reason: The reason for its cuts, one of ``columns.CUT_REASONS``.
-        sized: Whether it has its own ``size`` in a ``unit``, which no chunk exceeds.
+        needs: The features that the method reads in addition to sentences. ``"vectors"`` and ``"summaries"`` are
+            features of that name. ``"tokens"`` are counts of tokens. ``"pairs"`` and ``"topics"`` are scores of
+            neighbouring sentences, by a model of pairs and by a topic model. ``"cuts"`` are cuts by the caller.
+        scores: The scores whose mean is a chunk's score: ``"sentences"``, ``"pairs"`` of neighbouring sentences, or ""
+            for no scores.
+        reason: The reason for the method's cuts, one of ``columns.CUT_REASONS``.
+        sized: Whether the method has its own ``size`` in a ``unit``, which no chunk exceeds.
         pages: Whether the table has the pages of each chunk.
-        outline: Whether it cuts by headings and keeps spans together itself. The table then has the tree of headings.
+        outline: Whether the method cuts by headings, and itself keeps spans together. The table then has the tree of
+            headings.
     """
 
     needs: frozenset[str] = frozenset()
@@ -52,7 +54,8 @@ class Plan:
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0
-    #: True if the limits are defaults, not the user's. Then characters count if the tokenizer does not know the words.
+    #: True if the limits are defaults and not the user's. If the tokenizer does not know the words, they then count
+    #: characters.
     auto_limits: bool = False
     keep_together: bool = False
     min_characters: int = 0
@@ -66,12 +69,12 @@ class Plan:
 
     @property
     def needs_vectors(self) -> bool:
-        """True if sentence vectors must be computed or given."""
+        """True if sentence vectors are needed, whether the caller passes them or pychunk computes them."""
         return "vectors" in self.traits.needs or self.chunk_vectors or self.sentence_vectors
 
     @property
     def needs_tokens(self) -> bool:
-        """True if tokens must be counted, for the method, a budget, or the weights of sentences in a chunk's vector."""
+        """True if the method, a budget, or the weights of sentences in a chunk's vector need counts of tokens."""
         by_tokens = self.unit == "tokens" if self.traits.sized else "tokens" in self.traits.needs
         overlap = self.overlap and (not self.traits.sized or self.unit == "tokens")
         return bool(by_tokens or self.max_tokens or self.min_tokens or overlap or self.chunk_vectors)

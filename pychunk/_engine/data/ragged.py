@@ -1,4 +1,4 @@
-"""Arrays that hold the values of all documents one after the other, with offsets."""
+"""The class Ragged: the values of all documents in one array, with the offsets at which each document begins."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Ragged(NamedTuple):
 
     Attributes:
         values: One entry or row for each sentence, pair of sentences, cut, page or byte. C-contiguous.
-        offsets: int64[k + 1], never decreasing. Two features never share one offsets array, so that each may be a slice
-            of a larger array.
+        offsets: int64[k + 1], never decreasing. Each feature has its own offsets, because its values may be a slice of
+            a larger array.
 
     Example:
         >>> ragged = Ragged.of([[1, 2], [], [3]], np.int64)
@@ -33,7 +33,7 @@ class Ragged(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Any], dtype: Any) -> Ragged:
-        """Concatenate one array or list for each document."""
+        """Build a Ragged from one array or list for each document."""
         arrays = [np.asarray(part, dtype) for part in parts]
         values = np.concatenate(arrays) if arrays else np.empty(0, dtype)
         return cls(np.ascontiguousarray(values), offsets_of([len(array) for array in arrays]))
@@ -66,16 +66,16 @@ class Ragged(NamedTuple):
         return Ragged(self.values, self.offsets[begin : end + 1])
 
     def flat(self) -> npt.NDArray[Any]:
-        """Return the values of all its documents, without any others that the array holds."""
+        """Return the values of all documents, without other values that the array may hold before or after them."""
         return self.values[self.offsets[0] : self.offsets[-1]]
 
     def like(self, values: npt.NDArray[Any]) -> Ragged:
-        """Return other values, one for each of :meth:`flat`, with the same division into documents."""
+        """Return a Ragged with other values, one for each value of :meth:`flat`, divided into documents alike."""
         return Ragged(values, self.offsets - self.offsets[0])
 
 
 def offsets_of(counts: Any) -> npt.NDArray[np.int64]:
-    """Return the offsets, int64[k + 1], of k counts."""
+    """Return the offsets, int64[k + 1], of k documents from the number of values of each."""
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets

@@ -61,7 +61,7 @@ class RemovedSpans:
         return [(int(self.start[at]), int(self.end[at]), self.reason[at], float(self.score[at])) for at in own]
 
     def merged(self, other: RemovedSpans) -> RemovedSpans:
-        """Return the spans of both. Those of one document must not overlap.
+        """Return the spans of both objects, which must not overlap.
 
         Example:
             >>> RemovedSpans.of([[(5, 9, "a", 1.0)]]).merged(RemovedSpans.of([[(0, 2, "b", 1.0)]])).start.tolist()

@@ -1,4 +1,4 @@
-"""One call of the engine: documents, their features, the plan to carry out and the models for it."""
+"""One call of the engine: documents, their features, the plan to carry out, and the models that the plan needs."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ class Request:
 
     features: Features
     plan: Plan
-    #: Cuts that were made outside the engine, which then only fits chunks to the budget and builds the table.
+    #: Cuts that were made outside the engine, which then only fits the chunks to the budget and builds the table.
     cuts: Cuts | None = None
     #: The tokenizer that counts tokens.
     tokenizer: TokenTable | None = None
-    #: The table of the static encoder, int8[v, d]. The core computes vectors from it, also for parts of sentences.
+    #: The table of the static encoder, int8[vocabulary, d]. The core computes vectors from it, also for parts of
+    #: sentences.
     table: npt.NDArray[np.int8] | None = None
     #: The network that computes next-sentence probabilities from static vectors.
     pair_head: PairHead | None = None
     #: The network that finds the beginnings of topics from vectors and text.
     topic_head: TopicHead | None = None
-    #: UTF-8 of the caller's document ids.
+    #: The caller's document ids, as text in UTF-8.
     ids: Ragged | None = None
     #: The number of the first document in errors and in the table.
     first_row: int = 0
     threads: int = 1
     #: The number of sentences that are longer than the transformer's input, which therefore reads them in windows.
     windowed: int = 0
-    #: (document, counted from 0; message) for each decision that failed, from methods whose decisions may fail.
+    #: (number of the document from 0, message) for each decision that failed, from methods whose decisions may fail.
     notes: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -48,7 +49,7 @@ class Request:
         return self.features.documents
 
     def with_(self, **changes: Any) -> Request:
-        """Return a copy with some fields changed. Features are passed by their own names."""
+        """Return a copy with some fields changed. Names that are no fields of a request are fields of its features."""
         own: dict[str, Any] = {name: value for name, value in changes.items() if name in self.__dataclass_fields__}
         parts = {name: value for name, value in changes.items() if name not in own}
         if parts:
@@ -58,7 +59,7 @@ class Request:
     def only_sentences(self) -> Request:
         """Return a request for the same documents that asks only for their sentences.
 
-        Given sentences, pages, blocks and removed spans stay.
+        Of the features, it keeps those on which sentences depend: sentences, flags, pages, blocks and removed spans.
         """
         known = self.features
         only = Features(

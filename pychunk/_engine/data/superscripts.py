@@ -6,7 +6,7 @@ import re
 
 from .html_tags import SMALL
 
-#: Raised texts, in lower case, that are joined to the word before, and marks that need no separator.
+#: Superscripts, in lower case, that are joined to the word before them, and marks that are joined to any text.
 _JOINED = frozenset(
     ("a", "as", "de", "e", "eme", "er", "ers", "es", "ie", "lle", "lles", "me", "mes", "nd", "o", "os", "r", "rd", "re",
      "sm", "st", "ste", "te", "th", "tm", "\u00e8me", "\u00e8re")
@@ -20,10 +20,10 @@ _WORD_BEFORE = re.compile(r"[A-Za-z]*\Z")
 
 
 def script_text(raised: bool, note: bool, before: str, text: str) -> str:
-    """Return the text of a ``sup`` or ``sub`` element, as it continues its line.
+    """Return the text of a ``sup`` or ``sub`` element in the form in which it is appended to the line ``before`` it.
 
-    Exponents become ``10^6`` and ``x^{n+1}``, indices ``x_i``, chemical formulas ``H2O``, footnote marks ``[3]``.
-    Ordinals and trade marks are joined to the word before, as in ``1st``.
+    Exponents (``raised``) become ``10^6`` and ``x^{n+1}``, indices ``x_i``, chemical formulas ``H2O``, footnote marks
+    (``note``) ``[3]``. Ordinals and trade marks are joined to the word before, as in ``1st``.
     """
     if raised and (note or (text.startswith("[") and text.endswith("]"))):
         return text if text.startswith(("[", "(")) else f"[{text}]"

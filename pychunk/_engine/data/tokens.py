@@ -13,10 +13,10 @@ class Tokens(NamedTuple):
     """The tokens of n sentences.
 
     Attributes:
-        ids: int32[t].
+        ids: int32[t]: the ids of all tokens.
         offsets: int64[n + 1]; sentence i has ``ids[offsets[i] : offsets[i + 1]]``.
-        counts: int64[n], the tokens that budgets count. An unknown word has one id, but counts one token for every 4
-            characters.
+        counts: int64[n]: the number of tokens of each sentence that budgets count. An unknown word has one id, but
+            counts as one token for every 4 characters.
     """
 
     ids: npt.NDArray[np.int32]

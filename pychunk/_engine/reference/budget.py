@@ -11,40 +11,40 @@ from .cohesion import SHORT_CHARACTERS, Break, Tie
 
 Group = tuple[int, int]  # sentences [first, last)
 Length = Callable[[int, int], int]  # the length of sentences [i, j)
-Fits = Callable[[int, int], bool]
+Fits = Callable[[int, int], bool]  # whether sentences [i, j) keep all limits
 
 
 CUT_SIZE = CUT_REASONS.index("size")
-Borders = tuple[list[Tie], list[Break]]  # for the boundary before each sentence
+Borders = tuple[list[Tie], list[Break]]  # the cohesion and the break at the boundary before each sentence
 
 
 @dataclass(frozen=True)
 class FillRule:
-    """The rules by which a run of sentences is filled into groups up to a size."""
+    """The rules for filling groups with consecutive sentences up to a size."""
 
     borders: Borders | None = None
     by_structure: bool = False
     even: bool = False
     characters: Length | None = None
-    #: The lowest limit for even groups: the length of the longest run that is kept together.
+    #: The smallest size that is tried for even groups: the length of the longest text that is kept together.
     least: int = 0
-    #: True if a section begins a new run. Otherwise its boundary is only stronger than any boundary inside a section.
+    #: True if each section begins a new group. Otherwise the boundary before a section is only the strongest one.
     sections: bool = True
-    #: The length of the tail of the sentence before a boundary, which is repeated if no whole sentence fits the
-    #: overlap.
+    #: A function that returns the length of the tail of the sentence before a boundary. The tail is repeated if the
+    #: whole sentence does not fit the overlap.
     tail: Callable[[int], int] | None = None
 
 
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: FillRule) -> list[Group]:
-    """Return runs of whole sentences up to ``size``.
+    """Return groups of consecutive whole sentences, each as long as ``size`` allows.
 
-    Each run begins with as much overlap as leaves room for the next sentence.
+    The length of a group includes the overlap before it, which is at most so long that the next sentence still fits.
     """
     ties = filling.borders[0] if filling.borders else []
     begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
     sections = [s for s in range(first + 1, last) if ties and ties[s] in begins]
     groups: list[Group] = []
-    before = first  # the begin of the previous group, with the text that it repeats
+    before = first  # the first sentence of the previous group, including the text that it repeats
     for begin, end in pairwise([first, *sections, last]):
         if begin == end:
             continue
@@ -61,7 +61,7 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
         even, last_begin = (
             _filled(before, begin, end, length, high, overlap, filling) if filling.even else (found, after)
         )
-        # With ``by_structure``, a lower limit may select a stronger boundary, which makes a longer group.
+        # With ``by_structure``, a smaller size may select another boundary, and so make one of the groups longer.
         shorter = max(length(*group) for group in even) <= max(length(*group) for group in found)
         groups += even if shorter else found
         before = last_begin if shorter else after
@@ -71,7 +71,7 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
 def _filled(
     before: int, begin: int, end: int, length: Length, size: int, overlap: int, filling: FillRule
 ) -> tuple[list[Group], int]:
-    """Return the groups, and where the last one begins with the text that it repeats."""
+    """Return the groups, and the first sentence of the last group, including the text that it repeats."""
     groups: list[Group] = []
     first, previous = begin, before
     while first < end:
@@ -94,7 +94,10 @@ def _filled(
 
 
 def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: int, filling: FillRule) -> int:
-    """Return the end of a group that begins at ``first`` and extends at most to ``reach``."""
+    """Return the end of a group that begins at ``first``, at a boundary up to ``reach``.
+
+    An earlier boundary is chosen if otherwise fewer than ``SHORT_CHARACTERS`` would remain for the next group.
+    """
     best = _best_border(start, first, reach, length, size, filling)
     if best is None:
         return reach
@@ -120,7 +123,7 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
     half = [b for b in opened if length(start, b) >= size - size // 2]
 
     def strength(border: int) -> float:
-        """Return the strength of a boundary. Inside a document, the beginning of a section is the strongest."""
+        """Return the strength of a boundary. The beginning of a section is the strongest inside a document."""
         section = ties[border] == Tie.SECTION and breaks[border] < Break.DOCUMENT
         return Break.PAGE + 0.5 if section else breaks[border]
 
@@ -128,10 +131,11 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
 
 
 def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) -> dict[int, int]:
-    """Move cuts off closed boundaries to the nearest open one on the side that the cohesion names.
+    """Move each cut at a closed boundary to the nearest open boundary, in the direction that the cohesion demands.
 
-    Cuts keep their reasons. With ``"named"``, a cut by size before a section gets the section's heading as its reason.
-    With ``"cut"``, there is also a cut before each section.
+    That is before the leading text (``LEAD``) or after the trailing text (``TRAIL``). Cuts keep their reasons. With
+    ``sections="named"``, a cut by size that is before a section gets the reason "heading". With ``"cut"``, there is
+    also a cut before each section. With ``"ignored"``, sections change nothing.
     """
     n = len(ties)
     settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
@@ -163,11 +167,11 @@ def join_short(
     *,
     across: bool = False,
 ) -> list[Group]:
-    """Join each short group with a neighbour, as long as the two fit together.
+    """Join each group shorter than ``least`` with the group before or after it, if the two fit together.
 
-    A group joins across the boundary with the higher cosine, or without cosines, across the weaker boundary. A group
-    that is long enough also joins a short one before it, if other joins have made that fit. A group joins across the
-    boundary of a section only with ``across``, and only if no other neighbour remains.
+    If both fit, the group joins the one with the higher affinity, or without affinities, the one across the weaker
+    boundary. A group that is long enough also joins a short group before it, if the two fit only after other joins. A
+    group joins across the beginning of a section only with ``across``, and only if it cannot join the other neighbour.
     """
     groups = list(groups)
     ties, breaks = borders or ([], [])
@@ -212,9 +216,9 @@ def cut_long(
     size: int,
     filling: FillRule,
 ) -> list[Group]:
-    """Cut groups that do not fit at their boundary with the lowest affinity.
+    """Cut each group that does not fit at its boundary with the lowest affinity, until all parts fit.
 
-    Without vectors, or if all sentences are kept together, the groups are filled instead.
+    Without affinities, or if all sentences of a group are kept together, :func:`fill` divides the group instead.
     """
     parts: list[Group] = []
     for first, last in groups:
@@ -243,9 +247,10 @@ def overlap_starts(
     borders: Borders | None,
     tail: Callable[[int, int], int | None],
 ) -> list[tuple[int, int | None]]:
-    """Return for each group the first sentence including its overlap, or the first character of a tail.
+    """Return the overlap of each group as (first sentence, None), or as (first sentence, first character of a tail).
 
-    The overlap never covers all of the group before. It does not cross walls, and does not touch pieces of sentences.
+    ``tail`` finds the tail of the sentence before, which is used if the whole sentence does not fit. The overlap never
+    covers all of the group before. It does not cross walls, and contains no pieces of sentences.
     """
     ties = borders[0] if borders else [Tie.OPEN] * len(is_piece)
     starts: list[tuple[int, int | None]] = []

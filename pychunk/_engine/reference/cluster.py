@@ -9,7 +9,11 @@ from .vectors import F32, dot
 
 
 def optimal_partition(vectors: F32, tokens: Sequence[int], max_tokens: int) -> list[int]:
-    """Return the first sentences of the chunks that maximize the sum of (s_ab - mean s) over pairs inside a chunk."""
+    """Return the first sentences of the chunks of the best partition into chunks of up to ``max_tokens`` tokens.
+
+    The best partition maximizes the sum of s(a, b) - m over all pairs of sentences a and b in the same chunk. s is
+    their cosine, and m the mean cosine of all pairs that fit into a chunk.
+    """
     n = len(vectors)
 
     def fits(i: int, j: int) -> bool:

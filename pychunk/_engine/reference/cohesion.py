@@ -1,4 +1,4 @@
-"""The cohesion of sentences: headings stay with the text after them, and lone marks with the text they belong to."""
+"""The cohesion of sentences: headings stay with the text after them, and lone marks with the text next to them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .text.graphemes import count_words
 
 
 class Tie(IntEnum):
-    """The cohesion of a boundary, named for the sentence after it."""
+    """The cohesion at the boundary between two sentences."""
 
     OPEN = 0
     #: The sentence before the boundary stays with the text after it.
     LEAD = 1
     #: The sentence after the boundary stays with the text before it.
     TRAIL = 2
-    #: A heading begins here, and a chunk always begins.
+    #: A heading begins here, and with it a section.
     SECTION = 3
-    #: Nothing crosses this boundary, because removed text begins or ends here.
+    #: No chunk crosses this boundary, because removed text or a page begins or ends here.
     WALL = 4
 
     @property
@@ -62,10 +62,10 @@ _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 def find_ties(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], levels: Sequence[int] | None = None
 ) -> tuple[list[Tie], list[int]]:
-    """Return for each sentence the cohesion of the boundary before it, and its heading level.
+    """Return for each sentence the cohesion at the boundary before it, and its level as a heading, or 0.
 
-    Spans must have no white space at their edges. ``levels`` are the levels of known headings, and 0 for other
-    sentences. Without it, the lines that look like headings have level 1.
+    ``spans`` are the sentences without white space at their edges. ``levels`` holds the level of each sentence if
+    headings are known, as from blocks. Without it, lines that look like headings have level 1.
     """
     breaks = [*breaks, Break.DOCUMENT]
     sentences = [text[begin:end] for begin, end in spans]
@@ -102,7 +102,7 @@ class _Line:
     before: Break
     looks: str
     words: int
-    #: The number of consecutive lines that look plain, up to this one.
+    #: The number of consecutive lines of the look "plain" that end with this one.
     run: int
 
     def __post_init__(self) -> None:
@@ -112,12 +112,13 @@ class _Line:
         self.introduces = self.text[-1:] in set(INTRODUCING)
         number = _NUMBER.match(self.text)
         self.numbered = number is not None
-        #: True if the line contains a number that is no year.
+        #: True if the line contains a number that does not have four digits, as years do.
         digits = re.findall("[0-9]+", self.text[number.end() if number else 0 :])
         self.quantity = self.looks == "plain" and any(len(each) != 4 for each in digits)
         self.names_value = self.looks == "plain" and ": " in self.text
         self.item = self.numbered or _has_bullet(self.text)
-        #: True if the next line does not continue this one, as it continues a list of short lines, a title or a table.
+        #: True if the line is complete in itself. False for a line that the next line may continue, as in a list of
+        #: short lines, a title or a table.
         self.complete = self.size >= PROSE_BYTES or self.stops or self.item or not self.single
 
 
@@ -127,7 +128,7 @@ def _lines(text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break])
     for first, last in pairwise([*firsts, len(spans)]):
         line = text[spans[first][0] : spans[last - 1][1]]
         looks = _looks(line) if last == first + 1 else ""
-        # A line that is closer to the line above it than to the line after it ends a block.
+        # Lines form a block as long as the gaps between them do not grow.
         in_block = bool(lines) and breaks[first] < Break.PAGE and breaks[first] <= lines[-1].before
         above = lines[-1].run if in_block else 0
         words = count_words(line) if looks else 0
@@ -140,7 +141,8 @@ def _headings(
 ) -> list[bool]:
     """Return for each sentence whether it is a heading.
 
-    Headings are found a second time if most of the single-sentence lines that end with a full stop turn out to be text.
+    In a second pass, lines with a full stop are judged more strictly. It is made if fewer than half of the lines that
+    are one sentence with a full stop turn out to be headings.
     """
     lines = _lines(text, spans, breaks)
     headings = _marked_headings(lines, breaks, short, False)
@@ -153,7 +155,8 @@ def _marked_headings(
 ) -> list[bool]:
     """Return for each sentence whether it is a heading.
 
-    Lines are read from the last one up, because the following text decides. Lines without letters are skipped.
+    Lines are read from the last to the first, because whether a line is a heading depends on the text after it. Lines
+    without letters are skipped. With ``statements``, lines with a full stop are judged more strictly.
     """
     headings = [False] * len(short)
     behind: _Line | None = None
@@ -179,7 +182,7 @@ def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> 
     stops = behind.text[-1:] == "."
     if last == ".":
         return _NEGATION.match(own.text) is not None or (statements and stops and own.words >= STATEMENT_WORDS)
-    # In a document in which headings have a full stop or end with a colon.
+    # If the heading after it ends with a full stop or a colon, a line without a stop, directly below another, is text.
     close = before is not None and own.before == Break.LINE
     return close and not own.stops and (stops or behind.introduces)
 
@@ -187,10 +190,14 @@ def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> 
 def _is_heading(
     own: _Line, before: _Line | None, behind: _Line | None, after: Break, run: int, marked: bool, statements: bool
 ) -> bool:
-    """Return whether a line is a heading. ``run`` headings follow it, or other text if that is 0."""
+    """Return whether a line is a heading.
+
+    ``before`` and ``behind`` are the lines before and after it, and ``after`` is the break after it. ``run`` headings
+    follow directly; if it is 0, other text follows. ``marked`` says that the next line is a heading with marks.
+    """
     if own.looks == "marked":
         return True
-    # A line that is closer to the line before it than to the line after it belongs to the former.
+    # If the gap before a line is smaller than the gap after it, the line belongs to the text before it.
     if not own.looks or behind is None or run >= HEADING_RUN or after > own.before:
         return False
     dotted = own.text[-1] == "."
@@ -201,12 +208,12 @@ def _is_heading(
     introduced = before is not None and before.introduces
     ends = behind.stops or behind.introduces
     prose = behind.size >= PROSE_BYTES or (behind.size > own.size and ends)
-    # It is numbered and neither of its neighbours is, so it is no item of a list.
+    # This line has a number but neither of the lines next to it has one, so it is no item of a list.
     numbered = own.numbered and not behind.numbered and not (before and before.numbered)
     # In a text whose lines are separated by blank lines, a line that ends with a full stop is a short paragraph.
     if dotted and after >= Break.BLANK_LINE and not (numbered and complete and prose):
         return False
-    # A longer line is text, unless far more text follows.
+    # A longer line with a full stop is text, unless far more text follows.
     much = behind.text[-1:] != "." if run else behind.size >= 2 * own.size
     if dotted and own.words > SENTENCE_WORDS and not (complete and own.run == 1 and much):
         return False
@@ -221,12 +228,12 @@ def _is_heading(
             return not introduced and blank
         short_above = before is not None and before.single
         return own.words <= LABEL_WORDS and not run and behind.size > own.size and short_above
-    # After a line that introduces it, a line without a full stop is an item of a list.
+    # After a line that ends with a colon, a line without a full stop is an item of a list.
     if introduced and not own.stops and (not prose or own.before == Break.LINE):
         return False
     if marked:  # next to a marked heading, another line is a heading only if blank lines surround it
         return apart and complete and not own.stops
-    # further short lines above a heading, without full stops, are a list, and so are two lines with `name: value`
+    # Above a heading, more than three short lines without full stops are a list, and so are two lines `name: value`.
     if run:
         if _says(own, before, behind, statements):
             return False
@@ -236,10 +243,11 @@ def _is_heading(
         return True
     if dotted and complete and not behind.stops and own.words <= SENTENCE_WORDS and not statements:
         return True
-    # A line between lists of values that names no value itself.
+    # A line between two lists of lines `name: value` is a heading if it has no such form itself.
     if blank and before is not None and before.names_value and behind.names_value and not own.names_value:
         return True
-    # A title of short lines. Short lines that follow without a blank line may as well be a stanza.
+    # A line after a blank line is the title of the short lines after it, if it has a number or is the first short line
+    # after prose. Otherwise the lines may be a stanza.
     if blank and (numbered or (after_prose and own.run == 1 and behind.looks == "plain")):
         return True
     return apart and complete
@@ -250,7 +258,11 @@ def _has_bullet(line: str) -> bool:
 
 
 def _looks(line: str) -> str:
-    """Return the look of a line by itself: "marked" as a heading, "plain", "lower" if only its case differs, or ""."""
+    """Return the look of a line by itself.
+
+    It is "marked" for a line with the marks of a heading, "plain" for a line that may be a heading, "lower" for such a
+    line that begins with a small letter, and "" for a line that is no heading.
+    """
     characters = [c for c in line if is_letter(c) or is_digit(c)]
     if not characters or len(line.encode()) > HEADING_BYTES:
         return ""
@@ -259,8 +271,8 @@ def _looks(line: str) -> str:
         return "marked"
     if len(line.encode()) > 4 and line.startswith("==") and line.endswith("=="):
         return "marked"
-    # In speech the full stop is inside the quotation marks. After the title of a work it is outside, and a heading may
-    # quote one.
+    # A line in quotation marks is speech. But if its full stop comes after the quotation marks, it may be a heading
+    # that quotes the title of a work.
     if line[0] in OPENING and line[-1] in CLOSING + STOPS and not (line[-1] == "." and line[-2] in CLOSING):
         return ""
     if line[0] == "|" or _has_bullet(line):  # a row of a table, or an item
@@ -280,6 +292,6 @@ def _looks(line: str) -> str:
 
 
 def _is_short(sentence: str) -> bool:
-    """Return whether a sentence has no letter outside of markup, and at most a bare number."""
+    """Return whether a sentence has no letter outside of markup, and no digits unless it is a short number."""
     bare = _MARKUP.sub("", sentence)
     return not any(map(is_letter, bare)) and (not any(map(is_digit, bare)) or len(bare) <= NUMBER_CHARACTERS)

@@ -60,10 +60,10 @@ class Document:
         self.ends = [*self.starts[1:], len(self.text)][: self.n]
         self.block_of = document_blocks.block_of(self.text, self.starts, self.ends, self.blocks)
         self.removed = document_blocks.find_removed(self.text, self.starts, self.ends, gone)
-        #: For each sentence, the level of the heading that it is, or 0. It is filled together with ``borders``.
+        #: For each sentence its level as a heading, or 0 if it is no heading. Reading ``borders`` fills this list.
         self.levels: list[int] = []
         self._tokens: list[int] | None = None
-        self._counts: dict[str, int] = {}  # of texts that were counted before
+        self._counts: dict[str, int] = {}  # the numbers of tokens of texts, cached
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
         self._borders: tuple[list[Tie], list[Break]] | None = None
@@ -117,16 +117,16 @@ class Document:
         return [(self._characters(a), self._characters(b)) for a, b in spans]
 
     def kind_of(self, s: int) -> int:
-        """Return the kind of block that contains a sentence, or paragraph if no block is known."""
+        """Return the kind of the block that contains a sentence, or "paragraph" if there are no blocks."""
         return self.blocks[self.block_of[s]].kind if self.block_of[s] >= 0 else PARAGRAPH_BLOCK
 
     def has_markup(self, s: int) -> bool:
-        """Return whether a heading is source with markup. Without blocks it is read as Markdown."""
+        """Return whether a heading is Markdown source. A heading that is in no block counts as Markdown."""
         return self.block_of[s] < 0 or self.blocks[self.block_of[s]].markup
 
     @property
     def heeds_borders(self) -> bool:
-        """True if the boundaries between sentences restrict where groups may begin."""
+        """True if groups may begin at some boundaries between sentences only."""
         return self.plan.keep_together or self.plan.traits.outline or self.has_walls
 
     @property
@@ -137,7 +137,10 @@ class Document:
         return bisect_right(self.pages, character)
 
     def turns_page(self, s: int) -> bool:
-        """Return whether a given page begins between this sentence and the one before, outside of any block."""
+        """Return whether one of the caller's pages begins between the sentence before and this one.
+
+        Pages that begin inside a block do not count.
+        """
         if self.features.page_starts is None:
             return False
         turned = self.pages[self.page_at(self.starts[s - 1]) : self.page_at(self.starts[s])]
@@ -163,7 +166,10 @@ class Document:
 
     @property
     def borders(self) -> tuple[list[Tie], list[Break]]:
-        """The boundary before each sentence. Unless the plan keeps spans together, every boundary is open."""
+        """The cohesion and the break at the boundary before each sentence.
+
+        If the plan does not keep spans together, all boundaries are open, except those of removed text.
+        """
         if self._borders is None:
             breaks = []
             for s, flag in enumerate(self.flags):
@@ -187,9 +193,9 @@ class Document:
 
     @property
     def limits(self) -> tuple[str, int, int]:
-        """(unit, most, least) of a chunk; 0 means no limit.
+        """(unit, most, least): the longest and the shortest length of a chunk; 0 means no limit.
 
-        Automatic limits count characters if the tokenizer splits most words into letters.
+        Automatic limits count characters if the tokenizer splits most words of the document into letters.
         """
         plan, text = self.plan, self.text
         most, least = plan.max_tokens, plan.min_tokens
@@ -219,9 +225,10 @@ class Document:
         return self._tokens
 
     def length(self, unit: str, starts: list[int] | None = None, ends: list[int] | None = None) -> budget.Length:
-        """Return a function that measures parts [i, j) in a unit.
+        """Return a function that measures the text of the parts [i, j) in a unit.
 
-        The parts are the sentences, unless others are given. Tokens are counted in the text of the whole run.
+        Without ``starts`` and ``ends``, the parts are the sentences. Tokens are those of the text as a whole, because a
+        word may extend across the boundary between two parts.
         """
         text = self.text
         starts, ends = self.starts if starts is None else starts, self.ends if ends is None else ends
@@ -263,7 +270,7 @@ class Document:
 
     @property
     def affinities(self) -> list[float]:
-        """The affinity of each sentence to the one before: probabilities (nsp), otherwise cosines of neighbours."""
+        """The affinity of each pair of neighbouring sentences: a probability (nsp, topic), otherwise the cosine."""
         if self._affinities is None:
             cuts, given, head = self.request.cuts, self.features.pair_scores, self.request.pair_head
             if cuts is not None and cuts.pairs and cuts.score is not None:
@@ -287,7 +294,7 @@ class Document:
 
 
 def token_ids(encoder: Any) -> dict[str, int]:
-    """Return the ids of an encoder's tokens, cached while the encoder lives: another may get its address later."""
+    """Return the ids of an encoder's tokens, which are cached as long as the encoder exists."""
     if encoder not in _vocabularies:
         _vocabularies[encoder] = {token: i for i, token in enumerate(encoder.vocabulary)}
     return _vocabularies[encoder]

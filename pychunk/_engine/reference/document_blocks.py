@@ -1,4 +1,4 @@
-"""The blocks and removed spans of one document, as boundaries of sentences and as spans kept together."""
+"""The effects of blocks and removed spans: where sentences end, and which sentences are kept together."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .text.sentence_splitter import PARAGRAPH as PARAGRAPH_START
 from .text.sentence_splitter import flags_of_gap
 
 ROWS = (TABLE, CODE, FRONT_MATTER)
-#: These kinds of block are one sentence each, however many full stops they contain.
+#: The kinds of block that are one sentence each, however many full stops they contain.
 WHOLE = (HEADING, TERM)
-#: The limits of a heading that runs into its text.
+#: The most words and bytes of a run-in heading, which is the first sentence of a paragraph.
 RUN_IN_WORDS, RUN_IN_BYTES = 5, 100
-#: The most terms in a row that share one definition. A longer run is a list of terms without definitions.
+#: The most consecutive terms that share one definition. More than these are a list of terms without definitions.
 TERM_RUN = 8
 #: The most words of a label, and the fewest bytes of the text that it labels.
 LABEL_WORDS, LABELLED_BYTES = 3, 40
 _TAG = re.compile("</?[A-Za-z][^<>]*>")
-#: The beginnings of a line of code that continues or ends the block before it.
+#: The beginnings of lines of code that continue or end the construct of the lines before, such as ``else`` and ``}``.
 _CLOSES = re.compile(
     r"[})\]]|```|~~~|\Z|(case|catch|done|elif|else|end|esac|except|fi|finally|rescue|until|while)(?![a-z])"
 )
@@ -72,15 +72,16 @@ def _first(text: str, begin: int, end: int) -> int | None:
 def cut(
     text: str, starts: list[int], flags: list[int], blocks: list[Block], removed: list[tuple[int, int]], own: bool
 ) -> tuple[list[int], list[int]]:
-    """Cut sentences at the boundaries of blocks and of removed spans.
+    """Return the (starts, flags) of sentences after cutting them at the boundaries of blocks and of removed spans.
 
-    ``own`` says that the sentences are the engine's and not the caller's.
+    ``own`` says that the engine made the sentences, and not the caller. Then sentences are also joined inside headings
+    and terms, and cut at the lines of tables and code.
     """
     if not starts:
         return starts, flags
     marks: set[int | None] = set()
     nexts = [*(block.start for block in blocks[1:]), len(text)]
-    inside: set[int] = set()  # positions at which no sentence of the engine's own begins
+    inside: set[int] = set()  # positions at which no sentence begins, if the engine makes the sentences
     for block, after in zip(blocks, nexts, strict=False):
         marks |= {_first(text, block.start, after), _first(text, block.end, after)}
         if own and block.kind in ROWS:
@@ -112,7 +113,7 @@ def cut(
 
 
 def block_of(text: str, starts: list[int], ends: list[int], blocks: list[Block]) -> list[int]:
-    """Return for each sentence the number of the block that it is in or after, or -1 if there is none."""
+    """Return for each sentence the number of the block in or after which it begins, or -1 if there is none."""
     firsts = [block.start for block in blocks]
     found = [_first(text, a, b) for a, b in zip(starts, ends, strict=True)]
     return [bisect_right(firsts, b if at is None else at) - 1 for at, b in zip(found, ends, strict=True)]
@@ -125,24 +126,24 @@ def find_removed(text: str, starts: list[int], ends: list[int], removed: list[tu
 
 
 def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int]:
-    """Return for each sentence the level of the heading that it is, or 0. Removed sentences have 0."""
+    """Return the level of each sentence that is a heading, and 0 for other sentences and removed ones."""
     return [0 if gone else level(blocks, own, s) for s, gone in enumerate(removed)]
 
 
 def level(blocks: list[Block], own: list[int], s: int) -> int:
-    """Return the level of the heading that a sentence is, or 0, also for a removed sentence."""
+    """Return the level of a sentence that is a heading, or 0 if it is none. It may be removed."""
     b = own[s]
     heads = b >= 0 and blocks[b].kind == HEADING and (s == 0 or own[s - 1] != b)
     return min(max(blocks[b].level, 1), 255) if heads else 0
 
 
 def _runs_in(sentence: str) -> bool:
-    """Return whether the first sentence of a block may be a heading that runs into its text."""
+    """Return whether the first sentence of a block is short enough for a run-in heading."""
     return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
 
 
 def _labels(sentence: str, following: str, listed: bool) -> bool:
-    """Return whether a block is a label such as "Note" before the text that it labels, or before a list."""
+    """Return whether a block is a label, such as "Note", of the block after it, which is a list if ``listed``."""
     if len(sentence.encode()) > RUN_IN_BYTES or not (listed or len(following.encode()) >= LABELLED_BYTES):
         return False
     ends = sentence[-1:] in {*STOPS, ",", ";"}
@@ -150,7 +151,7 @@ def _labels(sentence: str, following: str, listed: bool) -> bool:
 
 
 def is_delimiter(row: str) -> bool:
-    """Return whether a row is the delimiter row below the head of a table: bars, dashes and colons."""
+    """Return whether a row consists of bars, dashes and colons, as the row below the head of a table does."""
     return "-" in row and not row.strip("|:- \t")
 
 
@@ -162,7 +163,7 @@ def is_fence(row: str) -> bool:
 def break_code(
     spans: list[tuple[int, int]], text: str, own: list[int], blocks: list[Block], breaks: list[Break]
 ) -> None:
-    """Set the strength of the boundaries between lines of code: stronger before definitions than inside them."""
+    """Set the breaks between lines of code: breaks before a definition are stronger than those inside one."""
     for b, block in enumerate(blocks):
         rows = [s for s, each in enumerate(own) if each == b]
         if block.kind != CODE or not rows:
@@ -182,7 +183,7 @@ def break_code(
 
 
 def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
-    """Set which sentences are kept together at the boundaries of blocks, and inside blocks that stay whole."""
+    """Set the cohesion at the boundaries of blocks, and between the sentences of one block."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
     runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
     listed = [kind == TERM and run > TERM_RUN for kind, run in runs for _ in range(run)]
@@ -219,5 +220,5 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
             labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
             if asks or (labels and ties[s] == Tie.OPEN):
                 ties[s] = Tie.LEAD
-        elif after == TERM and ties[s] == Tie.TRAIL:  # no letters, as in "%%": it belongs only to its definition
+        elif after == TERM and ties[s] == Tie.TRAIL:  # a term without letters, such as "%%", stays with its definition
             ties[s] = Tie.OPEN

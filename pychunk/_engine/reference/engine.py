@@ -35,7 +35,7 @@ from .vectors import F32
 
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
-    """Return (sum, count) of the scores between neighbours of a batch. The sum is in units of 2**-32."""
+    """Return (sum, count) of the scores of neighbouring sentences in a batch. The sum is in units of 2**-32."""
     total = count = 0
     for row in range(request.documents):
         document = Document(request, row)
@@ -62,7 +62,10 @@ def embedding_bags(tokens: Tokens, encoder: Any, *, threads: int) -> F32:
 
 
 def split(request: Request) -> tuple[Ragged, Ragged]:
-    """Return the first byte of each sentence in its document, and the sentences' flags. Given pages are respected."""
+    """Return the first byte of each sentence in its document, and the sentences' flags.
+
+    If the request has page starts, no sentence crosses the start of a page, except inside a block.
+    """
     starts, flags = [], []
     for row in range(request.documents):
         document = Document(request, row)
@@ -84,7 +87,8 @@ def headings(request: Request) -> Headings:
 def cuts(request: Request, *, held: bool = False) -> Cuts:
     """Return the cuts of the request's method, before chunks are fitted to the budget.
 
-    With ``held``, scores of pairs are those that the method compares with its threshold, computed over its window.
+    With ``held``, scores of pairs are those that the method compares with its threshold. They differ from the other
+    scores if the method's ``window`` is more than one sentence.
     """
     decided = [decide(Document(request, row)) for row in range(request.documents)]
     kinds = [each.labels[first] for each in decided if each.labels for first, _ in each.groups]

@@ -1,4 +1,4 @@
-"""MurmurHash3_x64_128 and SplitMix64 with Python's integers."""
+"""The hash function MurmurHash3_x64_128 and the random numbers of SplitMix64, in Python's integers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _mix_two(x: int) -> int:
 
 
 def hash128(data: bytes) -> tuple[int, int]:
-    """Return the (low, high) halves of the hash with seed 0."""
+    """Return the (low, high) halves of the 128-bit hash of bytes, with seed 0."""
     a = b = 0
     whole = len(data) // 16 * 16
     for i in range(0, whole, 16):
@@ -47,7 +47,10 @@ def hash128(data: bytes) -> tuple[int, int]:
 
 
 def chunk_id(document: bytes, start: int, end: int, text: str) -> str:
-    """Return 32 hexadecimal digits from the document's id (or text), the span in characters and the chunk's text."""
+    """Return the id of a chunk, 32 hexadecimal digits.
+
+    It is a hash of the document's id (or of its text, if it has no id), the span in characters and the chunk's text.
+    """
     words = [*hash128(document), start, end, *hash128(text.encode())]
     low, high = hash128(b"".join(word.to_bytes(8, "little") for word in words))
     return f"{high:016x}{low:016x}"

@@ -1,4 +1,4 @@
-"""Levels of documents, computed node by node: vectors of spans, windows of tokens, and parents."""
+"""Levels of documents, computed node by node: the vectors of nodes, windows of tokens, trees and parents."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def span_vectors(
     *,
     threads: int,
 ) -> list[F32]:
-    """Return the unit-length weighted sums of runs of sentences, added in order.
+    """Return the vectors of the nodes of each level: weighted sums of the sentences' vectors, scaled to unit length.
 
-    If all weights of a run are 0, its sentences have equal weights.
+    Vectors are added in order. If all sentences of a node have weight 0, they count equally.
     """
     return _each(lambda first, last: normalize(_sum(vectors, weights, first, last)), vectors.shape[1], levels)
 
@@ -50,7 +50,7 @@ def compressed_vectors(
 
 
 def _each(one: Callable[[int, int], F32], dim: int, levels: Sequence[tuple[I64, I64]]) -> list[F32]:
-    """Return float32[nodes, dim] for each level. ``one`` computes the vector of a node's sentences [first, last)."""
+    """Return float32[nodes, dim] for each level. ``one`` computes the vector of a node from its [first, last)."""
     out = []
     for firsts, lasts in levels:
         rows = np.zeros((len(firsts), dim), np.float32)
@@ -91,9 +91,9 @@ def _compressed(parts: Sequence[F32], vectors: F32, tokens: I64) -> F32:
 
 
 def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:
-    """Return the first sentences of greedy runs up to each size in tokens.
+    """Return for each size the first sentences of consecutive windows, each with as many sentences as fit the size.
 
-    Each size's runs consist of the size before's.
+    ``sizes`` are numbers of tokens, in increasing order. Each window consists of windows of the size before.
     """
     out: list[I64] = []
     for size in sizes:
@@ -112,7 +112,10 @@ def token_windows(tokens: I64, doc_offsets: I64, sizes: list[int]) -> list[I64]:
 
 
 def agglomerate(vectors: F32, weights: I64, doc_offsets: I64, first: I64, branching: int, *, threads: int) -> list[I64]:
-    """Return the first sentences of each level of trees. The two neighbours with the highest cosine join first."""
+    """Return the levels of the documents' trees, each as the first sentences of its nodes.
+
+    Of all neighbouring nodes, the two with the highest cosine are joined first.
+    """
     trees = []
     for begin, end in pairwise(doc_offsets.tolist()):
         nodes = [s for s in first[:-1].tolist() if begin <= s < end]
@@ -158,7 +161,7 @@ def _cosine(a: F32, b: F32) -> float:
 def section_levels(headings: Sequence[tuple[int, int]]) -> tuple[set[int], set[int]]:
     """Return the first sentences of one document's sections, and of its sections and subsections together.
 
-    They are found from the (first sentence, level) of its headings.
+    ``headings`` holds the (first sentence, level) of each heading.
     """
     known = sorted({level for _, level in headings})
     if not known:
@@ -173,11 +176,11 @@ def section_levels(headings: Sequence[tuple[int, int]]) -> tuple[set[int], set[i
 
 
 def nodes_of(starts: Sequence[set[int]], count: int) -> list[dict[str, Any]]:
-    """Return the nodes of one document of ``count`` sentences, each once, by level from the finest.
+    """Return the nodes of a document of ``count`` sentences, from the finest level to the coarsest.
 
-    ``starts`` holds the first sentences of its nodes at each level, from fine to coarse, before boundaries of coarser
-    levels cut the finer ones. Each node has its ``span`` of sentences, its ``lowest`` and ``highest`` level, and the
-    span of its ``parent``.
+    ``starts`` holds the first sentences of the nodes of each level, from fine to coarse. A boundary of a coarser level
+    also cuts the nodes of finer levels. A span that is a node of several levels is returned once. Each node has its
+    ``span`` of sentences, its ``lowest`` and ``highest`` level, and the span of its ``parent``.
     """
     cut = [set().union({0}, *starts[level:]) for level in range(len(starts))]
     spans = [list(pairwise([*sorted(each), count])) if count else [] for each in cut]

@@ -1,4 +1,4 @@
-"""The tail of a sentence that the next chunk repeats if the whole sentence is longer than the overlap."""
+"""The tail of a sentence, which the next chunk repeats if the whole sentence is longer than the overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ _CLAUSE = ",;:–—،؛" + _WIDE
 
 
 def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str], int]) -> tuple[int, int] | None:
-    """Return (begin, length) of the tail: whole words, from a clause on if one begins in its first half."""
+    """Return (begin, length) of the tail of a sentence, at most ``most`` long, or None if no word fits.
+
+    The tail consists of whole words. It begins with a clause, if a clause begins in the first half of the words that
+    fit.
+    """
     begin, end = trim(text, begin, end)
     starts = [
         at
@@ -20,7 +24,7 @@ def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str],
     ]
     starts = starts[::-1][:most]
     low, high = 0, len(starts)
-    while low < high:  # the text after a word is shorter than the text that begins with it
+    while low < high:  # bisection, because a tail that begins with a later word is shorter
         middle = (low + high) // 2
         if measure(text[starts[middle] : end]) <= most:
             low = middle + 1
@@ -36,7 +40,7 @@ def tail_of(text: str, begin: int, end: int, most: int, measure: Callable[[str],
 
 
 def tails(d: Document) -> Callable[[int], int]:
-    """Return a function that measures the tail before a sentence, 0 if there is none."""
+    """Return a function that measures the tail of the sentence before a sentence, with 0 for no tail."""
 
     def tail(s: int) -> int:
         plan = d.plan

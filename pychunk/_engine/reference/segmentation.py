@@ -1,4 +1,4 @@
-"""The cuts of one document: the method's groups of sentences, fitted to the budget, as spans of characters."""
+"""The segmentation of one document: a method's groups of sentences, and their fitting to the budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .vectors import F32
 
 
 def summary(document: Document) -> tuple[F32, list[int]]:
-    """Return the summary's vector, with which sentences are compared, and the sentences that it was made of."""
+    """Return the vector of the document's summary, and the sentences from which the summary was made."""
     plan, given = document.plan, document.features.summaries
     if plan.summary != "given":
         return linear.summary_vector(plan.summary, document.vectors, document.paragraphs, document.text)
@@ -47,14 +47,14 @@ def _runs(begins: list[bool]) -> list[budget.Group]:
 
 @dataclass
 class Decision:
-    """The decision of a method: groups of sentences, scores of sentences or of neighbours, and labels of sentences."""
+    """The decision of a method: groups of sentences, scores of sentences or of neighbouring pairs, and labels."""
 
     groups: list[budget.Group]
     scores: Sequence[float] | F32 = ()
     labels: Sequence[int] = ()
-    #: The scores that are compared with a threshold, if they are others than ``scores``.
+    #: The scores that are compared with a threshold, if these are not ``scores``.
     held: Sequence[float] | F32 = ()
-    #: For each group the reason why it begins (``columns.CUT_REASONS``). Empty means the method's own reason.
+    #: For each group the reason why it begins (``columns.CUT_REASONS``). Empty means the reason of the method's traits.
     reasons: Sequence[int] = ()
     #: The sections, from a method that cuts by headings.
     outline: Outline = field(default_factory=Outline)
@@ -136,7 +136,7 @@ METHODS = {
 
 
 def decide(document: Document) -> Decision:
-    """Return the given cuts, or else the decision of the plan's method."""
+    """Return the cuts that the caller passed, or else the decision of the plan's method."""
     if document.n == 0:
         return Decision([])
     cuts, row = document.request.cuts, document.row
@@ -156,7 +156,7 @@ def decide(document: Document) -> Decision:
 
 
 class Parts:
-    """The parts that groups consist of: the sentences, but pieces of those that exceed a limit by themselves."""
+    """The parts of which groups consist: whole sentences, and pieces of sentences that alone exceed a limit."""
 
     def __init__(self, document: Document, starts: list[int], sentences: list[int], is_piece: list[bool]) -> None:
         self.document, self.starts, self.sentences, self.is_piece = document, starts, sentences, is_piece
@@ -182,9 +182,9 @@ class Parts:
         )
 
     def affinities(self, of_sentences: list[float] | None) -> list[float] | None:
-        """Return the affinities of neighbouring parts.
+        """Return the affinity of each pair of neighbouring parts.
 
-        Pieces of one sentence, and sentences that are kept together, have an infinite affinity.
+        Two pieces of one sentence, and two sentences that are kept together, have an infinite affinity.
         """
         if of_sentences is None:
             return None
@@ -197,14 +197,14 @@ class Parts:
 
 
 class Cut:
-    """The chunks of one document: spans of characters with the sentences that they overlap."""
+    """The chunks of one document, as spans of characters and of sentences."""
 
     def __init__(self, document: Document) -> None:
         self.document, self.plan = document, document.plan
         self.decision = Decision([])
         #: The reason why a group begins, by the number of its first sentence.
         self.begins: dict[int, int] = {}
-        #: (begin, end, first sentence, last sentence, first sentence that is not repeated)
+        #: (begin, end, first sentence, sentence after the last, first sentence that is not repeated) of each chunk
         self.spans: list[tuple[int, int, int, int, int]] = []
         if document.n:
             if self.plan.cuts_text and document.request.cuts is None:
@@ -264,7 +264,7 @@ class Cut:
                 self.spans.append((begin, parts.ends[last - 1], parts.sentences[first - 1], *sentences))
 
     def _tail(self, sentence: int, begin: int, end: int, unit: str) -> int | None:
-        """Return the beginning of the sentence's end that the next chunk [begin, end) repeats."""
+        """Return the position from which the next chunk [begin, end) repeats the sentence before it, or None."""
         d = self.document
 
         def measure(first: int, last: int, unit: str) -> int:
@@ -291,7 +291,7 @@ class Cut:
         *,
         across: bool = False,
     ) -> list[budget.Group]:
-        """Join groups of under ``least`` with others. With 0, no group is joined."""
+        """Join groups shorter than ``least`` with others; see :func:`budget.join_short`. With 0, no group is joined."""
         if not least:
             return groups
         fits = parts.fits(self._limits())
@@ -300,7 +300,7 @@ class Cut:
 
     @property
     def _fills_sizes(self) -> bool:
-        """True if the method fills groups up to its size, regardless of sections."""
+        """True if the method fills groups up to its size, even across the beginning of a section."""
         plan = self.plan
         return plan.traits.sized and plan.size > 0 and not plan.cuts_text
 
@@ -313,7 +313,7 @@ class Cut:
     def _split_long_sentences(self, groups: list[budget.Group], parts: Parts) -> tuple[list[budget.Group], Parts]:
         """Split groups of one sentence that exceed a limit into groups of one piece each.
 
-        A sentence that exceeds it only together with the text kept before it is halved.
+        If a sentence exceeds a limit only together with the text before it that must stay with it, it is cut in two.
         """
         d = self.document
         fits = parts.fits(self._limits())
@@ -325,7 +325,7 @@ class Cut:
             borders = [] if whole else self._pieces(begin, end)
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
             leading = all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1])
-            row = whole and d.kind_of(first) in ROWS  # a row is not cut because of the head of its table
+            row = whole and d.kind_of(first) in ROWS  # the head of a table alone is no reason to cut a row
             if d.heeds_borders and lead < first and leading and not row:
                 # The text that leads the sentence stays with its first piece, which is shorter by that text's length.
                 led = self._pieces(d.starts[lead], end)
@@ -342,7 +342,7 @@ class Cut:
         return finer, Parts(d, starts, sentences, is_piece)
 
     def _pieces(self, begin: int, end: int) -> list[int]:
-        """Return where the pieces of a text that exceeds a limit begin."""
+        """Return the beginnings of the pieces into which a text is cut so that none exceeds a limit."""
         borders = [begin]
         for unit, limit in self._limits():
             borders = self._refined(borders, end, unit, limit)
@@ -359,7 +359,7 @@ class Cut:
         return finer
 
     def _oversize(self, begin: int, end: int, unit: str, limit: int) -> list[int]:
-        """Return where the pieces of an oversized text begin: at words, or at characters if one word is too long."""
+        """Return the beginnings of the pieces of a text that is too long: words, or characters of a word too long."""
         text, measure = self.document.text, self.document.measure
         words: list[Trimmed] = []
         at = begin
@@ -416,13 +416,13 @@ class Cut:
                 text = d.text[begin:end]
                 pieces = split_recursive(text, plan.size, plan.overlap, plan.separators, plan.unit, tokens)
                 found += [(a + begin, b + begin) for a, b in pieces]
-        # The pieces of a word that had to be cut have other tokens than the word. Therefore the final text is counted.
+        # A word that was cut has other tokens than its pieces. Therefore the tokens of the final text are counted.
         limit = plan.max_tokens
         if plan.unit == "tokens" and "" in plan.separators:
             limit = min(limit or plan.size, plan.size)
         spans: list[Trimmed] = []
         for begin, end in found:
-            # If a piece was cut, only its last chunk may be repeated.
+            # If the piece before was cut into several chunks, only the last of these may be repeated.
             last, known = spans[-1] if spans else (0, 0)
             cut = self._fitting(max(begin, last), end, limit)
             if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits next to the repeated text
@@ -434,7 +434,7 @@ class Cut:
             self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
 
     def _fitting(self, begin: int, end: int, limit: int) -> list[Trimmed]:
-        """Return [begin, end) whole, or if it exceeds the limit, as pieces that do not."""
+        """Return the span [begin, end), or if it exceeds the limit, the spans of pieces that do not."""
         text = self.document.text
         if not limit or self.document.count(text[begin:end]) <= limit:
             return [(begin, end)]
@@ -443,10 +443,10 @@ class Cut:
 
 
 def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None:
-    """Return the word in (begin, most] before which [lead, end) is best cut in two.
+    """Return the word at which [lead, end) is best cut in two, near the middle; it begins in (begin, most].
 
-    The cut is near the middle. A cut after a mark that ends a clause is preferred if it is within a quarter of the
-    length.
+    A word after a mark that ends a clause is preferred, if it is at most a quarter of the length further away from the
+    middle.
     """
     words = [
         at
@@ -463,9 +463,9 @@ def _middle(text: str, lead: int, begin: int, most: int, end: int) -> int | None
 
 
 def _token_starts(document: Document) -> list[int]:
-    """Return the beginnings of tokens, from the byte spans of the native tokenizer.
+    """Return the positions at which tokens begin, from the byte spans of the native tokenizer.
 
-    The tokens of an unknown word are spread evenly over it.
+    The tokens that budgets count for an unknown word are spread evenly over the word.
     """
     encoder, data = document.request.tokenizer, document.data
     assert encoder is not None
@@ -491,5 +491,5 @@ def _token_starts(document: Document) -> list[int]:
 
 
 def _inside(raw: bytes, byte: int) -> int:
-    """Return 1 if raw[: byte + 1] ends with a whole character, 0 if it ends inside one."""
+    """Return 1 if ``raw[: byte + 1]`` ends with a whole character, 0 if it ends inside a character."""
     return int(byte + 1 >= len(raw) or raw[byte + 1] & 0xC0 != 0x80)

@@ -1,4 +1,4 @@
-"""Chunks by headings, and the tree of headings that they form."""
+"""The method structure: chunks by headings, and the tree of sections."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Outline:
 class Structure:
     """The groups of one document's sentences, the reasons why they begin, and the outline.
 
-    Boundaries that no group may cross are written into the document's boundaries.
+    Pages and removed text, which no group may cross, are also marked as walls in the document's boundaries.
     """
 
     def __init__(self, d: Document) -> None:
@@ -92,9 +92,9 @@ class Structure:
             self.ties[s] = Tie.WALL
 
     def _part_sections(self) -> None:
-        """Find the headings that part their section from the text before.
+        """Find the headings that separate their section from the text before it.
 
-        A heading does so unless it directly follows the heading of the section above it.
+        Every heading does, except for one that directly follows the heading of its parent section.
         """
         self.parted: set[int] = set()
         level = 0
@@ -104,7 +104,7 @@ class Structure:
             level = section.level
 
     def _share(self, first: int, last: int) -> None:
-        """Fill chunks with sections. The last part of a section that is cut counts as a section."""
+        """Fill chunks with whole sections. If a section is cut, the next sections fill up its last chunk."""
         begin = first
         edges = [first, *(s for s in sorted(self.parted) if first < s < last), last]
         for section, end in pairwise(edges):
@@ -118,7 +118,7 @@ class Structure:
         self._pack(begin, last, self.plan.balance)
 
     def _leaves(self, sentence: int, other: int) -> bool:
-        """Return whether the other sentence begins a section outside of the parent of the first one's section."""
+        """Return whether sentence ``other`` begins a section outside of the parent of the section of ``sentence``."""
         before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
         return bool(before) and before[:-1] != after[: len(before) - 1]
 
@@ -147,7 +147,7 @@ class Structure:
                 self._put_together(begin, unit, even)
             tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
             opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
-            for a, b in pairwise(opened):  # a table is cut after its head, not inside it
+            for a, b in pairwise(opened):  # if a table's head and its first row are too long, the cut is between them
                 inside = (
                     self.d.kind_of(b - 1) == TABLE and b - a > 1 and self.d.block_of[b - 1] == self.d.block_of[b - 2]
                 )
@@ -195,9 +195,9 @@ class Structure:
 
 
 def find_sections(d: Document) -> list[Section]:
-    """Return the sections that headings begin.
+    """Return the sections of a document, each with its heading.
 
-    A run of lines that only look like headings is one heading, together with the text kept before it.
+    Without blocks, consecutive lines that look like headings are one heading, together with text that stays with them.
     """
     ties, out = d.borders[0], list[Section]()
     run, headed, kept = 0, False, False
@@ -225,7 +225,7 @@ def _ties(tied: Sequence[bool]) -> list[Tie]:
 
 
 def _past_marks(line: str) -> str:
-    """Return a line of Markdown without the quote and list marks at its beginning."""
+    """Return a line of Markdown without the marks of quotes and list items at its beginning."""
     return re.sub(r"^(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*[ \t]*", "", line)
 
 
@@ -238,9 +238,9 @@ def _without_attributes(line: str) -> str:
 
 
 def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool = True) -> str:
-    """Return the text of a heading without its marks, the marks of quotes and lists around it, and inline markup.
+    """Return the text of a heading without its own marks, marks of quotes and lists before it, and inline markup.
 
-    Without ``markup`` the text is not source: brackets, stars and braces in it are part of the heading.
+    Without ``markup``, the text is plain, so that brackets, stars and braces are part of the heading.
     """
     *above, under = re.split(r"\r\n|\r|\n", line.removeprefix("\ufeff").strip())
     mark = under.lstrip("> \t").strip()
@@ -274,7 +274,10 @@ def heading_text(line: str, labels: frozenset[str] = frozenset(), markup: bool =
 
 
 def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own: list[tuple[int, int]]) -> None:
-    """Set the columns of the tree in the rows of one document, whose own sentences are [first, last)."""
+    """Set the columns of the tree of headings in the rows of one document.
+
+    ``own`` holds the sentences [first, last) of each row, without repeated ones.
+    """
     holder: dict[int, int] = {}
     for r, (first, last) in enumerate(own):
         for number, section in enumerate(outline.sections):
@@ -305,7 +308,10 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
 
 
 def _header(d: Document, s: int) -> str:
-    """Return the head rows of the table, or the fence of the code, that a chunk continues, or "" if there are none."""
+    """Return the head rows of the table, or the opening fence of the code, that a chunk continues; "" for neither.
+
+    ``s`` is the first sentence of the chunk.
+    """
     if d.kind_of(s) not in (TABLE, CODE) or d.starts[s] >= d.blocks[d.block_of[s]].end:
         return ""
     first = d.block_of.index(d.block_of[s])

@@ -13,7 +13,7 @@ from .vectors import F32
 
 
 def summaries(request: Request, dim: int) -> dict[str, Any]:
-    """Return the columns of one summary per document, by name; see `_native.segment`."""
+    """Return the columns with the summary of each document, by name; see :func:`pychunk._engine.native.segment`."""
     vectors: list[F32] = []
     counts, spans, texts = [], [], []
     for row in range(request.documents):

@@ -21,9 +21,10 @@ from .vectors import F32
 
 
 def _kind(document: Document, labels: Sequence[int], parts: list[Part], own: int, counted: bool) -> int:
-    """Return the run's label. For joined runs it is the one with more tokens, or bytes if none are counted.
+    """Return the label of a chunk: 1 relevant, 0 irrelevant, -1 neither.
 
-    With equal lengths it is "relevant".
+    If its sentences have different labels, the label whose sentences have more tokens counts, or more bytes if tokens
+    are not counted. If both have the same length, the chunk is relevant.
     """
     if not len(labels):
         return -1
@@ -44,7 +45,7 @@ def _counts_tokens(request: Request) -> bool:
 
 
 def _reason(cut: Cut, end: int, last: int) -> int:
-    """Return the reason why a chunk ends at a character, before sentence ``last``."""
+    """Return the reason why a chunk ends at character ``end``. ``last`` is the sentence after its last one."""
     document, traits = cut.document, cut.plan.traits
     text = cut.plan.cuts_text and document.request.cuts is None
     if not document.text[end:].strip():
@@ -60,7 +61,7 @@ def _reason(cut: Cut, end: int, last: int) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a chunk from one sentence: its characters [begin, end), and its tokens if they are counted."""
+    """The part of a chunk that lies in one sentence: characters [begin, end), and the number of tokens, if counted."""
 
     sentence: int
     begin: int
@@ -70,7 +71,7 @@ class Part:
 
 
 def segment(request: Request) -> dict[str, Any]:
-    """Return the columns of a batch's chunk table by name; see `_native.segment`."""
+    """Return the columns of a batch's chunk table by name; see :func:`pychunk._engine.native.segment`."""
     rows: list[dict[str, Any]] = []
     headings: list[list[bytes]] = []
     for row in range(request.documents):
@@ -118,9 +119,10 @@ def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: lis
 def _row(
     document: Document, cut: Cut, span: tuple[int, int, int, int, int], position: int, previous: int
 ) -> dict[str, Any]:
-    """Return the row of one chunk: characters [begin, end), sentences [first, last).
+    """Return the row of one chunk, whose ``span`` is (begin, end, first, last, own).
 
-    The sentences before ``own`` are repeated.
+    It has the characters [begin, end) and the sentences [first, last), of which those before ``own`` are repeated from
+    the chunk before.
     """
     begin, end, first, last, own = span
     request, plan, text = document.request, document.plan, document.text[span[0] : span[1]]
@@ -166,9 +168,10 @@ def _part(document: Document, sentence: int, begin: int, end: int, counted: bool
 
 
 def _vector(document: Document, part: Part) -> F32:
-    """Return the vector of a sentence.
+    """Return the vector of a part of a chunk.
 
-    A piece of a sentence has its own vector if pychunk encodes, otherwise the vector of the whole sentence.
+    If the part is a piece of a sentence, pychunk encodes the piece. If it cannot, because the vectors were given, the
+    piece has the vector of the whole sentence.
     """
     given = document.request.table is None or document.features.table_vectors is not None
     if not (part.whole or given):

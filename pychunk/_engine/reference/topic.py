@@ -19,9 +19,9 @@ F = np.float32
 
 
 def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], vectors: F32) -> F32:
-    """Return the probability that each sentence continues the topic of the one before, float32[n - 1].
+    """Return the probability that each sentence continues the topic of the sentence before it, float32[n - 1].
 
-    ``sentences`` are those of the text with the white space after them. ``flags`` are SentenceFlags.
+    ``sentences`` include the white space after them. ``flags`` are those of the sentence splitter.
     """
     n = len(sentences)
     if n < 2:
@@ -53,7 +53,7 @@ def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], 
 
 
 def add_products(x: F32, weights: F32, sums: F32) -> None:
-    """Add x @ weights to ``sums``, one product after the other."""
+    """Add ``x @ weights`` to ``sums``, with all products of a sum added in order."""
     for column, row in zip(x.T, weights, strict=True):
         sums += column[:, None] * row
 
@@ -75,14 +75,17 @@ def exponential(x: float) -> float:
 
 
 def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int]) -> tuple[F32, list[list[int]]]:
-    """Return rows of 17 inputs, of which the cosines are zero, and the classes of the first two words."""
+    """Return for each sentence its 17 inputs, and the classes of its first two words.
+
+    The first 7 inputs are the cosines, which the caller fills in.
+    """
     n = len(sentences)
     classes = {int(key): i + 3 for i, key in enumerate(head.words)}
     rows = np.zeros((n, 17), np.float32)
     words, content, links = [], [], [0] * (n + 1)
     met: dict[bytes, int] = {}
     ends = np.cumsum([len(sentence.encode()) for sentence in sentences])
-    # words, by the sentence in which they begin; they may continue in the next one
+    # The words that begin in each sentence. A word may continue in the next sentence.
     begun: list[list[bytes]] = [[] for _ in sentences]
     for word in WORD.finditer("".join(sentences).encode().lower()):
         begun[int(np.searchsorted(ends, word.start(), side="right"))].append(word.group())
@@ -118,13 +121,17 @@ def text_inputs(head: TopicHead, sentences: Sequence[str], flags: Sequence[int])
 
 
 def log_length(size: int) -> float:
-    """Return log2(1 + size), interpolated linearly between powers of two."""
+    """Return log2(1 + size), which is exact for powers of two and interpolated linearly between them."""
     exponent = (size + 1).bit_length() - 1
     return exponent - 1 + math.ldexp(float(size + 1), -exponent)
 
 
 def cosines(vectors: F32, mean: F32) -> F32:
-    """Return the cosines of each sentence and the gap before it, float32[n, 7]."""
+    """Return the 7 cosines of each sentence, float32[n, 7].
+
+    Six compare windows of sentences before and after the gap before the sentence. The last one compares the sentence
+    with the document's ``mean``.
+    """
     n, around = len(vectors), 16
     x = np.zeros((n + 2 * around, vectors.shape[1]), np.float32)  # zeros before the first and after the last sentence
     x[around : around + n] = vectors - mean
@@ -153,7 +160,7 @@ def cosines(vectors: F32, mean: F32) -> F32:
 
 
 def cosine(product: float, left: float, right: float) -> F32:
-    """Return the cosine of two rows from their product and their squares."""
+    """Return the cosine of two vectors from their dot product and the square of the length of each."""
     inverse = [F(0) if square < float(F(1e-8)) else F(1.0 / math.sqrt(square)) for square in (left, right)]
     found: F32 = F(product) * inverse[0] * inverse[1]
     return found

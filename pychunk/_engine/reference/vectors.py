@@ -1,4 +1,4 @@
-"""Sentence vectors and their cosines in float32, with the order of operations that the engine guarantees."""
+"""Sentence vectors and their cosines in float32, with the order of operations on which the engine's results depend."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _f32(values: npt.ArrayLike) -> F32:
 def dot(a: F32, b: F32) -> float:
     """Return the dot product of two vectors, added in a fixed order.
 
-    Lane k of 32 adds the products k, k + 32, ... in order. Then the upper half of the lanes is added to the lower,
-    until one is left.
+    There are 32 partial sums, called lanes. Lane i adds the products i, i + 32, i + 64 and so on, in order. Then the
+    upper half of the lanes is added to the lower half, until one lane is left.
     """
     size = -(-len(a) // 32) * 32
     products = np.zeros(size, np.float32)
@@ -50,7 +50,10 @@ def normalize(x: F32) -> F32:
 
 
 def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
-    """Return the unit-length sum of rows of a table: exact integers, then one scale in float32."""
+    """Return the sum of rows of a table, scaled to unit length.
+
+    The rows' integers are added exactly. Only the scaling is in float32.
+    """
     sums = table[ids].astype(np.int64).sum(axis=0) if ids else np.zeros(table.shape[1], np.int64)
     squares = int((sums * sums).sum())
     if squares == 0:
@@ -59,7 +62,10 @@ def bag(table: npt.NDArray[np.int8], ids: list[int]) -> F32:
 
 
 def next_probabilities(head: PairHead, vectors: F32) -> F32:
-    """Return the probability that each sentence follows the one before, by the network of csrc/vectors/nsp_head.h."""
+    """Return the probability that each sentence follows the sentence before it, float32[n - 1].
+
+    csrc/vectors/nsp_head.h describes the network.
+    """
     out = []
     for u, v in pairwise(vectors):
         parts = [
@@ -74,7 +80,7 @@ def next_probabilities(head: PairHead, vectors: F32) -> F32:
 
 
 def total(vectors: F32) -> F32:
-    """Return the sum of rows, added in order. More than 256 rows are added in blocks of 256, then the blocks' sums."""
+    """Return the sum of rows. Blocks of 256 rows are added in order, and then the sums of the blocks are added."""
     out = np.zeros(vectors.shape[1], np.float32)
     for first in range(0, len(vectors), 256):
         partial = np.zeros_like(out)
@@ -85,7 +91,10 @@ def total(vectors: F32) -> F32:
 
 
 def adjacent(vectors: F32, window: int = 1) -> F32:
-    """Return the cosine across each boundary. With a window, compare the sums of that many vectors on either side."""
+    """Return the cosine of the two sentences at each boundary, float32[n - 1].
+
+    With a ``window`` above 1, it is the cosine of the sums of that many vectors on either side of the boundary.
+    """
     n = len(vectors)
     if window == 1:
         return np.array([dot(vectors[i], vectors[i + 1]) for i in range(n - 1)], np.float32)
@@ -97,7 +106,7 @@ def adjacent(vectors: F32, window: int = 1) -> F32:
 
 
 def summary_vector(source: str, vectors: F32, paragraph_starts: list[bool], text: str) -> tuple[F32, list[int]]:
-    """Return the vector of a summary made of the document's own sentences, and the numbers of these sentences."""
+    """Return the vector of a document's summary, and the numbers of the sentences of which it consists, if any."""
     n = len(vectors)
     seed = hash128(text.encode())[0]
     if source == "mean":

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 #: A function that returns the rows to cut, given the table of a batch, the keywords that name its columns, and the
 #: numbers of its documents.
 Choose = Callable[[pa.Table, dict[str, Any], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
-#: A function that returns bool[n], the files to skip unread, given a source, the keywords that name its columns, and
-#: the number of its first document. Each such file is one document.
+#: A function that returns bool[n]: whether to skip each of the n files of a source unread. It is given the source, the
+#: keywords that name its columns, and the number of its first document. Each skipped file is one document.
 Skip = Callable[[Source, dict[str, Any], int], npt.NDArray[np.bool_]]
 #: The fewest bytes of chosen documents that are cut at once. Smaller batches wait for more documents, because each
 #: addition to an index looks at the whole index.
@@ -109,15 +109,15 @@ def segmented(
         shares: The progress, which this function updates.
         dead_letters: The handler of documents that cannot be read.
         alike: Whether every batch gets the columns of all kinds of files, as a single file of chunks needs.
-        choose: The choice of documents to cut in a batch. The others are skipped but still counted. No file may occur
-            twice in the inputs then.
-        skip: The choice of files that need not be read. It is ignored if the number of documents is limited or if
-            documents have several rows.
-        kept: The columns to keep by default, from inputs that have them.
-        ids: The column of ids by default, from inputs that have it.
+        choose: The function that chooses which documents of a batch to cut. Other documents are skipped, but they are
+            counted. With ``choose``, no file may occur twice in the inputs.
+        skip: The function that chooses files that need not be read. It is ignored if the number of documents is
+            limited, or with ``merge``.
+        kept: The columns to keep if the user names none, from inputs that have them.
+        ids: The column of ids if the user names none, from inputs that have it.
         merge: Whether consecutive rows with the same id are one document.
         few: Whether most documents are likely to be skipped.
-        repeats: The search for duplicate ids, which sees all ids.
+        repeats: The finder of duplicate ids, to which all ids are passed.
     """
     sources = reading.sources(inputs, kind, made.method.wants, dead_letters, kept, ids)
     if any(source.ids != reading.ids for source, _ in sources):
@@ -227,7 +227,7 @@ def _segmented(
 
 
 class _Places:
-    """The positions of documents among all documents of a source, of which some files are not read.
+    """The positions of documents in a source, some of whose files are not read but count as documents.
 
     Attributes:
         skipped: The number of files that are not read, each of which counts as one document.
@@ -246,7 +246,7 @@ class _Places:
             self.skipped += int(unread[at])
 
     def of(self, table: pa.Table) -> npt.NDArray[np.int64]:
-        """Return the position of each row of the next batch, as if the batch were the first of the source."""
+        """Return for each row of a batch its index, plus the number of files before its file that are not read."""
         own = np.arange(len(table), dtype=np.int64)
         if self.skipped:
             own += np.array([self._before[path] for path in table["file"].to_pylist()], np.int64)
@@ -300,7 +300,7 @@ class _PendingDocuments:
     def cut(self, progress: Callable[[int, int], None]) -> tuple[ChunkBatch, int]:
         """Cut all waiting documents, and return their chunks and bytes of text."""
         numbers, table = np.concatenate(self.numbers), pa.concat_tables(self.tables)
-        if table["text"].num_chunks > len(self.tables):  # one native call for each piece
+        if table["text"].num_chunks > len(self.tables):  # else one native call for each Arrow chunk
             table = table.combine_chunks()
         self._clear()
         begin = int(numbers[0])
@@ -311,7 +311,7 @@ class _PendingDocuments:
 
 
 def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Return copies of some rows in order, run by run, because Arrow's take joins all chunks of a column."""
+    """Return copies of rows, one run of adjacent rows at a time, because Arrow's take joins all chunks of a column."""
     if table["text"].num_chunks == 1:
         return table.take(primitive(rows))
     borders = np.flatnonzero(np.diff(rows) != 1) + 1
@@ -320,7 +320,7 @@ def _taken(table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
-    """Return the chunks with these numbers of their documents in the source."""
+    """Return the chunks, with their documents numbered by ``numbers``."""
     own = numbers[np.asarray(out.table["document_index"], np.int64) - out.first_document]
     at = out.table.column_names.index("document_index")
     errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
@@ -331,7 +331,7 @@ def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
 def documents(
     made: Sequence[Segmenter], inputs: list[str], kind: str, reading: ReaderOptions, dead_letters: DeadLetters = refuse
 ) -> Iterator[tuple[TextBatch, list[dict[str, Any]]]]:
-    """Yield batches of documents, each with the keywords for every segmenter that name the columns of the batch."""
+    """Yield batches of documents, each with a list: for each segmenter, the keywords that name the batch's columns."""
     wants = frozenset[str]().union(*(each.method.wants for each in made))
     sources = reading.sources(inputs, kind, wants, dead_letters)
     tell_ignored([path for source, _ in sources for path in source.ignored], kind)
@@ -367,7 +367,7 @@ def tell_ignored(ignored: list[str], kind: str) -> None:
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
         said = f"not read, because of an unknown or different kind: {', '.join(ignored[:3])}{more}"
-        say(f"{said} (--kind text reads text of any name)" if kind == "auto" else said, "yellow")
+        say(f"{said} (--kind text reads files of any name as text)" if kind == "auto" else said, "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:
@@ -400,7 +400,7 @@ class NullProgress:
 
 
 def progress_bar(name: str, console: Console | None = None) -> Progress | NullProgress:
-    """Return a progress bar with a field ``rate``, which only a terminal shows."""
+    """Return a progress bar with a field ``rate``. The bar is shown only on a terminal."""
     if console is None and not has_terminal():
         return NullProgress()
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

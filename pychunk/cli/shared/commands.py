@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from .other_flags import advice
 from .value_types import read_quickly
 
-#: Typer's names for the types of values, and below the names that the help shows instead.
+#: Typer's names for the types of values. The line below has the names that the help shows instead.
 _TYPE = re.compile(r"<(?:list\[)?(str|int|float|path)(?: range)?\]?>")
 _SHOWN = {"str": "TEXT", "int": "N", "float": "NUMBER", "path": "PATH"}
 
@@ -29,7 +29,7 @@ class Command(TyperCommand):
         return read_quickly(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the arguments; the error of an unknown option says what to write."""
+        """Parse the arguments. The error for an unknown option names its replacement if there is one."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # Typer's class for an unknown option is in different modules by its version.

@@ -19,14 +19,14 @@ _CONTROL = dict.fromkeys([7, 8, 11, 12, 13])
 
 @cache
 def errors() -> Console:
-    """Return the console of progress bars; another console would print its lines into the bar."""
+    """Return the console of progress bars. Messages need it, too, because another console would print into the bar."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
 def has_terminal() -> bool:
-    """Return whether standard error is a terminal; elsewhere Rich, which takes 0.02 s to load, is not needed."""
+    """Return whether standard error is a terminal. If it is not, Rich need not be loaded, which takes 0.02 s."""
     return sys.stderr.isatty() or any(name in os.environ for name in _AS_TERMINAL)
 
 

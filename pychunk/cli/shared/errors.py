@@ -18,7 +18,7 @@ from ..._util.urls import hidden
 from ...inputs.document_columns import ROLES
 from .console import say
 
-#: The options of the command line that hold several keywords, each as KEYWORD=VALUE.
+#: The option of the command line for each keyword, if the option takes several keywords as KEYWORD=VALUE.
 _HOLDERS = {
     **dict.fromkeys(("device", "threads", "runtime", "precision"), "--placement"),
     **dict.fromkeys(
@@ -35,25 +35,26 @@ _OPTION = re.compile(
     rf"precision|rerank|rewrite|runtime|vectors|{'|'.join(ROLES)})="
     r"(?:'([^'\s]+)'|\"([^\"\s]+)\"|(?=[\s,;:.)]|$))"
 )
-#: The options of a search and an index whose names on the command line are shorter.
+#: The keywords of searches and indexes that have a shorter name on the command line.
 _SHORT = {"bm25": "terms", "bm25_weight": "weight", "expansion": "expand", "max_words": "words", "planner": "plan"}
 _SHORT_MUST = re.compile(rf"^({'|'.join(_SHORT)})(?= must )")
-#: The arguments that hold several options of the command line: the keyword of one, and its value or "...".
+#: The objects Placement and Vectors in messages. Their arguments become options of the command line.
 _PLACED = re.compile(r"placement=pychunk\.Placement\((\w+)=([^()]*)\)")
 _VECTORS = re.compile(r"vectors=pychunk\.Vectors\('(\w+)', \.\.\.\)")
-#: The objects in the arguments of a search that messages name, with what becomes their options.
+#: The objects Rerank, Rewrite and Expansion in messages. Their arguments become options of the command line.
 _STAGE = re.compile(r"\b(Rerank|Rewrite)\('([^']+)'\)")
 _PARENTS = re.compile(r"\bExpansion\('(\w+)', parents=True\)")
-#: A role of the argument ``columns``, with the keyword that other functions have for it.
+#: A role of the argument ``columns`` in a message. Another function's keyword for it may follow in brackets.
 _ROLE = re.compile(r"columns=\{'(\w+)': \.\.\.\}(?: \(column= of [^)]*\))?")
-#: The keywords in messages about an LLM endpoint, with their options. The key comes only from the environment.
+#: The keywords in messages about an LLM endpoint, with their options. The key has no option, because it comes only from
+#: the environment.
 _OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
 
 
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
     """Return a message with the options of the command line in place of keywords.
 
-    ``flags`` holds the options whose names differ from the keyword.
+    ``flags`` holds the option for each keyword whose option has another name.
 
     >>> in_flags("unknown kind; pass kind=, one of text, jsonl", {})
     'unknown kind; pass --kind, one of text, jsonl'
@@ -73,8 +74,8 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     '--expand must be 0 or more, or --expand section'
     >>> in_flags("Rerank('features') needs terms: search with mode='hybrid'", {})
     '--rerank features needs terms: search with --mode hybrid'
-    >>> in_flags("parents= are those of a tree: pass Expansion('subtree', parents=True)", {})
-    '--parents are those of a tree: pass --expand subtree --parents'
+    >>> in_flags("parents= needs a tree: pass Expansion('subtree', parents=True)", {})
+    '--parents needs a tree: pass --expand subtree --parents'
     """
     message = _PLACED.sub(lambda found: f"{found[1]}={found[2].removeprefix('...')}", message)
     message = _VECTORS.sub(r"--vectors \1 --vector-encoder", message)
@@ -111,7 +112,7 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 
 
 def _held(keyword: str, value: str | None) -> str:
-    """Return a keyword as its option holds it, with an ellipsis for a value that is not known."""
+    """Return the option for a keyword, such as ``--reader quotes=no``, with an ellipsis for an unknown value."""
     return f"{_HOLDERS[keyword]} {keyword}={value or '...'}"
 
 
@@ -123,8 +124,8 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
 
     Args:
         interrupted: The message after Ctrl-C.
-        flags: The options whose names differ from the keyword, as for :func:`in_flags`.
-        inputs: The paths as the command names them, whose secrets no message shows.
+        flags: The option for each keyword whose option has another name, as for :func:`in_flags`.
+        inputs: The paths and URLs of the inputs. Messages do not show their secrets.
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -139,7 +140,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
     except KeyboardInterrupt:
         say(interrupted)
         raise typer.Exit(130) from None
-    except BrokenPipeError:  # the reader of the output has ended
+    except BrokenPipeError:  # the program that reads the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError) as error:
         if is_lack(error):

@@ -40,9 +40,9 @@ def method_of(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def value_of(text: str, where: str) -> Any:
-    """Return the value of a text: a number, ``none``, ``true``, ``false``, a pair such as ``percentile:20``, or JSON.
+    """Return the value that a text means: a number, ``none``, ``true``, ``false``, a pair (``percentile:20``), or JSON.
 
-    JSON begins with ``[`` or ``"``. Any other text stands for itself. Errors begin with ``where``.
+    JSON begins with ``[`` or ``"``. Any other text is returned unchanged. Errors begin with ``where``.
     """
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -22,14 +22,14 @@ _NAMES = [*(name.replace("_", "-") for name in judge_rows.NAMES), _ANSWERS]
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """The judgements of an LLM about chunks, in addition to the figures that are counted."""
+    """The judgements of an LLM about chunks, in addition to the measures that need no LLM."""
 
     heading: ClassVar[str] = "LLM judge"
     judge: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help=f"LLM judges, of which {_ANSWERS} rates the output of --answer: {', '.join(_NAMES)}.",
+            help=f"LLM judges ({_ANSWERS} rates the answers from --answer): {', '.join(_NAMES)}.",
         ),
     ] = None
     judge_chunks: Annotated[

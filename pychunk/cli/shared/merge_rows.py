@@ -26,7 +26,7 @@ def joined(batches: Iterable[Batch], counting: Collection[str] = ()) -> Iterator
         counting: The columns that hold positions in the text. They must be null in rows that are merged.
 
     Raises:
-        ValueError: Such a column is not null.
+        ValueError: A column in ``counting`` is not null in a row that is merged.
 
     Example:
         >>> table = pa.table({"id": ["cats", "cats", "dogs"], "text": ["They purr.\n", "They sleep.", "They bark."]})

@@ -19,7 +19,7 @@ from ...placement import Placement
 from ...vectors import Vectors as ReturnedVectors
 from .grammar import method_of, value_of
 
-#: The option for the kind of an input, for inputs whose names and first bytes do not tell.
+#: The option for the kind of the inputs, needed if neither their names nor their first bytes show it.
 Kind = Annotated[
     str,
     typer.Option(
@@ -27,7 +27,7 @@ Kind = Annotated[
     ),
 ]
 OnError = Annotated[str, typer.Option(help="Action on rows, lines or files that cannot be read: raise or skip.")]
-#: The sources of PIC's summary that belong to a column of the documents.
+#: The value of PIC's option ``summary`` for each column of the documents that holds summaries.
 _BY_COLUMN = {"titles": "title", "summaries": "given"}
 
 
@@ -84,11 +84,11 @@ class SegmentOptions:
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
     keep_together: Annotated[
         bool | None,
-        typer.Option(help="Keep headings, introductions, short pieces and marks with the text they belong to."),
+        typer.Option(help="Keep headings, introductions and very short chunks with the text they belong to."),
     ] = None
     unwrap_lines: Annotated[
         bool | None,
-        typer.Option(help="Treat single line breaks as spaces, or as ends of sentences. Default: detect from lines."),
+        typer.Option(help="Treat single line breaks as spaces, or (--no-) as ends of sentences. Default: detect."),
     ] = None
     placement: Annotated[
         str | None,
@@ -104,7 +104,7 @@ class SegmentOptions:
         """The placement that ``--placement`` names.
 
         Raises:
-            ValueError: It has an unknown option.
+            ValueError: ``--placement`` has an unknown option, or the same option twice.
         """
         if self.placement is None:
             return Placement()
@@ -132,9 +132,10 @@ class SegmentOptions:
         """Return the keywords of ``Segmenter``.
 
         Args:
-            said: The columns that the user named, which choose the summary that belongs to them.
+            said: The columns that the user named, by role. A column of titles or summaries also sets PIC's option
+                ``summary``.
             usual: The command's default options of each method.
-            flags: The options that the command has flags of its own for.
+            flags: The values of options for which the command has separate flags.
 
         Raises:
             ValueError: An option is given twice, has no effect, or cannot be given on a command line.
@@ -171,7 +172,7 @@ class SegmentOptions:
 
 @dataclass(frozen=True)
 class ContextOptions:
-    """The context that an index finds a chunk by, in addition to its text."""
+    """The context by which an index finds a chunk, in addition to the chunk's text."""
 
     heading: ClassVar[str] = "Context"
 
@@ -180,16 +181,16 @@ class ContextOptions:
         typer.Option(
             metavar="HOW[:OPTION=N,...]",
             help="Context to index with each chunk: head (its document's first 250 characters, or head:characters=N), "
-            "title, summary (the document's central sentences), path (its headings), neighbours (text of the chunks "
-            "around it) or column:NAME. By an LLM: summary:llm, context:llm or propositions:llm (its facts). May be "
-            "repeated.",
+            "title, summary (the document's central sentences), path (the headings above it), neighbours (a sentence "
+            "of the chunks around it) or column:NAME. By an LLM: summary:llm, context:llm or propositions:llm (the "
+            "chunk's facts). May be repeated.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Encoders:
-    """The encoder for the method, and the encoder of the vectors that chunks are found by."""
+    """The encoder that the method uses, and the encoder of the vectors by which chunks are found."""
 
     heading: ClassVar[str] = "Encoder"
 
@@ -200,7 +201,7 @@ class Encoders:
         ),
     ] = None
     vector_encoder: Annotated[
-        str | None, typer.Option(help="Encoder of the vectors that are stored; default: that of --encoder.")
+        str | None, typer.Option(help="Encoder of the vectors that are stored; default: the same as --encoder.")
     ] = None
 
 
@@ -213,7 +214,7 @@ class Vectors(Encoders):
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """The documents to read, and the columns with further facts about each."""
+    """The documents to read, and the columns with further facts about each document."""
 
     heading: ClassVar[str] = "Input"
 
@@ -239,10 +240,10 @@ class ReaderOptions:
         list[str] | None,
         typer.Option(
             metavar="OPTION=VALUE",
-            help="Option of a reader; may be repeated. Text, CSV and JSON Lines take encoding=cp1252, tables "
-            "markup=markdown (or html, auto), CSV and TSV quotes=no, mediawiki redirects=yes, namespaces=0+14 (or all) "
-            "and workers=2. HTML takes noise=rules or off (default: model), noise_threshold=0.3 (default: chosen for "
-            "each page) and links=inline.",
+            help="Option of a reader; may be repeated. encoding=cp1252 is for text, CSV and JSON Lines; "
+            "markup=markdown (or html, auto) for tables; quotes=no for CSV and TSV; redirects=yes and namespaces=0+14 "
+            "(or all) for mediawiki; workers=2 for mediawiki and PDF. For HTML there are noise=rules or off (default: "
+            "model), noise_threshold=0.3 (default: chosen for each page) and links=inline.",
         ),
     ] = None
     hide_parameter: Annotated[
@@ -289,7 +290,7 @@ class ReaderOptions:
 
     @property
     def said(self) -> dict[str, str]:
-        """The named columns by role, without the text's."""
+        """The named columns by role, without the column of the text."""
         return {role: str(name) for role, name in self.roles.items() if role != "text"}
 
     @functools.cached_property
@@ -326,15 +327,15 @@ class ReaderOptions:
         kept: Sequence[str] = (),
         ids: str | None = None,
     ) -> list[tuple[Source, dict[str, Any]]]:
-        """Return the inputs, each with the keywords of a call that name the columns of its documents.
+        """Return the inputs, each with the keywords that name the columns of its documents in a call of the segmenter.
 
         Args:
             paths: The paths and URLs to read.
             kind: The kind of the inputs, or ``auto``.
-            wants: The columns that the method needs.
+            wants: The roles of the columns that the method can use.
             dead_letters: The handler of documents that cannot be read.
-            kept: The columns to keep by default, from inputs that have them.
-            ids: The column of ids by default, from inputs that have it.
+            kept: The columns to keep if the user names none, from inputs that have them.
+            ids: The column of ids if the user names none, from inputs that have it.
 
         Raises:
             ValueError: An option applies to a kind of file that is not among the inputs.
@@ -360,7 +361,7 @@ class ReaderOptions:
         return found
 
     def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
-        """Return the inputs, changed so that those that lack a column to keep get nulls of its type in the others.
+        """Return the inputs, changed so that an input without a kept column gets nulls of the type it has elsewhere.
 
         Raises:
             ValueError: No input has the column.
@@ -397,9 +398,9 @@ class ReaderOptions:
         *,
         alone: bool,
     ) -> tuple[Source, dict[str, Any]]:
-        """Return an input with the keywords of a call that name its columns, including those that methods need.
+        """Return an input with the keywords that name its columns in a call, also the columns that the method uses.
 
-        Among several inputs, only those whose kinds may have a column keep it.
+        If there are several inputs, one that is no table keeps only columns that its kind can have.
         """
         metadata_columns = self.metadata_columns or []
         if metadata_columns and not alone:
@@ -442,7 +443,7 @@ def _with_ids(source: Source, name: str) -> Source:
 
 
 def _there(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the columns among ``names`` that the source has by its first rows; any row of JSON Lines may have them."""
+    """Return the columns among ``names`` that the source has. For JSON Lines, all, as any row may have them."""
     if "jsonl" in source.kinds or (source.path == "-" and KINDS[source.kind].is_table):
         return list(names)
     known = {"file"}.union(*source.columns_by_kind().values())

@@ -12,7 +12,7 @@ from ...chunks.batch import Chunk, ChunkBatch
 from .console import counted
 from .score_listing import header
 
-#: The spaces for each level of the tree, and the deepest level that is indented further.
+#: The spaces by which each level of the tree is indented, and the level from which on the indentation stays the same.
 STEP, DEEPEST = 2, 12
 
 

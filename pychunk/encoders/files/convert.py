@@ -27,7 +27,7 @@ def convert(
         **facts: More fields of :class:`model_dir.ModelFacts`.
 
     Raises:
-        ValueError: The directory is of another kind. The message says what it lacks.
+        ValueError: The directory does not hold such a model. The message says what it lacks.
     """
     found = huggingface.read(folder, task)
     if not found.is_bert:

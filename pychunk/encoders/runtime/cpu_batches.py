@@ -1,4 +1,4 @@
-"""The run of a transformer over rows of tokens: batches of equal length, one for each thread at a time."""
+"""Running a transformer over rows of tokens on the CPU: each thread takes one batch of rows of equal length at once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 
-#: The tokens of a batch: enough to keep a core at its matrix rate, few enough that states stay in its cache.
+#: The most tokens in a batch. They suffice for a core's full speed in matrix products, and their states fit its cache.
 BATCH_TOKENS = 2048
-#: The tokens below which a batch takes rows of other lengths, too, because each call reads all weights anyway.
+#: A batch with fewer tokens than this also takes rows of other lengths, because each call reads all weights anyway.
 LEAST_TOKENS = 256
 
 #: A function that takes the model's output of a batch, the numbers of its rows, and the lengths of all rows in tokens.
@@ -39,16 +39,17 @@ def run_batches(
 ) -> None:
     """Call ``sink`` with the model's output of every batch.
 
-    Each thread runs whole batches by itself. Two calls on one thread each finish sooner than two threads in one call,
-    and a row's result does not depend on either. Threads are not pinned to cores. Pinning gave 213 against 214
-    sentences/s, and services that pin the same way share one core. ``report(done, total)`` counts tokens. An exception
-    in a thread, or an interrupt, ends the other threads after their current batch.
+    Each thread runs whole batches by itself. Two calls with one thread each finish sooner than calls with two threads,
+    and the number of threads does not change a row's result. Threads are not pinned to cores: 213 sentences/s with
+    pinning are no faster than 214 without. Several services that pin their threads the same way would also share a
+    core. ``report(done, total)`` counts tokens. An exception in a thread, or an interrupt, ends the other threads after
+    their current batch.
     """
     lengths = rows.lengths()
     total = int(lengths.sum())
     if total == 0:
         return
-    # A small call is cut into smaller batches, so that every thread has work.
+    # If there are few tokens, the batches are smaller, so that every thread has work.
     budget = max(1, min(batch_tokens, -(-total // threads)))
     order, borders = native.plan_batches(lengths, budget=budget, least=min(LEAST_TOKENS, budget))
     batches = iter(range(len(borders) - 1))
@@ -88,7 +89,7 @@ def _tensors(session: Session, rows: ModelRows, chosen: I64, width: int) -> dict
     assert ids is not None
     if all(each is None or each.dtype == ids.dtype for each in (mask, types)):
         rows.fill(chosen, width, ids, mask, types)
-    else:  # The inputs have integers of both widths, so they are filled at the ids' width and then copied.
+    else:  # Some inputs are int32, others int64, so all are filled as the type of the ids and then copied.
         like = [None if each is None else np.empty_like(ids) for each in (mask, types)]
         rows.fill(chosen, width, ids, *like)
         for each, filled in zip((mask, types), like, strict=True):

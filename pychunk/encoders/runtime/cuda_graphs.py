@@ -1,6 +1,6 @@
-"""The replay of a function of tensors as CUDA graphs, for shapes that recur.
+"""The replay of a function of tensors as CUDA graphs, for inputs whose shapes recur.
 
-A graph takes one launch instead of one for each kernel.
+A graph needs one launch, whereas the function needs one for each of its kernels.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 #: The tensors of one call; None for a tensor that the call does not have.
 Inputs = tuple["torch.Tensor | None", ...]
 Function = Callable[..., "torch.Tensor"]
-#: A function that makes the function that replays a call: (function, its inputs) -> function.
+#: A function that takes a function and inputs, captures the call, and returns a function that replays it.
 Capture = Callable[[Function, Inputs], Function]
 
-#: The number of shapes that are kept. Sentences of a corpus have some 100 lengths, each with one usual number of rows.
+#: The number of shapes that are kept. A corpus has sentences of some 100 lengths. Almost all batches of one length have
+#: the same number of rows, and so the same shape.
 KEPT = 128
-#: The calls before a capture. cuBLAS, triton and the allocator set themselves up in the first calls, which must not be
-#: captured.
+#: The number of calls before a capture. cuBLAS, triton and the allocator set themselves up in the first calls, and this
+#: must not be captured.
 WARM_UPS = 3
 
 
 class ShapeGraphs:
     """A function that is captured for each shape of its inputs, when the shape occurs for the second time.
 
-    The last batch of a length mostly has a number of rows that never recurs, and capturing it would cost several runs.
-    The ``kept`` captured shapes that were used last are kept.
+    The last batch of a length mostly has a number of rows that never recurs. Capturing it would take as long as several
+    runs. At most ``kept`` captured shapes are stored; the one that was not used for the longest time is dropped first.
     """
 
     def __init__(self, function: Function, capture: Capture, kept: int = KEPT) -> None:
@@ -52,7 +53,7 @@ class ShapeGraphs:
                     self._seen.popitem(last=False)
                 return self._function(*inputs)
             self._captured[shape] = self._capture(self._function, inputs)
-            if len(self._captured) > self._kept:  # This comes after the capture, which waited for all replays.
+            if len(self._captured) > self._kept:  # The capture waited for all replays, so one can be dropped.
                 self._captured.popitem(last=False)
             return self._captured[shape](*inputs)
 
@@ -60,8 +61,8 @@ class ShapeGraphs:
 class CudaCapture:
     """A capture of calls on one device as graphs that share one pool of memory.
 
-    A later graph may use the memory of an earlier one's inner states. That is safe because no two replays run at once.
-    Each waits for the one before, on any stream, and its result is copied out before the next.
+    A graph may use the memory in which an earlier graph keeps its intermediate results. That is safe because no two
+    replays run at once. Each replay waits for the previous one, on any stream, and copies its result out of the pool.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -88,8 +89,8 @@ class CudaCapture:
                     function(*static)
             current.wait_stream(self._stream)
             graph = torch.cuda.CUDAGraph()
-            # Entering waits for the device. Other threads may use it meanwhile, because only calls of this thread are
-            # captured.
+            # Entering this context waits for the device. Other threads may use the device during the capture, because
+            # only calls of this thread are captured.
             with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
                 result = function(*static)
 

@@ -1,6 +1,7 @@
-"""The run of a transformer over rows of tokens on a GPU.
+"""Running a transformer over rows of tokens on a GPU.
 
-All tensors are copied at once. Then batch follows batch without waiting.
+The inputs of all batches are copied to the GPU at once. Then the batches are launched one after the other, without
+waiting for results.
 """
 
 from __future__ import annotations
@@ -24,21 +25,24 @@ if TYPE_CHECKING:
 
 I64 = npt.NDArray[np.int64]
 
-#: The tokens of a batch. Its float16 states of 384 dimensions take 50 MB, which is the second-level cache of an H100.
+#: The most tokens in a batch. Their float16 states of 384 dimensions take 50 MB, the size of an H100's L2 cache.
 BATCH_TOKENS = 65_536
-#: The tokens below which a batch takes rows of other lengths, too, because so few tokens leave most of a GPU idle.
+#: A batch with fewer tokens than this also takes rows of other lengths, because so few tokens leave most of a GPU idle.
 LEAST_TOKENS = 8_192
-#: The number of streams that batches alternate between. The end of one batch's kernel overlaps the beginning of
-#: another's.
+#: The number of streams that batches alternate between, so that the end of one batch's kernel overlaps the beginning of
+#: the next batch's.
 STREAMS = 2
 
-#: A function that takes the output of a batch, the slice of its rows in the sorted order, their numbers and lengths on
-#: the device, and the device with the stream to work in.
+#: A function that takes the output of a batch, the slice of the batch in the sorted order of rows, the numbers and the
+#: lengths of the batch's rows (both on the device), and the device with the stream to work in.
 DeviceSink = Callable[["Array", slice, "Array", "Array", Device], None]
 
 
 class Streams:
-    """The streams on a device that begin after, and end before, the work in the device's own stream."""
+    """Additional streams on a device.
+
+    Their work starts after the earlier work in the device's own stream. Later work there waits until theirs has ended.
+    """
 
     def __init__(self, device: Device, count: int = STREAMS) -> None:
         self.device = device
@@ -46,12 +50,12 @@ class Streams:
         self.devices = [device.with_stream(each.pointer) for each in self._streams]
 
     def begin(self) -> None:
-        """Make all streams wait for the work that is in the device's own stream."""
+        """Make all additional streams wait for the work that is in the device's own stream."""
         for lane in self.devices:
             _device.order(self.device, lane)
 
     def end(self) -> None:
-        """Make the device's own stream wait for the work that is in all streams."""
+        """Make the device's own stream wait for the work that is in the additional streams."""
         for lane in self.devices:
             _device.order(lane, self.device)
 
@@ -71,7 +75,7 @@ def run_device_batches(
     """Call ``sink`` with the output of every batch, and return the sorted order of the rows, int64[n].
 
     Later work in ``lanes.device.stream`` runs after all batches. A batch that does not fit into the device's memory is
-    halved repeatedly. ``destinations`` int64[n] are the numbers of the rows that the sink receives.
+    halved repeatedly. The sink receives ``destinations[i]``, if passed, as the number of row i (int64[n]).
 
     Raises:
         OutOfDeviceMemory: A single row does not fit.
@@ -92,7 +96,8 @@ def run_device_batches(
                 done += int(lengths[order[borders[batch] : borders[batch + 1]]].sum())
                 report(done, total)
     finally:
-        # This is needed after an error, too: the other streams still read memory that returns to the device's stream.
+        # This is needed after an error, too. The additional streams may still read memory that is about to be freed,
+        # and the device's own stream may use that memory next.
         lanes.end()
     return order
 
@@ -122,9 +127,10 @@ def _run_halving(
 
 
 class DeviceTensors:
-    """The model's inputs for all batches, flat, filled by many threads in pinned memory and copied at once.
+    """The model's inputs for all batches, in one flat array for each input.
 
-    A pool of 65,000 sentences is 1.6 million tokens, 6.5 MB for each input.
+    Many threads fill the arrays in pinned memory. Then each array is copied to the device at once. 65,000 sentences
+    have 1.6 million tokens, which take 6.5 MB for each input.
     """
 
     def __init__(
@@ -166,11 +172,11 @@ class DeviceTensors:
         self._lengths = _device.to_device(sorted_lengths.astype(np.int32), device)
 
     def is_padded(self, batch: int) -> bool:
-        """Return whether a row of the batch is shorter than the batch is wide."""
+        """Return whether any row of the batch is shorter than the longest one."""
         return bool(self._padded[batch])
 
     def views(self, part: slice, batch: int) -> tuple[dict[str, Array], Array]:
-        """Return the inputs by role, [rows, width], and lengths int32[rows], of some rows of a batch."""
+        """Return the inputs by role, [rows, width], and the lengths, int32[rows], for the rows ``part`` of a batch."""
         width = int(self.widths[batch])
         begin = int(self._first[batch]) + (part.start - int(self.borders[batch])) * width
         shape = (part.stop - part.start, width)
@@ -178,5 +184,5 @@ class DeviceTensors:
         return inputs, _device.part(self._lengths, part.start, shape[:1], self.device)
 
     def order_view(self, part: slice) -> Array:
-        """Return the destinations of some of the sorted rows, in device memory."""
+        """Return the numbers that the sink receives for the sorted rows ``part``, in device memory."""
         return _device.part(self._order, part.start, (part.stop - part.start,), self.device)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class DeviceSession(ABC):
     """A loaded graph on one device.
 
-    Several threads may call it at once on streams of their own.
+    Several threads may call it at once if each uses another stream.
     """
 
     runtime: str
@@ -38,14 +38,14 @@ class DeviceSession(ABC):
     dim: int
 
     def needed(self, pairs: bool) -> list[Input]:
-        """Return the inputs that :meth:`run` requires for single sentences, or for pairs of them."""
+        """Return the inputs that :meth:`run` requires for single sentences or, with ``pairs``, for sentence pairs."""
         return self.inputs
 
     @abstractmethod
     def run(self, tensors: dict[str, Array], lengths: Array | None, device: Device) -> Array:
-        """Return the output for inputs by role, [rows, width] each, in ``device.stream``.
+        """Return the output for inputs by role, [rows, width] each, computed in ``device.stream``.
 
-        ``lengths`` int32[rows] are the real tokens of each row, or None if no row is padded.
+        ``lengths`` int32[rows] is the number of tokens in each row without padding, or None if no row is padded.
         """
 
     @abstractmethod
@@ -61,7 +61,7 @@ def open_device_session(path: Path, placement: ModelPlacement, output: str | Non
     """Load a graph onto ``placement.device``.
 
     Raises:
-        ValueError: The runtime cannot run this graph, or not on a GPU. The message says what to do.
+        ValueError: The runtime cannot run this graph, or cannot use a GPU. The message says what to do.
         ImportError: The runtime is not installed.
     """
     if placement.runtime == "torch":
@@ -72,7 +72,7 @@ def open_device_session(path: Path, placement: ModelPlacement, output: str | Non
 class TorchDeviceSession(DeviceSession):
     """A BERT in torch (see :mod:`bert_torch`).
 
-    Batches of equal length run without a mask.
+    A batch whose rows all have the same length runs without a mask.
     """
 
     runtime = "torch"
@@ -107,7 +107,7 @@ class TorchDeviceSession(DeviceSession):
             return _device.view(states.contiguous().detach(), device)
 
     def _on(self, device: Device) -> Any:
-        """Return the context in which torch adds its work to our stream."""
+        """Return the context in which torch adds its work to ``device.stream``."""
         if self._bert.device.type == "cpu":
             import contextlib
 
@@ -145,7 +145,7 @@ class OnnxDeviceSession(DeviceSession):
         self._ort: Any = ort
         self.device, self._path = placement.device, path
         self.version = f"onnxruntime {ort.__version__}"
-        # This loads CUDA's libraries from their wheels if they are not installed otherwise.
+        # This loads CUDA's libraries from the wheels that pip installed, if the system has none.
         if hasattr(ort, "preload_dlls"):
             ort.preload_dlls()
         if not _device.emulated() and "CUDAExecutionProvider" not in ort.get_available_providers():

@@ -16,7 +16,7 @@ PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed")
 class ModelPlacement:
     """A runtime on a device.
 
-    ``device`` None is the CPU. An empty ``precision`` is that of the stored model.
+    ``device`` None is the CPU. An empty ``precision`` means the precision of the stored model.
     """
 
     runtime: str = "onnxruntime"
@@ -25,10 +25,10 @@ class ModelPlacement:
 
     @staticmethod
     def of(runtime: str | ModelPlacement = "auto", device: str = "auto", precision: str = "auto") -> ModelPlacement:
-        """Check a placement and resolve "auto".
+        """Check a placement and replace "auto" by a choice.
 
-        "auto" is ONNX Runtime on the CPU. On a GPU it is torch with precision "mixed", or ONNX Runtime if torch is
-        missing.
+        The default device is the CPU. "auto" is ONNX Runtime on the CPU. On a GPU it is torch with precision "mixed",
+        or ONNX Runtime if torch is not installed.
 
         Raises:
             ValueError: A name is unknown, or the device does not exist. The message lists the choices.
@@ -59,7 +59,7 @@ class ModelPlacement:
 
     @property
     def in_doubt(self) -> ModelPlacement | None:
-        """The placement on which sentences that half precision leaves in doubt run again, or None."""
+        """The fp32 placement for sentences whose half-precision result is in doubt; None unless precision is mixed."""
         return replace(self, precision="fp32") if self.precision == "mixed" else None
 
     @property

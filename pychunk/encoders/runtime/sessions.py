@@ -20,7 +20,7 @@ IDS, MASK, TYPES = "ids", "mask", "types"
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a graph: its name there, its role (IDS, MASK or TYPES), and its integer type."""
+    """An input of a graph: its name in the graph, its role (IDS, MASK or TYPES), and its integer type."""
 
     name: str
     role: str
@@ -42,16 +42,16 @@ class Session(ABC):
 
     @abstractmethod
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return the chosen output for tensors by input name."""
+        """Return the model's output for tensors by input name."""
 
 
 def open_session(path: Path, placement: ModelPlacement = CPU, output: str | None = None) -> Session:
-    """Load a graph for the CPU with one thread for each call.
+    """Load a graph for the CPU.
 
-    Batches run in parallel instead.
+    Each call runs on one thread, because callers run several batches in parallel.
 
     Raises:
-        ValueError: The file is no graph, or one that cannot be an encoder. The message gives the reason.
+        ValueError: The file is no graph, or its graph cannot be an encoder. The message gives the reason.
         ImportError: The runtime is not installed. The message has the command.
     """
     if placement.runtime == "torch":
@@ -60,10 +60,12 @@ def open_session(path: Path, placement: ModelPlacement = CPU, output: str | None
 
 
 def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
-    """Return the inputs with their roles, from (name, type, dimensions).
+    """Return the inputs with their roles, which follow from their names.
+
+    ``found`` lists the inputs as (name, type, number of dimensions).
 
     Raises:
-        ValueError: An input cannot be filled.
+        ValueError: An input has an unsuitable type or shape, two inputs have one role, or there are no token ids.
     """
     dtypes: dict[str, Any] = {"int32": np.int32, "int64": np.int64}
     inputs = []
@@ -84,9 +86,9 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
 
 
 def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:
-    """Return (name, dimensions, size of the last one) of the output to read.
+    """Return (name, number of dimensions, size of the last dimension) of the output to read.
 
-    ``found`` lists the outputs as (name, type, dimensions, last size).
+    ``found`` lists all outputs as (name, type, number of dimensions, size of the last dimension).
     """
     usable = [(name, rank, size) for name, kind, rank, size in found if "float" in kind and rank in (2, 3)]
     names = [name for name, _, _ in usable]
@@ -102,7 +104,7 @@ def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted
 class OnnxRuntime(Session):
     """ONNX Runtime on the CPU, in the precision of the graph.
 
-    Results are bit for bit the same in any batch on one CPU type.
+    On one type of CPU, a row's result is the same bit for bit in any batch.
     """
 
     runtime = "onnxruntime"
@@ -125,7 +127,7 @@ class OnnxRuntime(Session):
                 str(path),
                 options,
                 providers=["CPUExecutionProvider"],
-                disabled_optimizers=["SkipLayerNormFusion"],  # Its result is slower: see files/bert_graph.py.
+                disabled_optimizers=["SkipLayerNormFusion"],  # The fused node is slower: see files/bert_graph.py.
             )
         except Exception as error:  # The errors of ONNX Runtime share no better base class.
             reason = str(error).splitlines()[0][:300]
@@ -146,7 +148,7 @@ class OnnxRuntime(Session):
         )
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return the chosen output for tensors by input name."""
+        """Return the model's output for tensors by input name."""
         out: npt.NDArray[Any] = self._session.run([self._output], tensors)[0]
         return out
 
@@ -166,11 +168,11 @@ class OpenVino(Session):
             raise ImportError('runtime="openvino" needs: pip install "pychunk-native[openvino]"') from error
         with _FIRST:
             # The first access to a tensor's data creates a table under a C++ lock, and releases the GIL meanwhile. If
-            # two threads both do this first, one holds the lock and waits for the GIL, the other the reverse, and both
-            # wait for ever.
+            # two threads do this at once, one holds the lock and waits for the GIL, while the other holds the GIL and
+            # waits for the lock. So one thread does it here, before others can.
             _ = openvino.Tensor(openvino.Type.i64, openvino.Shape([1])).data
         core = openvino.Core()
-        # There is one stream of one thread for each thread that may call.
+        # Each thread that may call gets a stream, which runs on one thread.
         streams = native.default_threads()
         settings = {"INFERENCE_NUM_THREADS": streams, "NUM_STREAMS": streams, "PERFORMANCE_HINT": "THROUGHPUT"}
         try:
@@ -205,7 +207,7 @@ class OpenVino(Session):
         )
 
     def run(self, tensors: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return the chosen output for tensors by input name. Each thread uses a request of its own."""
+        """Return the model's output for tensors by input name. Each thread uses a request of its own."""
         request = getattr(self._own, "request", None)
         if request is None:  # Each thread keeps one request.
             request = self._own.request = self._compiled.create_infer_request()
@@ -214,7 +216,10 @@ class OpenVino(Session):
 
 
 class TorchSession(Session):
-    """A BERT in torch on the CPU, in any precision: a slow equivalent of fp16 on a GPU for machines without one."""
+    """A BERT in torch on the CPU, in any precision.
+
+    With fp16 it computes, slowly, what a GPU computes in fp16, on machines without a GPU.
+    """
 
     runtime = "torch"
 

@@ -1,4 +1,4 @@
-"""The setting that makes torch multiply matrices in their own precision, whatever the process allows it to reduce."""
+"""A context in which torch multiplies matrices in full precision, even if the process's settings allow less."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _put_back: Callable[[], None]
 
 @contextmanager
 def exact_products() -> Iterator[None]:
-    """Disable TF32 (10 bits of mantissa) in float32 products, and half-precision sums, while any thread is inside.
+    """Disable TF32 (10 bits of mantissa) for float32 products, and sums in half precision, inside this context.
 
-    These settings belong to the process, not to the thread. The first thread to enter changes them, and the last one to
-    leave restores them. Calls that are to be captured or compiled must be made inside, too, because kernels are chosen
-    then.
+    These settings belong to the process, not to the thread. The first thread to enter changes them, and the last thread
+    to leave restores them. Calls that are captured or compiled must also be made inside, because torch chooses their
+    kernels at that time.
     """
     global _inside, _put_back
     with _lock:

@@ -21,8 +21,8 @@ class Agreement(NamedTuple):
 
     Attributes:
         kappa: Cohen's kappa: 1 if the judges always agree, 0 if they agree no more than by chance. It is NaN if both
-            only ever give one verdict, or if they judged no chunk in common. Its ends are NaN if all chunks come from
-            one document.
+            give the same one verdict to all chunks, or if they judged no chunk in common. The ends of its interval are
+            NaN if all chunks come from one document.
         same: The number of equal verdicts, and the number of chunks that both judged.
         table: The number of chunks for each pair of verdicts, int64[verdicts of the first, verdicts of the second].
     """
@@ -95,7 +95,7 @@ def cohen_kappa(
 
 
 def _kappa(sums: F64, cost: F64) -> F64:
-    """Return kappa for each column of float64[verdicts * verdicts, n], which holds one table of verdicts a column.
+    """Return kappa for each column of float64[verdicts * verdicts, n], with one table of verdicts in each column.
 
     Kappa is 1 minus the ratio of the observed disagreement to the disagreement expected by chance.
     """

@@ -29,14 +29,14 @@ class JudgedAnswers(ChunkVerdicts):
     """The verdicts of a judge on answers, like :class:`~.chunk_judge.ChunkVerdicts` on chunks.
 
     Attributes:
-        asked: The answers that the model saw, bool[answers]. The model sees no question without an answer or without a
-            gold answer. For these, the verdict is 1 if both are empty.
+        asked: Whether the model saw each answer, bool[answers]. It sees no empty answer, and no answer to a question
+            without a gold answer. The verdict is then 1 if both are missing, else 0.
     """
 
     asked: npt.NDArray[np.bool_] = field(kw_only=True)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Return Cohen's kappa with counted verdicts, bool[answers], over the answers that the model saw."""
+        """Return Cohen's kappa of the judge's and the counted verdicts, bool[answers], on answers the model saw."""
         return super().agreement(np.where(self.asked, np.asarray(counted, np.int64), -1), level=level, seed=seed)
 
 

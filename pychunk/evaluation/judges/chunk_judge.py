@@ -1,7 +1,7 @@
 """A judge of chunks: a model says whether they hold noise, are complete, change their subject or serve a task.
 
 Each judge can be compared with a count made without a model (:mod:`.quality_counts`). :mod:`.agreement` measures how
-far both agree.
+far verdicts and counts agree.
 
 Source of the criteria: Jain, Aggarwal and Saladi, "AutoChunker: Structured Text Chunking and its Evaluation" (2025).
 The prompts are our own (``pychunk/llm/prompts``), so the figures are not comparable with the paper's.
@@ -69,10 +69,10 @@ class ChunkVerdicts:
         return by_documents(values, self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Return Cohen's kappa with verdicts counted without a model, bool[chunks], and its interval over documents.
+        """Return Cohen's kappa of the judge's verdicts and verdicts counted without a model, and its interval.
 
-        The counted verdicts must mean the same as the judge's: that a chunk holds noise, is complete, changes its
-        subject, or serves the task.
+        ``counted``, bool[chunks], must mean the same as the judge's verdicts: that a chunk holds noise, is complete,
+        changes its subject, or serves the task. The interval is over documents.
         """
         return cohen_kappa(self.verdicts, counted, self.documents, level=level, seed=seed)
 
@@ -92,8 +92,8 @@ def judge(
     """Ask a model for a verdict on each chunk, with many chunks in a call, calls in parallel, and cached answers.
 
     The model sees the chunks of all documents in an order drawn with ``seed``, so that their position tells it nothing.
-    The verdicts are in the order of ``texts``. Of a chunk of more than 8,000 characters, the model sees the beginning
-    and the end. :class:`pychunk.llm.verdicts.Judge` describes how answers are read and what is asked again.
+    The verdicts are in the order of ``texts``. If a chunk has more than 8,000 characters, the model sees only its
+    beginning and its end. :class:`pychunk.llm.verdicts.Judge` describes how answers are read and what is asked again.
 
     Args:
         llm: The client. With ``dry_run=True`` it asks nothing, every verdict is an abstention, and ``llm.account``

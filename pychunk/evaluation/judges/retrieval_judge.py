@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: A search: (queries, k) to the rows of the first k hits of each query, int[queries, k], -1 for none.
+#: A function from (queries, k) to the rows of the first k hits of each query, int[queries, k], -1 for none.
 Search = Callable[[Sequence[str], int], npt.ArrayLike]
 
 
@@ -60,7 +60,7 @@ class HitGrades:
         """Return the sum of each question's first k grades, as a share of k times the best grade; float64[questions].
 
         If a question has fewer than k hits, the missing ones count as irrelevant. A hit without a grade is not counted.
-        The value is NaN if none is counted.
+        The value is NaN if all k hits lack a grade.
 
         Raises:
             ValueError: ``k`` is below 1.
@@ -79,7 +79,7 @@ class HitGrades:
         return by_documents(self.precisions(k), self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Return Cohen's kappa, with quadratic weights, with grades counted without a model, int[questions, k]."""
+        """Return Cohen's kappa (quadratic weights) with ``counted``: grades without a model, int[questions, k]."""
         rows = np.repeat(self.documents, self.grades.shape[1])
         given = np.asarray(counted, np.int64).reshape(-1)
         return cohen_kappa(self.grades.reshape(-1), given, rows, weights="quadratic", level=level, seed=seed)
@@ -150,9 +150,9 @@ def grade(
 
 
 def _order(begin: int, end: int, question: int, seed: int | None) -> list[int]:
-    """Return the places from begin to end in an order drawn for this question alone.
+    """Return the positions from begin to end in an order that is drawn for this question alone.
 
-    Another question therefore changes none of its calls.
+    The calls for this question therefore do not change if other questions do.
     """
     if seed is None:
         return list(range(begin, end))
@@ -197,7 +197,7 @@ def judge_retrieval(
     seed: int = 0,
     language: str = "en",
 ) -> JudgedRetrieval:
-    """Draw chunks, let a model write questions about them, search for these, and let it grade the hits.
+    """Draw chunks, let a model write questions about them, search with the questions, and let it grade the hits.
 
     Each drawn chunk takes one call for its questions, and each question one call for its grades. A dry run counts the
     calls for questions. It estimates the calls for grades as if every chunk gave ``each`` questions, whose k hits are
@@ -206,7 +206,7 @@ def judge_retrieval(
     Args:
         llm: The client.
         table: Chunks with the columns ``text``, ``document_index``, ``start`` and ``end``.
-        search: A search whose rows are those of ``table``, such as ``lambda queries, k: index.rank(queries, k)[0]``.
+        search: A search that returns rows of ``table``, such as ``lambda queries, k: index.rank(queries, k)[0]``.
         sample: The number of chunks drawn with ``seed``. If there are fewer, all are taken.
         each: The number of questions for each chunk.
         k: The number of hits to grade.

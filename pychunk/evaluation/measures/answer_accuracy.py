@@ -44,7 +44,7 @@ def exact_match(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
 
 
 def token_f1(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> F64:
-    """Return the token F1 of each answer with the best of its gold answers; float64[questions].
+    """Return the highest token F1 of each answer with any of its gold answers; float64[questions].
 
     F1 is the harmonic mean of precision and recall of the normalised tokens. A token counts as often as both texts
     contain it. If either text is empty, F1 is 1 if both are, else 0.
@@ -74,7 +74,7 @@ def choice_accuracy(options: Sequence[int | None], gold: Sequence[int]) -> F64:
     """
     if len(options) != len(gold):
         raise ValueError(
-            f"needed one gold answer for each question; got {len(options)} answers and {len(gold)} gold ones"
+            f"options and gold must have one entry a question; got {len(options)} options and {len(gold)} gold ones"
         )
     return np.array(
         [float(each is not None and each == right) for each, right in zip(options, gold, strict=True)], np.float64
@@ -130,7 +130,7 @@ def checked_pairs(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> list
     """
     if len(answers) != len(gold):
         raise ValueError(
-            f"needed one list of gold answers for each answer; got {len(answers)} answers and {len(gold)} lists"
+            f"gold must have one list for each of the answers; got {len(answers)} answers and {len(gold)} lists"
         )
     wrong = next((row for row, own in enumerate(gold) if isinstance(own, str)), None)
     if wrong is not None:

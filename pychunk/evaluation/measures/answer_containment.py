@@ -5,9 +5,9 @@
 - In scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan), a match may be anywhere. Numerals
   are an exception.
 - A word of Arabic or Hebrew of three letters or more may have articles and prepositions attached (``وبالكتاب``).
-- Endings may follow in languages that chain them. In Korean these are particles, in Turkish and Azerbaijani suffixes of
-  nouns. In Tamil, Telugu, Kannada, Malayalam, Georgian and Hungarian anything may follow three letters. In other
-  languages, Hindi among them, no ending may follow, because it would turn short words into other words.
+- In some languages, endings may follow a word: particles in Korean, and suffixes of nouns in Turkish and Azerbaijani.
+  In Tamil, Telugu, Kannada, Malayalam, Georgian and Hungarian, any ending may follow a word of three letters or more.
+  In other languages, Hindi among them, no ending may follow, because it would turn short words into other words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_SPACES = re.compile(
     "\u3040-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U000323af]"
 )
-#: The numerals of Chinese and Japanese, and those of them that turn the digits before them into another number.
+#: The numerals of Chinese and Japanese. The line below has the numerals that multiply the digits before them.
 _NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億兆")
 _MULTIPLES = frozenset("十百千万萬亿億兆")
 #: The marks that can join the digits of one number, time or ratio.
@@ -74,8 +74,8 @@ class FoldedText:
     """A text folded once for searching, with the position of each of its characters in the original.
 
     Attributes:
-        text: The text with width, case and digits folded. A run of white space is one space, and none next to scripts
-            without spaces.
+        text: The text with width, case and digits folded. A run of white space becomes one space, or nothing next to
+            scripts without spaces.
 
     Example:
         >>> FoldedText("The  Ｃａｔ sat.").text
@@ -197,7 +197,8 @@ class Gold:
             spans of the answers in that document if known.
 
     Attributes:
-        nowhere: The questions without an answer in their paragraph, document or documents.
+        nowhere: The indices of the questions none of whose answers occurs in their paragraph, their document, or any
+            document if theirs is unknown.
     """
 
     def __init__(

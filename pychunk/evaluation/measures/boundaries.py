@@ -42,10 +42,10 @@ def window_size(reference: npt.ArrayLike, units: int) -> int:
 
 
 def pk(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
-    """Return Pk, the share of pairs of units for which the two disagree; 0 is best.
+    """Return Pk, the share of pairs of units on which reference and hypothesis disagree; 0 is best.
 
-    The units of a pair are ``window`` apart. The two disagree if the pair is in one segment in only one of them.
-    ``window=None`` is :func:`window_size` of the reference. A document of one unit has no pair and scores 0.
+    The units of a pair are ``window`` apart. They disagree on a pair if only one of them has both units in the same
+    segment. ``window=None`` is :func:`window_size` of the reference. A document of one unit has no pair and scores 0.
 
     Example:
         >>> pk([2], [3], units=4, window=1)
@@ -58,9 +58,10 @@ def pk(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, windo
 
 
 def window_diff(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, window: int | None = None) -> float:
-    """Return WindowDiff, the share of windows in which the two have different numbers of boundaries; 0 is best.
+    """Return WindowDiff, the share of windows in which the numbers of boundaries differ; 0 is best.
 
-    Unlike :func:`pk`, it also counts a surplus boundary in a window that already has one.
+    It compares the numbers of boundaries that reference and hypothesis have in each window of ``window`` units. Unlike
+    :func:`pk`, it also counts a surplus boundary in a window that already has one.
 
     Example:
         >>> window_diff([2], [2, 3], units=5, window=2)
@@ -75,7 +76,7 @@ def window_diff(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int,
 def boundary_f1(
     reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, *, tolerance: int = 0
 ) -> BoundaryScores:
-    """Return precision, recall and F1 of hypothesised boundaries, each matched with at most one of the reference's.
+    """Return precision, recall and F1 of hypothesised boundaries, each matched with at most one reference boundary.
 
     A match is at most ``tolerance`` units away, and the number of matches is the largest possible. If neither side has
     a boundary, all three values are 1. If only one side has boundaries, all are 0.

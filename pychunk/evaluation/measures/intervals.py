@@ -24,8 +24,8 @@ def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     """Return the mean of ``values`` (one for each question, [questions]) and its percentile bootstrap interval.
 
     Each of the ``resamples`` resamples draws as many questions as there are, with replacement. The interval contains
-    the middle ``level`` of the means. The same seed and number of questions draw the same questions, whatever the
-    values.
+    the middle share ``level`` of the resamples' means. The same seed and number of questions draw the same questions,
+    whatever the values.
 
     Example:
         >>> interval([1.0, 1.0, 1.0])
@@ -57,7 +57,8 @@ def paired(
 ) -> Interval:
     """Return the mean of a - b over the same questions, [questions] each, with its interval.
 
-    A question that is hard for both methods cancels out, so the interval is narrower than those of a and b suggest.
+    A question that is hard for both methods cancels out, so the interval is narrower than the intervals of a and b
+    suggest.
     """
     left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if left.shape != right.shape:
@@ -75,13 +76,14 @@ def of_sums(
 ) -> Interval:
     """Return a figure computed from sums over documents or questions, and its percentile bootstrap interval.
 
-    Such a figure is the number of words divided by the number of chunks. The bootstrap draws as many whole documents as
-    there are, with replacement. Chunks of one document are alike, so intervals over chunks would be too narrow. Draws
-    without a figure are left out.
+    An example of such a figure is the number of words divided by the number of chunks. The bootstrap draws as many
+    whole documents as there are, with replacement. Chunks of one document are alike, so intervals over chunks would be
+    too narrow. Draws whose figure is not finite are left out.
 
     Args:
         parts: The numbers to sum, one row for each document, [documents, sums].
-        figure: A function from sums float64[sums, n], one draw a column, to figures float64[n], NaN for none.
+        figure: A function from sums float64[sums, n], with one column for each of n draws, to figures float64[n], NaN
+            for none.
         level: The share of the draws that the interval contains, 0.95 for 95 %.
         resamples: The number of draws.
         seed: The seed of the draws.

@@ -29,7 +29,7 @@ class RatioSum(NamedTuple):
 
 
 def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> RatioSum:
-    """Count the sentences that refer back, and those of them whose chunk also has the sentence before.
+    """Count the sentences that refer back, and those among them whose chunk contains the previous sentence.
 
     The paper resolves pronouns to nouns with a model. This measure needs none: a sentence refers back if it begins with
     a pronoun or a connective (:func:`~.chunk_starts.refers_back`). Its referent is assumed to be in the sentence
@@ -53,10 +53,11 @@ def reference_completeness(refers: npt.ArrayLike, rows: npt.ArrayLike) -> RatioS
 
 
 def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) -> RatioSum:
-    """Sum the cosine of each sentence to the mean vector of its chunk; sentences that are alike have cosines of 1.
+    """Sum the cosine of each sentence to the mean vector of its chunk; equal sentences have cosines of 1.
 
-    Only chunks of two or more sentences count, because a sentence alone is its own mean and always has 1. A sentence is
-    part of the mean it is compared with, so short chunks score higher. Compare methods at equal chunk length.
+    Only chunks of two or more sentences count, because a single sentence is its own mean and always has a cosine of 1.
+    A sentence is part of the mean with which it is compared, so short chunks score higher. Compare methods at equal
+    chunk length.
 
     Args:
         vectors: The unit vectors of the sentences, [n, d]. Vectors of zeros are left out.
@@ -77,12 +78,12 @@ def intrachunk_cohesion(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike) 
 
 
 def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, *, window: int = 10) -> RatioSum:
-    """Sum the cosine of each chunk's mean vector to that of the text around it.
+    """Sum the cosine of each chunk's mean vector to the mean vector of the text around the chunk.
 
-    The text around a chunk is the ``window`` sentences before its first and the ``window`` after its last, as far as
-    the document goes. It is the same for every method, whatever the length of the neighbours. A document of one chunk
-    has no such text. The measure is high if chunks still say what they are about. It opposes cohesion, because cuts
-    where the topic changes lower it.
+    The text around a chunk is the ``window`` sentences before its first sentence and the ``window`` sentences after its
+    last one, as far as the document has them. Its size does not depend on the length of the neighbouring chunks. A
+    document of one chunk has no such text. The measure is high if chunks are about the same as the text around them.
+    Cuts where the topic changes lower it, but raise cohesion.
 
     Args:
         vectors: The unit vectors of the sentences, [n, d]. See :func:`intrachunk_cohesion`.
@@ -110,7 +111,7 @@ def contextual_coherence(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike,
 def block_integrity(blocks: npt.ArrayLike, chunks: npt.ArrayLike) -> RatioSum:
     """Count the blocks (:func:`~.plain_text_blocks.find_blocks`), and those that are whole in one chunk.
 
-    Callers leave out the blocks that are too long for one chunk.
+    The caller must leave out blocks that are too long for one chunk.
 
     Example:
         >>> block_integrity([[0, 10], [12, 30]], chunks=[[0, 20], [20, 30]])

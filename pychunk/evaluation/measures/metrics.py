@@ -28,7 +28,7 @@ def normalize_answer(text: str) -> str:
 
 
 def answer_shares(chunks: Sequence[str], answers: Sequence[str]) -> F64:
-    """Return for each chunk the share of its words that are the answer's, 0 if it contains no answer; float64[chunks].
+    """Return the share of each chunk's words that an answer takes, 0 if it contains no answer; float64[chunks].
 
     Chunks and answers must be normalised (:func:`normalize_answer`). A chunk contains an answer if the answer's words
     follow each other in it. Of several answers, the one with the largest share counts.
@@ -51,7 +51,7 @@ def hits(shares: F64, allowed: npt.NDArray[np.bool_] | None = None) -> F64:
 
     Args:
         shares: The shares from :func:`answer_shares`, float64[questions, k], 0 for chunks that were not retrieved.
-        allowed: bool[questions, k]. None allows all. :func:`in_paragraph` gives the strict reading.
+        allowed: bool[questions, k]. None allows all. For strict hits, this is the result of :func:`in_paragraph`.
 
     Example:
         >>> hits(np.array([[0.0, 0.2], [0.1, 0.0]]), np.array([[True, True], [False, True]]))
@@ -88,8 +88,8 @@ def hits_within_words(held: npt.NDArray[np.bool_], words: npt.NDArray[np.integer
     budget.
 
     Args:
-        held: Whether the chunk is a hit, bool[questions, depth], best first.
-        words: The number of words in the chunk, int[questions, depth], 0 for chunks that were not retrieved.
+        held: Whether each retrieved chunk is a hit, bool[questions, depth], best first.
+        words: The number of words in each chunk, int[questions, depth], 0 for chunks that were not retrieved.
         budgets: The budgets in words.
 
     Example:
@@ -113,7 +113,7 @@ def recall_at_k(shares: F64) -> F64:
 
 
 def precision_at_k(shares: F64) -> F64:
-    """Return the mean over the top k of words of the answer by words of the chunk; ``shares`` float64[questions, k].
+    """Return the mean share of answer words in the top k chunks; ``shares`` is float64[questions, k].
 
     Source: The NSP paper's Precision@k.
     """
@@ -123,8 +123,8 @@ def precision_at_k(shares: F64) -> F64:
 def cosine_at_k(answers: npt.NDArray[np.floating], chunks: npt.NDArray[np.floating], top: npt.NDArray[np.int64]) -> F64:
     """Return the mean cosine of the answer and the top k chunks; float64[questions].
 
-    This is Semantic Precision if the chunks' vectors are those of their texts, each encoded as one. ``pychunk eval``
-    uses the sums of their sentences' vectors, and calls the measure answer cosine.
+    This is Semantic Precision if the text of each chunk is encoded as a whole. ``pychunk eval`` uses the sum of the
+    vectors of each chunk's sentences instead, and calls the measure answer cosine.
 
     Args:
         answers: The unit vectors of the answers, [questions, d].

@@ -23,7 +23,7 @@ def pages_at(page_starts: Sequence[int], positions: npt.ArrayLike) -> I64:
 
 
 def accuracy_doc(documents: npt.ArrayLike, gold_documents: npt.ArrayLike) -> F64:
-    """Return 1 if the predicted document is the gold one, else 0; both int[questions]; float64[questions].
+    """Return 1 if the predicted document is the gold one, else 0, float64[questions]. Both arguments: int[questions].
 
     Source: the UNLP paper's Accuracy_doc, equation 1.
     """

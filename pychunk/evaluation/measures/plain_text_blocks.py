@@ -14,22 +14,22 @@ _ENDS = tuple(".!?:;…。！？")
 
 
 def find_blocks(text: str, headings: npt.ArrayLike = (), page_starts: npt.ArrayLike = ()) -> I64:
-    r"""Return the blocks that should not be cut, int64[blocks, 2] in characters, trimmed.
+    r"""Return the blocks that should not be cut, int64[blocks, 2] in characters, without white space at their edges.
 
     Each line that is not blank is in one of these blocks:
 
     - Fenced code from the opening fence to the closing one, or a table of lines that begin with ``|``.
     - A list of consecutive items, with the paragraph before it if that ends with a colon.
     - A paragraph. If the document has blank lines, a paragraph extends to the next blank line. Otherwise it is one
-      line, and it continues on the next line if the text was filled. This means that the line ends without a stop, that
-      both lines have at most 120 characters, and that the first has at least 60.
+      line, and it continues on the next line if lines seem filled to a width. This means that the line ends without a
+      stop, that both lines have at most 120 characters, and that the first has at least 60.
     - A heading, or several in a row, with the block that follows.
 
     No block extends over the first character of a page.
 
     Args:
         text: The text of the document.
-        headings: The spans of the lines that are headings, int[h, 2], as the caller knows them.
+        headings: The spans of the lines that are headings, int[h, 2], which the caller must know.
         page_starts: The first character of each page, int[pages].
 
     Example:

@@ -30,7 +30,7 @@ I64 = npt.NDArray[np.int64]
 RUN = 3
 #: The share of noise above which a chunk counts as noisy.
 NOISY = 0.2
-#: The percentile of a document's cosines below which a pair of neighbours is a break.
+#: The percentile of a document's cosines of neighbouring sentences below which a pair counts as a sharp turn.
 BREAK = 5
 #: The highest relevance.
 MOST = 4
@@ -43,8 +43,8 @@ def marked_spans(text: str, marked: str) -> I64:
 
     The function compares words: runs of letters and digits in lower case. It first takes the longest run of words
     that both texts have, and uses each word once. It continues down to runs of three, or of fewer if the marked text
-    has no more. A second copy, in a menu, is therefore not the marked one. Other orders, marks and white space do not
-    matter.
+    has no more. A second copy of the words, such as in a menu, is therefore not returned. The order of passages,
+    punctuation and white space do not matter.
 
     The time grows with the number of pairs of equal runs of three. If a text repeats one run again and again, the time
     is quadratic.
@@ -77,7 +77,7 @@ def marked_spans(text: str, marked: str) -> I64:
 
 
 def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]]:
-    """Return (words, first word here, first word there) of each maximal run of words that both lists contain."""
+    """Return (length, first word in ``own``, first in ``wanted``) of each maximal run of words that both contain."""
     least = min(RUN, len(wanted))
     if not least:
         return []
@@ -85,7 +85,7 @@ def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]
     for j in range(len(wanted) - least + 1):
         there[tuple(wanted[j : j + least])].append(j)
     found: list[tuple[int, int, int]] = []
-    # For each last place there: the number of consecutive places that are equal.
+    # By the last position in `wanted`: the number of consecutive positions at which runs are equal.
     before: dict[int, int] = {}
     for i in range(len(own) - least + 2):
         now = {j: before.get(j - 1, 0) + 1 for j in there.get(tuple(own[i : i + least]), ())}
@@ -97,13 +97,13 @@ def _common_runs(own: list[str], wanted: list[str]) -> list[tuple[int, int, int]
 
 
 def _parts(kept: list[bool]) -> list[tuple[int, int]]:
-    """Return the first and last place of each run of true values."""
+    """Return (first, end) of each run of true values."""
     edges = np.flatnonzero(np.diff(np.array([False, *kept, False], np.int8)))
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
 class Noise(NamedTuple):
-    """The noise of each chunk: its words' characters outside the marked text, and all of them, int64[chunks] each."""
+    """The number of word characters of each chunk outside the marked text, and in total, int64[chunks] each."""
 
     outside: I64
     of: I64
@@ -174,8 +174,8 @@ def cuts_a_unit(chunks: npt.ArrayLike, units: npt.ArrayLike) -> Bools:
 
     Args:
         chunks: The spans of the chunks.
-        units: The spans of lists, tables and paragraphs, in order and not overlapping. Callers leave out those too long
-            for a chunk.
+        units: The spans of lists, tables and paragraphs, in order and not overlapping. The caller must leave out units
+            that are too long for a chunk.
 
     Example:
         >>> cuts_a_unit([(0, 10), (10, 30), (30, 40)], units=[(0, 10), (11, 25), (26, 40)]).tolist()
@@ -212,9 +212,10 @@ def completeness(text: str, chunks: npt.ArrayLike, units: npt.ArrayLike) -> Rati
 def breaks_inside(vectors: npt.NDArray[np.floating], rows: npt.ArrayLike, chunks: int) -> Bools:
     """Return which chunks have one of their document's sharpest turns inside them, bool[chunks].
 
-    A chunk has one if its lowest cosine of neighbouring sentences is below the document's own 5th percentile of such
-    cosines. The percentile is interpolated over all pairs of neighbours, including those with a cut between them. A
-    document with a single pair has no break. Longer chunks hold more pairs, so compare methods at equal chunk length.
+    A chunk has such a turn if two neighbouring sentences in it have a cosine below the 5th percentile of the document's
+    cosines of neighbouring sentences. The percentile is interpolated over all pairs of neighbours, including pairs with
+    a cut between them. A document with a single pair has no turn. Longer chunks hold more pairs, so compare methods at
+    equal chunk length.
 
     Args:
         vectors: The unit vectors of the document's sentences, [n, d]. Vectors of zeros are left out.
@@ -286,8 +287,8 @@ def relevance(
 ) -> I64:
     """Return the relevance of each chunk to the section that was asked for, int64[chunks].
 
-    The grade depends on the share of the chunk that is in the section. 4 is at least 90 %, 3 at least half, 2 some of
-    it. 1 is none of it, but the chunk has the same parent as the section. 0 is none of it.
+    The grade depends on the share of the chunk that is in the section: 4 for at least 90 %, 3 for at least half, 2 for
+    less. A chunk outside the section gets 1 if it has the same parent heading as the section, else 0.
 
     Args:
         chunks: The spans of the chunks.
@@ -308,7 +309,7 @@ def relevance(
 
 
 def weighted_precision(relevance: npt.ArrayLike, k: int) -> float:
-    """Return the sum of the first k grades, from 0 to 4 each, as a share of the sum of k best grades.
+    """Return the sum of the first k grades, from 0 to 4 each, as a share of 4 k, the highest possible sum.
 
     If fewer than k chunks were found, the missing ones count as irrelevant.
 

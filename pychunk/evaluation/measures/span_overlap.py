@@ -45,9 +45,9 @@ def span_scores(chunks: npt.ArrayLike, references: npt.ArrayLike, *, elsewhere: 
 
     Text that chunks and references share is counted once, however many chunks hold it. All other text is counted as
     often as it occurs. The denominator of precision is the length of all retrieved chunks, including overlaps and
-    chunks of other documents. The denominator of recall is the length of all references. The denominator of IoU is that
-    of precision plus the part of each reference that no chunk covers. Chunks that repeat each other therefore lower
-    precision and IoU.
+    chunks of other documents. The denominator of recall is the length of all references. The denominator of IoU is the
+    denominator of precision plus the length of the parts of references that no chunk covers. Chunks that repeat each
+    other therefore lower precision and IoU.
 
     Example:
         >>> span_scores([[0, 10], [10, 20]], [[5, 15], [30, 40]])
@@ -66,9 +66,9 @@ def span_scores(chunks: npt.ArrayLike, references: npt.ArrayLike, *, elsewhere: 
 def holds_reference(chunks: npt.ArrayLike, references: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return which chunks share a character (or token) with a reference, bool[chunks].
 
-    If no number of chunks is given, Chroma's evaluation retrieves as many for a question as share a character with a
-    reference. Its code also takes a chunk that ends where a reference begins, or the other way round. Its paper does
-    not.
+    If no number of chunks is given, Chroma's evaluation retrieves as many chunks for a question as there are chunks
+    that share a character with a reference. Its code also counts a chunk that ends where a reference begins, or the
+    other way round. Its paper does not.
     """
     return _covered(_checked(chunks, "chunks"), _union(_references(references))) > 0
 

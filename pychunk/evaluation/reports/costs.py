@@ -78,7 +78,7 @@ def of(row: Row, name: str) -> Any:
 
 
 class LLMUsage:
-    """The usage of a model since the last look at it.
+    """The usage of a model since it was last read.
 
     Args:
         account: The account of the client; None means that no model is asked.

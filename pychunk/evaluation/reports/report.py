@@ -3,8 +3,8 @@
 All three are made from one dictionary of plain JSON types, the `results` of the functions here. A field that is
 missing, null or not a number is shown as an en dash::
 
-    dataset      {name, kind: "answers" | "references", documents, questions, words, "without an answer": number of
-                  questions whose answers do not occur in their document}
+    dataset      {name, kind: "answers" | "references" | "pages" | "boundaries", documents, questions, words,
+                  "without an answer": number of questions whose answers do not occur in their document}
     encoder (whose vectors are searched), command, machine, versions {name: version}
     rows         [{name, options, peer: null | "chonkie 1.7.0", mode, encoder,
                    measures {name: {mean, low, high}},          low and high: 95 % interval

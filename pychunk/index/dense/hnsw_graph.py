@@ -1,4 +1,7 @@
-"""The reading of a FAISS graph from its file, with checks that no number points outside the file or exhausts memory."""
+"""The reading of a FAISS graph (HNSW) from its file, with checks that a damaged file cannot crash the process.
+
+No number may point outside the graph, or make FAISS allocate more memory than the file has bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Any
 import numpy as np
 
 _BLOCK = 1 << 20
-#: The bytes of each number in the vectors of a graph: probabilities, widths of levels, levels, offsets and links.
+#: The bytes of a number in each of the five arrays of a graph: probabilities, widths of levels, levels, offsets, links.
 _GRAPH = (8, 4, 4, 8, 4)
-#: The forms of graphs, and the forms of their vectors: unchanged numbers, or half precision.
+#: FAISS's names of the forms of a graph, and of the form of its vectors: float32, or half precision.
 _GRAPHS, _FLAT, _HALF = (b"IHNf", b"IHNs"), b"IxFI", b"IxSQ"
 
 
@@ -18,8 +21,8 @@ def read(faiss: Any, file: Any) -> Any:
     """Return the index in a memory-mapped file.
 
     Raises:
-        ValueError: The file holds no such graph, or announces more numbers than it has bytes.
-        RuntimeError: FAISS finds a fault.
+        ValueError: The file does not contain such a graph, or claims to contain more numbers than it has bytes for.
+        RuntimeError: FAISS rejects the file.
     """
     check(file)
     file.seek(0)
@@ -27,12 +30,13 @@ def read(faiss: Any, file: Any) -> Any:
 
 
 def check(file: Any) -> None:
-    """Check each size in a file before FAISS allocates memory for that many numbers. 2^36 of them took 64 GB.
+    """Check each size in a file before FAISS allocates memory for it. A false size of 2^36 made FAISS allocate 64 GB.
 
-    FAISS has always read the data after one of these names in the same way, and gives other forms another name.
+    This relies on the format of the file. In all versions of FAISS, a form of graph with the same name has the same
+    format.
 
     Raises:
-        ValueError: The form is another one, or the file cannot hold a size.
+        ValueError: The form is unknown, or a size is larger than the rest of the file.
     """
     file.seek(0, 2)
     end = file.tell()
@@ -60,10 +64,10 @@ def check(file: Any) -> None:
         raise ValueError(f"it is of the form {name!r}")
     for size in _GRAPH:
         skip_vector(size)
-    taken("<5i")  # The numbers are the entry point, the highest level and candidates.
+    taken("<5i")  # The entry point, the highest level and the numbers of candidates.
     name = head()
     if name == _HALF:
-        taken("<iifQQ")  # The numbers are the kind, range, dimensions and bytes.
+        taken("<iifQQ")  # The kind of quantizer, its range, the dimensions and the bytes of a vector.
         skip_vector(4)
     elif name != _FLAT:
         raise ValueError(f"its vectors are of the form {name!r}")
@@ -73,7 +77,7 @@ def check(file: Any) -> None:
 
 
 def sound(faiss: Any, index: Any) -> bool:
-    """Return whether all links of a graph lead to existing vectors. FAISS follows any number."""
+    """Return whether all links of a graph lead to existing vectors. FAISS itself does not check them."""
     own = faiss.downcast_index(index)
     if not isinstance(own, faiss.IndexHNSW) or own.metric_type != faiss.METRIC_INNER_PRODUCT:
         return False
@@ -103,7 +107,7 @@ def sound(faiss: Any, index: Any) -> bool:
 
 
 def _on_their_levels(levels: Any, offsets: Any, links: Any, widths: Any) -> bool:
-    """Return whether links of each level lead to vectors at that level."""
+    """Return whether the links of each level lead only to vectors that are at that level."""
     for level in range(1, int(levels.max())):
         rows = np.flatnonzero(levels > level)
         places = offsets[rows].astype(np.int64)[:, None] + np.arange(widths[level], widths[level + 1])

@@ -17,21 +17,24 @@ SCALE = 4
 
 
 def width(dim: int, dtype: str) -> int:
-    """Return the number of values of ``dtype`` in a stored row of ``dim`` numbers."""
+    """Return the number of values of type ``dtype`` in the stored form of a vector of ``dim`` numbers."""
     return dim + SCALE if dtype == "int8" else dim
 
 
 def stored(vectors: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
-    """Return rows in their stored form, rounded to float16 or float32, or :func:`packed`. int8 rows already have it."""
+    """Return vectors in the form in which they are stored: :func:`packed` for int8, else rounded to ``dtype``.
+
+    Vectors of type int8 are already packed, and are returned unchanged.
+    """
     if dtype == "int8" and vectors.dtype != np.int8:
         return packed(np.asarray(vectors, np.float32))
     return np.ascontiguousarray(vectors, dtype)
 
 
 def packed(vectors: F32) -> Packed:
-    """Return rows float32[n, dim] as int8[n, dim + 4].
+    """Return rows float32[n, dim] as int8[n, dim + 4], made by the native core.
 
-    A number is off by half a scale at most, which is 1/254 of the row's largest. This is done in the native core.
+    The error of a number is at most half the scale, which is 1/254 of the row's largest number.
     ``pychunk._engine.reference.search.int8_rows`` does the same in NumPy.
 
     Example:
@@ -48,7 +51,7 @@ def scales(rows: Packed) -> F32:
 
 
 def unpacked(rows: npt.NDArray[Any]) -> F32:
-    """Return rows of bytes or of floating point as float32[n, dim]."""
+    """Return stored rows, packed int8 or floating-point numbers, as float32[n, dim]."""
     if rows.dtype != np.int8:
         return np.asarray(rows, np.float32)
     return np.asarray(rows[:, :-SCALE] * scales(rows)[:, None], np.float32)

@@ -1,6 +1,6 @@
-"""An approximate index that one scan builds, with half a byte for each piece of a vector.
+"""An approximate index of kind "pq": product quantization with 4 bits for each piece of a vector, built in one scan.
 
-It is product quantization (Jegou, Douze and Schmid, 2011) in groups of rows whose tables fit into registers (Andre,
+The method is product quantization (Jegou, Douze and Schmid, 2011), with tables that fit into registers (Andre,
 Kermarrec and Le Scouarnec, 2015). A search reads the codes of all rows. The best candidates by codes are then scored by
 their stored vectors. The number of candidates is determined by trials on vectors of the index when it is built, and
 stored in its file.
@@ -26,32 +26,35 @@ U8 = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Vectors = npt.NDArray[Any]
 
-#: The number of vectors below which a scan is as fast.
+#: With fewer vectors than this, a scan is as fast, and no codes are made.
 LEAST = 1000
-#: Vectors are cut into three pieces for 16 numbers. A piece has the width that covers all numbers, or one of up to four
-#: fewer, which leaves out the last numbers. The width whose codes are nearest to the vectors is chosen. Sentence
-#: vectors of 256 numbers have 48 pieces of 3. Among 1,945,129 of them, recall@10 is 0.969, 0.988, 0.995 and 0.998 with
-#: 1,024 to 8,192 candidates. With 64 pieces of 3 it is 0.986 to 0.999, for a third more memory and time. With 32 pieces
-#: of 4 it is 0.900, 0.950, 0.973 and 0.985.
+#: A vector has three pieces for every 16 numbers. The width of a piece is the one with which the pieces cover all
+#: numbers, or up to four less; then the last numbers of a vector have no code. Of these widths, the one with the
+#: smallest error of codes is chosen. Sentence vectors of 256 numbers have 48 pieces of width 3. Among 1,945,129 of
+#: them, recall@10 is 0.969, 0.988, 0.995 and 0.998 with 1,024, 2,048, 4,096 and 8,192 candidates. With 64 pieces of
+#: width 3 it is 0.986 to 0.999, for a third more memory and time. With 32 pieces of width 4 it is 0.900, 0.950, 0.973
+#: and 0.985.
 _NARROWER = 4
-#: The most pieces, so that sums over tables of bytes fit 16 bits.
+#: The most pieces of a vector, so that sums over tables of bytes fit 16 bits.
 _MOST_PIECES = 256
-#: The number of vectors from which centroids are learned, the number of rounds, and the number of vectors that decide
-#: which choice is nearest.
+#: The number of vectors from which centroids are learned, the number of rounds of k-means, and the number of other
+#: vectors on which the errors of the possible widths are compared.
 _SAMPLE, _ROUNDS, _TRIED = 16_384, 12, 4096
 #: The number of rows whose codes are made at a time.
 _BLOCK = 1 << 18
-#: The number of candidates is one in 1,000 vectors, within these limits. It is more if a trial with 128 stored vectors
-#: finds less than this share of the ten nearest of each, up to one in 64 of the vectors tried.
+#: The number of candidates of a search is the number of vectors divided by _ONE_OF, at least _FEWEST. A trial searches
+#: for the _NEAREST nearest vectors of each of _PROBED stored vectors. If it finds less than the share _RECALL of them,
+#: there are more candidates: up to the number of vectors tried divided by _SHARE, and at most _MOST when this is scaled
+#: up to all vectors.
 _ONE_OF, _FEWEST, _MOST = 1000, 512, 16_384
 _PROBED, _NEAREST, _RECALL, _SHARE = 128, 10, 0.985, 64
-#: The most vectors among which this is tried. A scan of all vectors would take as long as making their codes.
+#: The most vectors among which the trial searches. A scan of all vectors would take as long as making their codes.
 TRIED_AMONG = 1 << 20
-#: The factor of growth beyond which the codes are made again.
+#: The codes are made again if there are more than this many times as many vectors as when they were made.
 _OUTGROWN = 4
-#: The number of dimensions of an array of codes.
+#: The number of dimensions of an array of codes; an array of vectors has two.
 _CODED = 3
-#: An array in a file begins at a multiple of this offset.
+#: In a file, each array begins at an offset that is a multiple of this number of bytes.
 _ALIGNED = 64
 
 
@@ -60,9 +63,10 @@ class Codes:
     """The codes of rows, with which searches find candidates.
 
     Attributes:
-        centroids: The centroids of each piece, float32[pieces, 16, width], for the numbers of a vector in order.
-        blocks: The codes, uint8[groups of 32 rows, pieces up to a multiple of four, 16], or vectors whose codes are
-            made when they are first searched or saved.
+        centroids: The 16 centroids of each piece, float32[pieces, 16, width]. The pieces are in the order of a vector's
+            numbers.
+        blocks: Arrays of codes, uint8[groups of 32 rows, pieces rounded up to a multiple of four, 16]; or of stored
+            vectors, whose codes are made when they are first searched or saved.
         rows: The number of rows of each block.
         candidates: The number of candidates that a search scores by their stored vectors.
         made_for: The number of rows for which ``candidates`` was determined.
@@ -78,7 +82,7 @@ class Codes:
         return sum(self.rows)
 
     def add(self, vectors: Vectors) -> None:
-        """Add rows in their stored form, numbered consecutively."""
+        """Add vectors in their stored form. Their numbers follow those of earlier rows."""
         for begin in range(0, len(vectors), _BLOCK):
             own = vectors[begin : begin + _BLOCK]
             self.blocks.append(own)
@@ -88,26 +92,32 @@ class Codes:
         return block if block.ndim == _CODED else native.encode_rows(block, self.centroids)
 
     def best(self, queries: F32, count: int, allowed: Mask | None = None, threads: int | None = None) -> I64:
-        """Return the rows of each query by falling score of their codes, int64[q, count], and -1 if there are fewer."""
+        """Return the ``count`` rows with the best codes for each query, best first, int64[q, count], padded with -1."""
         self.blocks = [self._codes(block) for block in self.blocks]
         return native.best_by_codes(self.blocks, self.rows, self.centroids, queries, count, allowed, threads=threads)
 
     def fits(self, dim: int) -> bool:
-        """Return whether the codes can be of vectors of this width, as :func:`trained` cuts them."""
+        """Return whether :func:`trained` could have made the codes for vectors of width ``dim``."""
         pieces, _, width = self.centroids.shape
         return pieces == _pieces_of(dim) and width in _widths(dim)
 
     def outgrown(self, count: int) -> bool:
-        """Return whether there are so many more vectors than the codes were made for that they should be made again."""
+        """Return whether there are now far more vectors than the codes were made for, so that they are made again.
+
+        See :data:`_OUTGROWN`.
+        """
         return count > _OUTGROWN * max(1, self.made_for)
 
     def wide(self, count: int) -> int:
-        """Return the number of candidates for ``count`` hits."""
+        """Return the number of candidates for ``count`` hits, which grows with the number of rows."""
         grown = -(-self.candidates * len(self) // max(1, self.made_for))
         return min(len(self), max(count, self.candidates, grown))
 
     def save(self, path: Path) -> None:
-        """Write what :func:`read` reads to the disk. Codes that are made for it are not kept in memory."""
+        """Write a file that :func:`read` reads. When this returns, it is on the disk.
+
+        Codes that are made for the file are not kept in memory.
+        """
         facts = np.array([self.candidates, self.made_for, *self.rows], np.int64)
         with new_file(path) as file:
             _write(file, facts)
@@ -117,10 +127,10 @@ class Codes:
 
 
 def read(stored: Any) -> Codes:
-    """Return the codes in a file of :meth:`Codes.save`, memory-mapped.
+    """Return the codes in a file that :meth:`Codes.save` wrote, memory-mapped.
 
     Raises:
-        ValueError: The file holds no such codes.
+        ValueError: The file does not contain such codes.
     """
     try:
         stored.seek(0)
@@ -144,7 +154,13 @@ def read(stored: Any) -> Codes:
 
 
 def trained(dim: int, count: int, sample: Callable[[I64], F32]) -> Codes:
-    """Return codes without rows yet, for ``count`` of them, with centroids learned from an even sample."""
+    """Return codes without rows, with centroids learned from an evenly spread sample of the vectors to add.
+
+    Args:
+        dim: The width of the vectors.
+        count: The number of vectors that will be added.
+        sample: A function that returns the vectors of rows, given by number.
+    """
     drawn = np.unique(np.linspace(0, count - 1, min(count, _SAMPLE + _TRIED)).astype(np.int64))
     vectors = sample(drawn)
     tried = len(vectors) - min(_TRIED, len(vectors) // 4)
@@ -170,22 +186,25 @@ def search(
     candidates: int | None = None,
     threads: int | None = None,
 ) -> tuple[F32, I64]:
-    """Return (scores, rows) of about the ``count`` best rows of each query, [q, count], best first.
+    """Return (scores, rows) of approximately the ``count`` best rows of each query, [q, count], best first.
+
+    If there are fewer, the scores are padded with -inf and the rows with -1.
 
     Args:
         codes: The codes.
         queries: Unit vectors, float32[q, dim].
         count: The number of rows.
-        score: A function of a query and rows that returns the scores by the stored vectors.
+        score: A function (query, rows) that returns the scores of rows by their stored vectors.
         allowed: The rows that may be found, bool[n]. None: all.
-        candidates: The number of rows to score. None: the number that was determined when the index was built.
+        candidates: The number of rows to score in this way. None: the number that was determined when the index was
+            built.
         threads: The number of threads. None: the default number.
     """
     wide = candidates_of(codes, count, candidates)
     scores = np.full((len(queries), count), -np.inf, np.float32)
     rows = np.full((len(queries), count), -1, np.int64)
     for number, own in enumerate(codes.best(queries, wide, allowed, threads)):
-        own = np.sort(own[own >= 0])  # This is the order of the stored rows.
+        own = np.sort(own[own >= 0])  # Rows are read in the order in which they are stored.
         exact = score(queries[number], own)
         best = np.lexsort((own, -exact))[:count]
         scores[number, : len(best)], rows[number, : len(best)] = exact[best], own[best]
@@ -198,15 +217,15 @@ def candidates_of(codes: Codes, count: int, candidates: int | None) -> int:
 
 
 def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I64]) -> float:
-    """Set how many candidates a search scores, and return the recall@10 that this share of some rows reached.
+    """Set the number of candidates that a search scores, by a trial among some of the rows, and return its recall@10.
 
-    The ten nearest among a part of all rows are further away, and more rows are as near. The same share of all rows
-    therefore finds no less.
+    The ten nearest among a part of all rows are further away than the ten nearest of all, and more rows are as near.
+    The same share of all rows as candidates therefore gives at least this recall.
 
     Args:
         codes: The codes.
-        arrays: Stored rows, some of each array.
-        exact: A function that returns the numbers of the nearest rows of queries.
+        arrays: The stored rows to try, a part of each array of the index.
+        exact: A function (queries, count) that returns the numbers of the ``count`` nearest of these rows by a scan.
     """
     some = Codes(codes.centroids)
     for array in arrays:
@@ -221,7 +240,7 @@ def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I6
     nearest = exact(queries, min(_NEAREST + 1, total))
     most = max(min(total, _FEWEST), total // _SHARE)
     found = some.best(queries, most)
-    places = [  # The positions of each query's nearest rows, without itself.
+    places = [  # The ranks by codes of each query's nearest rows, without the row that is the query.
         int(place[0]) if len(place := np.flatnonzero(own == row)) else most
         for itself, near, own in zip(drawn, nearest, found, strict=True)
         for row in near[near != itself][:_NEAREST]
@@ -239,16 +258,16 @@ def _pieces_of(dim: int) -> int:
 
 
 def _widths(dim: int) -> range:
-    """Return the possible numbers of values in a piece."""
+    """Return the possible widths of a piece, for vectors of width ``dim``."""
     widest = -(-dim // _pieces_of(dim))
     return range(max(1, widest - _NARROWER), widest + 1)
 
 
 def _learned(vectors: F32, pieces: int, width: int) -> F32:
-    """Return centroids [pieces, 16, width] of vectors cut into pieces, by k-means in each.
+    """Return the centroids of the pieces of vectors, float32[pieces, 16, width], by k-means for each piece.
 
-    The first vectors are the initial centroids. All pieces go through a round together. FAISS's k-means starts threads
-    about a thousand times for this, which took minutes on a busy machine.
+    The first 16 vectors are the initial centroids. Each round handles all pieces together. FAISS's k-means would start
+    threads about a thousand times for this, which took minutes on a busy machine.
     """
     parts = _pieces(vectors, pieces, width)
     flat = np.ascontiguousarray(parts.reshape(len(vectors), -1))
@@ -266,7 +285,7 @@ def _learned(vectors: F32, pieces: int, width: int) -> F32:
 
 
 def _error(vectors: F32, centroids: F32) -> float:
-    """Return the sum of the squared errors of codes, including the numbers that they leave out."""
+    """Return the sum of the squared errors of the codes of vectors. Numbers without a code count as errors, too."""
     pieces, _, width = centroids.shape
     parts = _pieces(vectors, pieces, width)
     rows = native.encode_rows(parts.reshape(len(vectors), -1), centroids)
@@ -276,7 +295,7 @@ def _error(vectors: F32, centroids: F32) -> float:
 
 
 def _pieces(vectors: F32, pieces: int, width: int) -> F32:
-    """Return the first numbers of vectors as [n, pieces, width], padded with zeros."""
+    """Return vectors cut into pieces, float32[n, pieces, width]. Zeros are added, or the last numbers are left out."""
     out = np.zeros((len(vectors), pieces * width), np.float32)
     kept = min(out.shape[1], vectors.shape[1])
     out[:, :kept] = vectors[:, :kept]
@@ -284,20 +303,20 @@ def _pieces(vectors: F32, pieces: int, width: int) -> F32:
 
 
 def codes_of_rows(blocks: U8, rows: int, pieces: int) -> U8:
-    """Return the codes from 0 to 15 of blocks of 32 rows, uint8[rows, pieces]."""
+    """Return the codes of rows, which are from 0 to 15, uint8[rows, pieces]. ``blocks`` has groups of 32 rows."""
     halves = np.concatenate([blocks & 15, blocks >> 4], axis=2)[:, :pieces]
     return np.ascontiguousarray(halves.transpose(0, 2, 1).reshape(-1, pieces)[:rows])
 
 
 def _write(file: BinaryIO, array: npt.NDArray[Any]) -> None:
-    """Write an array as ``numpy.save`` does. Its numbers begin at a multiple of 64, where its header ends."""
+    """Write an array as ``numpy.save`` does, padded so that its numbers begin at a multiple of 64 bytes in the file."""
     file.write(bytes(-file.tell() % _ALIGNED))
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
     file.write(np.ascontiguousarray(array).data)
 
 
 def _mapped(stored: Any) -> npt.NDArray[Any]:
-    """Return the next array of a memory-mapped file without a copy."""
+    """Return the next array of a memory-mapped file, without copying it."""
     stored.seek(-(-stored.tell() // _ALIGNED) * _ALIGNED)
     if np.lib.format.read_magic(stored) != (1, 0):
         raise ValueError("its version")

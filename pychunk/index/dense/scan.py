@@ -17,19 +17,19 @@ Mask = npt.NDArray[np.bool_]
 
 
 class VectorScan:
-    """The scan of chunks by the best of their vectors, with inner products in float32 that are added in a fixed order.
+    """The scan that finds the best chunks by the best of their vectors, with inner products in float32.
 
-    Vectors are read from memory-mapped files, once for all queries of a call. The hits and the bits of their scores are
-    the same for any number of threads and queries, and for every instruction set. For int8 vectors that have most of
-    their length in their first numbers, the second search keeps four bits of each of those in memory, 0.4 of the files'
-    bytes. It then reads few complete rows.
+    Vectors are read from memory-mapped files, once for all queries of a call. Products are added in a fixed order: hits
+    and scores are the same, bit for bit, for any number of threads and queries, and for every instruction set. If int8
+    vectors have most of their length in their first numbers, the second search makes a copy of these numbers in memory,
+    with four bits each, which takes 0.4 of the files' bytes. Later searches then read few complete rows.
 
     Args:
         arrays: The vectors, float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.int8_vectors`), all of one type.
             Their rows are numbered consecutively across arrays.
         dim: The width of the vectors.
         offsets: The offsets of each chunk's rows, int64[chunks + 1]. ``None``: each row is a chunk.
-        blocks: The blocks of the arrays' files, which are checked when their rows are first read. Empty: no checks.
+        blocks: The blocks of each array's file, which are checked when their rows are first read. Empty: no checks.
 
     Example:
         >>> scan = VectorScan([np.eye(3, dtype=np.float16)], 3, np.array([0, 2, 2, 3]))
@@ -58,9 +58,9 @@ class VectorScan:
         """Check the blocks of rows (None: all) that were not read before.
 
         Raises:
-            ValueError: A block has another hash than the manifest states. The message names the file.
+            ValueError: The hash of a block is not the one in the manifest. The message names the file.
         """
-        blocks = self._blocks  # Another thread may finish the checks meanwhile.
+        blocks = self._blocks  # Another thread may finish all checks meanwhile, and then empties the attribute.
         if not blocks:
             return
         if rows is None:
@@ -83,7 +83,7 @@ class VectorScan:
         self.check(np.arange(int(sizes.sum())) + np.repeat(self._offsets[chunks] - ends + sizes, sizes))
 
     def found(self, allowed: Mask | None) -> int:
-        """Return the number of chunks that can be found, which are those with a vector that are allowed."""
+        """Return the number of chunks that a search can find: those that are allowed and have a vector."""
         if allowed is None:
             return self._count
         return int(np.count_nonzero(allowed if self._filled is None else allowed & self._filled))
@@ -100,25 +100,25 @@ class VectorScan:
         groups: Sequence[int] = (),
         least: F32 | None = None,
     ) -> tuple[F32, I64, I64]:
-        """Return (scores, chunks, best rows) of the ``count`` best chunks of each query, [q, c], best first.
+        """Return (scores, chunks, best rows) of the best chunks of each of q queries, [q, count], best first.
 
-        Of equal scores, the first chunk comes first, and of a chunk's rows the first one is returned. Chunks without
-        rows are not found. -1 fills the result if there are fewer.
+        Chunks with equal scores are in the order of the index; of a chunk's rows with equal scores, the first is
+        returned. Chunks without rows are not found. If there are fewer than ``count``, the arrays are padded with -1.
 
         Args:
             queries: Unit vectors, float32[q, dim].
             count: The number of chunks.
-            allowed: The chunks that may be found, bool[chunks]. The others are not read. None: all.
+            allowed: The chunks that may be found, bool[chunks]. Other chunks are not read. None: all.
             threads: The number of threads. None: the default number.
-            beside: Other scores of the chunks, float32[q, chunks]. ``weight`` times these are added to the scores of
-                the best rows, in float32, and the best sums are found. A chunk without rows, whose row is -1, is found
-                by its other score alone if this is above 0. These scores also show which rows need not be read, so that
-                a scan for sums is faster than one without.
-            weight: The weight of these scores.
-            groups: Numbers of :meth:`set_groups` that hold all allowed chunks. No other rows are read. Hits and scores
-                are the same without them.
-            least: A score that ``count`` of the allowed chunks reach, float32[q], or -inf if unknown. The scan starts
-                from it and finds the same.
+            beside: Other scores of the chunks, such as BM25, float32[q, chunks]. The chunks with the best sums are
+                found: the score of the best row plus ``weight`` times the other score, in float32. A chunk without rows
+                has only its other score, and is found if this is above 0; its row is -1. The other scores show which
+                rows need not be read, so a scan for sums is faster than a scan without them.
+            weight: The weight of the other scores.
+            groups: The numbers of the groups (:meth:`set_groups`) that contain all allowed chunks, so that no other
+                rows need to be read. They do not change hits and scores.
+            least: A score that at least ``count`` of the allowed chunks reach, float32[q], or -inf if unknown. It makes
+                the scan faster, and does not change its result.
         """
         self.check()
         given: dict[str, Any] = {"beside": beside, "weight": float(weight), "groups": groups, "least": least}
@@ -127,21 +127,21 @@ class VectorScan:
     def set_groups(self, groups: npt.NDArray[np.int8]) -> None:
         """Set the group of each row, int8[rows], or -1 for none. Each row must be a chunk of its own.
 
-        The rows that a search of groups reads are then stored side by side, as if each group had a scan of its own.
-        With a million nodes of five levels, which are stored document by document in the files, a search of 5,423
-        documents takes 0.2 ms instead of 2.1. A search of 185,718 groups of sentences takes 5 ms instead of 24. Only
-        the first call has an effect.
+        The rows of a group are then stored contiguously, as if each group had a scan of its own. A million nodes of
+        five levels, for example, are stored document by document in the files. With groups, a search of the 5,423 nodes
+        of the level "document" takes 0.2 ms instead of 2.1, and a search of the 185,718 nodes of the level "group" (of
+        sentences) takes 5 ms instead of 24. Only the first call has an effect.
         """
         self._native.set_groups(np.ascontiguousarray(groups, np.int8))
 
     def score_chunks(self, query: F32, chunks: I64) -> tuple[F32, I64]:
-        """Return (score, best row) of chosen chunks, with the same bits as :meth:`top`; 0 and -1 without rows."""
+        """Return (scores, best rows) of chunks, bit for bit as :meth:`top` does; 0 and -1 for a chunk without rows."""
         chosen = np.ascontiguousarray(chunks, np.int64)
         self._check_chunks(chosen)
         return self._native.score_chunks(query, chosen)
 
     def score_rows(self, query: F32, rows: I64) -> F32:
-        """Return the scores of chosen rows, float32[n]. Each depends only on its row and the query."""
+        """Return the scores of n rows, float32[n]. Each score depends only on its row and the query."""
         chosen = np.ascontiguousarray(rows, np.int64)
         self.check(chosen)
         return self._native.score_rows(query, chosen)

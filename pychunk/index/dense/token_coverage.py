@@ -1,9 +1,9 @@
 """The share of a text that an encoder knows, which determines the weight of its vector relative to BM25.
 
-An English WordPiece vocabulary splits Thai into ``[UNK]``, Russian into letters and German into pieces of words.
-Vectors of these have little meaning. The table shows how often the paragraph is found first on XQuAD, with 1,190
-questions a language and the static encoder. The columns are BM25 alone, cosines and BM25 as they are, and cosines
-weighted by this share.
+An English WordPiece vocabulary splits Thai into ``[UNK]``, Russian into letters and German into pieces of words. The
+vectors of such tokens have little meaning. The table shows for which share of 1,190 questions a language of XQuAD the
+right paragraph is found first with the static encoder. The columns are BM25 alone, the sum of cosine and BM25, and this
+sum with the cosine weighted by the share of the query that the encoder knows.
 
 ======= ===== ====== =======
         BM25  as are weighed
@@ -42,20 +42,20 @@ Bools = npt.NDArray[np.bool_]
 #: The weight of a vector is 0 if the encoder knows less than the first share of the text, 1 from the second share on,
 #: and rises between them.
 NOTHING, WHOLE = 0.3, 0.7
-#: The share of continuation bytes in a text above which it may be in an unknown script.
+#: A text may be in an unknown script if the share of UTF-8's continuation bytes among its bytes is higher than this.
 _CONTINUE = 0.2
-#: The number of words with accents up to which they show no other language without a frequent word of it. English
-#: queries have such words, too.
+#: If at most this number of words speak for another language, words with accents are not counted, because English
+#: queries have such words, too. Only a frequent word of another language then counts.
 _ACCENTS = 2
 _analyzer = Analyzer()
 
 
 class TokenTraits:
-    """The traits of the tokens of a WordPiece vocabulary, bool[t] each.
+    """The traits of the t tokens of a WordPiece vocabulary, bool[t] each.
 
     Attributes:
-        little: The tokens to which text of other scripts is reduced: ``[UNK]`` and single letters that are not ASCII.
-        letters: The tokens that consist of letters.
+        little: The tokens into which text of unknown scripts is split: ``[UNK]`` and single letters that are not ASCII.
+        letters: The tokens that consist of letters, and those in ``little``.
         continues: The tokens that continue a word.
     """
 
@@ -67,7 +67,10 @@ class TokenTraits:
         self.continues = np.array([token.startswith("##") for token in tokens.vocabulary])
 
     def known(self, ids: npt.NDArray[np.int32], foreign: bool) -> float:
-        """Return the share of meaningful tokens, or for a ``foreign`` text the share of words that are one token."""
+        """Return the share of a text that the encoder knows: of its tokens, those that are not in ``little``.
+
+        For a ``foreign`` text, it is the share of its words that are a single token.
+        """
         own = ids[self.letters[ids]]
         if not len(own):
             return 1.0
@@ -82,7 +85,7 @@ _pieces: weakref.WeakKeyDictionary[Any, TokenTraits | None] = weakref.WeakKeyDic
 
 
 def _tokens(encoder: Any) -> tuple[Any, TokenTraits] | None:
-    """Return the tokenizer of an encoder and its token traits, or None unless it is WordPiece."""
+    """Return (the tokenizer of an encoder; the traits of its tokens), or None if it is not a WordPiece tokenizer."""
     tokens = getattr(encoder, "tokenizer", None)
     if tokens is None or not hasattr(tokens, "tokens_of"):
         return None
@@ -94,7 +97,9 @@ def _tokens(encoder: Any) -> tuple[Any, TokenTraits] | None:
 
 
 def worth(encoder: Any, texts: Sequence[str]) -> F32:
-    """Return the weights of queries' vectors from 0 to 1, float32[n]. They are 1 for an encoder that is not WordPiece.
+    """Return the weights of the vectors of n queries, from 0 to 1, float32[n].
+
+    They are 1 for English queries, and for an encoder without a WordPiece tokenizer.
 
     Example:
         >>> from pychunk.encoders.static_encoder import load
@@ -120,9 +125,9 @@ def worth(encoder: Any, texts: Sequence[str]) -> F32:
 
 
 def unread(encoder: Any, texts: pa.ChunkedArray) -> Bools:
-    """Return which texts an encoder hardly knows, so that their vectors have no meaning, bool[n].
+    """Return which of n texts an encoder hardly knows, so that their vectors have no meaning, bool[n].
 
-    Only texts with many characters beyond ASCII are tokenized, which takes 0.1 s for 10 MB of them.
+    To save time, only texts with many characters beyond ASCII are tokenized, which takes 0.1 s for 10 MB of such texts.
     """
     count = len(texts)
     found = _tokens(encoder)

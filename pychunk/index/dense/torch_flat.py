@@ -1,4 +1,4 @@
-"""The exact search on a GPU by torch, if FAISS has no GPU build: all inner products, then the best of them."""
+"""The exact search on a GPU by torch, which computes all inner products. It is used if FAISS has no GPU build."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy.typing as npt
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
-#: The number of products that are kept at a time, as float32: 1 GiB.
+#: The most inner products that are in memory at a time, as float32: 1 GiB.
 _PRODUCTS = 1 << 28
 #: The number of rows that are converted to float32 at a time.
 _ROWS = 1 << 20
 
 
 class TorchFlat:
-    """A search of rows in the memory of a device, in their stored form, with products in float32 without TF32.
+    """An index of rows in the memory of a device. Inner products are computed in float32, without TF32.
 
     Args:
-        blocks: Arrays float16 or float32 [n, dim], which together hold all rows.
+        blocks: Arrays float16 or float32 [n, dim], which together have all rows. The device stores them in this type.
         device: The torch name of the device.
     """
 
@@ -53,7 +53,7 @@ class TorchFlat:
         return np.concatenate(scores), np.concatenate(rows)
 
     def _best(self, queries: Any, count: int) -> tuple[Any, Any]:
-        """Find the best rows of each block, then the best of these and the earlier ones."""
+        """Return (scores, rows) of the best rows: after each block, the best of its rows and of the earlier best."""
         torch = self._torch
         best = torch.empty((len(queries), 0), device=self.device)
         rows = torch.empty((len(queries), 0), dtype=torch.int64, device=self.device)

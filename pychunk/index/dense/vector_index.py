@@ -1,4 +1,4 @@
-"""The vectors of an index, which are scanned (flat, exact), or found by codes or a graph (HNSW) if there are many."""
+"""The search for the nearest vectors of an index: by an exact scan ("flat"), by codes ("pq") or by a graph ("hnsw")."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ I64 = npt.NDArray[np.int64]
 Vectors = npt.NDArray[Any]
 
 KINDS = ("flat", "pq", "hnsw")
-#: The bytes of vectors up to which "auto" is flat. A scan for one query reads them in about 20 ms on two cores (461 MB
-#: in 18.8 ms; 34 ms on one). Above this it uses codes, which take 24 bytes for a vector of 256 numbers.
+#: The most bytes of vectors for which kind "auto" is flat. A scan for one query reads them in about 20 ms on two cores
+#: (461 MB in 18.8 ms, and in 34 ms on one core). With more bytes, "auto" uses codes, which take 24 bytes for a vector
+#: of 256 numbers.
 SCANNED = 512_000_000
 _BLOCK = 65_536  # The number of vectors that are passed to FAISS at a time.
 #: The parameters of HNSW: links for each vector and level, candidates while building, and candidates in a search. On
-#: 200,000 sentence vectors of 256 dimensions, recall@10 is 0.947 with 64 candidates, 0.959 with 96 and 0.966 with 128.
-#: A search is then 15, 12 and 10 times as fast as flat on one thread. With 200 candidates while building, this takes
-#: twice as long and recall is 0.958 with 64 (bench/index/vector_search.py).
+#: 200,000 sentence vectors of 256 dimensions, recall@10 is 0.947 with 64 candidates in a search, 0.959 with 96 and
+#: 0.966 with 128. A search is then 15, 12 and 10 times as fast as flat on one thread. With 200 candidates while
+#: building, building takes twice as long, and recall is 0.958 with 64 in a search (bench/index/vector_search.py).
 _LINKS, _CONSTRUCTION, ACCURACY = 32, 100, 96
 
 
@@ -46,10 +47,10 @@ def import_faiss() -> Any:
 
 
 def choose(kind: str, count: int, size: int) -> str:
-    """Return the kind for ``count`` vectors of ``size`` bytes, which is flat if there are too few for codes.
+    """Return the kind to use for ``count`` vectors of ``size`` bytes each.
 
-    ``"auto"`` stands for flat or codes. Older indexes may name ``"ivfpq"`` or ``"ivf"``, which codes replaced, because
-    they are smaller and built sooner.
+    ``"auto"`` becomes flat or codes (``"pq"``), and ``"pq"`` becomes flat if there are too few vectors for codes. Older
+    indexes may name ``"ivfpq"`` or ``"ivf"``. Codes replaced these kinds, because codes are smaller and built faster.
     """
     if kind == "auto":
         kind = "flat" if count * size <= SCANNED else "pq"
@@ -60,9 +61,13 @@ def choose(kind: str, count: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class StoredVectors:
-    """An opened file of :meth:`VectorIndex.save`, with the number of its rows in the manifest.
+    """An opened file that :meth:`VectorIndex.save` wrote.
 
-    ``blocks`` are checked before it is read. None: this process wrote it.
+    Attributes:
+        path: The path of the file.
+        rows: The number of its rows, according to the manifest.
+        file: The opened file, memory-mapped.
+        blocks: The blocks of the file, which are checked before it is read. None: this process wrote the file.
     """
 
     path: Path
@@ -72,24 +77,24 @@ class StoredVectors:
 
 
 class VectorIndex:
-    """An index of nearest rows by inner product. The rows of several arrays are numbered consecutively.
+    """An index that finds the nearest rows by inner product. The rows of several arrays are numbered consecutively.
 
     Args:
-        arrays: The vectors, memory-mapped or not. All rows are searched together.
+        arrays: The vectors in their stored form. All rows are searched together.
         dim: The width of the vectors.
         kind: One of :data:`KINDS`. A flat index has only :attr:`scan`.
         offsets: The offsets of each chunk's rows, int64[chunks + 1]. ``None``: each row is a chunk.
-        stored: A file of :meth:`save` with the first rows. Missing ones are added here.
+        stored: A file that :meth:`save` wrote with the first rows. Later rows are added here. None: the index is built.
         accuracy: The number of candidates in a search. More candidates are slower and find more. None: the number that
             :func:`.quantized_index.tune` determined, or ``ACCURACY`` for HNSW.
         blocks: The blocks of the files. See :class:`.scan.VectorScan`.
-        placement: The device on which flat rows are searched, if any. Searches that exclude rows do not use it.
+        placement: The GPU on which a flat index is searched, if any. Searches that exclude rows do not use it.
 
     Attributes:
-        recall: The share of the ten nearest that :func:`.quantized_index.tune` found, if the codes are new.
+        recall: The recall@10 that :func:`.quantized_index.tune` returned. None unless the codes were made here.
 
     Raises:
-        ValueError: ``stored`` has other rows, or is damaged. The message names the file.
+        ValueError: ``stored`` does not fit its number of rows or ``dim``, or is damaged. The message names the file.
     """
 
     def __init__(
@@ -104,7 +109,7 @@ class VectorIndex:
         placement: ModelPlacement = CPU,
         blocks: Sequence[Blocks | None] = (),
     ) -> None:
-        # They are plain views, because indexing a memmap takes twice as long.
+        # The arrays are plain views, because indexing a memmap takes twice as long.
         self.arrays = [np.asarray(each) for each in arrays]
         self.dim, self.kind, self.accuracy = dim, kind, accuracy
         self._first = np.concatenate([[0], np.cumsum([len(each) for each in arrays])]).astype(np.int64)
@@ -128,19 +133,19 @@ class VectorIndex:
 
     @property
     def row_bytes(self) -> int:
-        """The bytes of a stored vector."""
+        """The number of bytes of a stored vector."""
         return int(self.arrays[0].shape[1] * self.arrays[0].itemsize) if self.arrays else 0
 
     @property
     def exact(self) -> bool:
-        """Return whether search results are exact, because a search scans all vectors."""
+        """True if search results are exact, because a search compares all vectors."""
         return self.kind == "flat"
 
     def save(self, path: Path) -> None:
-        """Write the file that :meth:`__init__` takes as ``stored`` to the disk."""
+        """Write a file that ``stored`` of a later index can name. When this returns, it is on the disk."""
         if self.kind == "pq":
             self._index.save(path)
-            # The 24 bytes a vector need not be kept twice.
+            # The codes are read from the file from now on, so that memory does not hold them, too.
             self._index = quantized_index.read(pa.memory_map(str(path)))
             return
         failed: list[BaseException] = []
@@ -149,7 +154,7 @@ class VectorIndex:
             try:
                 if not failed:
                     file.write(data)
-            except BaseException as error:  # FAISS would turn it into a RuntimeError.
+            except BaseException as error:  # FAISS would turn the error into a RuntimeError.
                 failed.append(error)
 
         with new_file(path) as file:
@@ -158,7 +163,7 @@ class VectorIndex:
                 raise failed[0]
 
     def rows(self, chosen: I64) -> F32:
-        """Return the stored vectors of rows, float32[n, dim]."""
+        """Return the stored vectors of n rows as float32[n, dim]."""
         self.scan.check(chosen)
         out = np.empty((len(chosen), self.dim), np.float32)
         part = np.searchsorted(self._first, chosen, side="right") - 1
@@ -176,9 +181,14 @@ class VectorIndex:
     ) -> tuple[F32, I64]:
         """Return (scores, rows) of the ``count`` best rows of each query, [q, count], best first.
 
-        Rows are -1 if there are fewer. ``allowed`` bool[n] excludes the other rows. ``threads`` applies to codes.
-        Scores are those of FAISS or torch, exact to about 1e-6, or those of :attr:`scan` (codes). Do not call it for an
-        index that is :meth:`scanned`.
+        If there are fewer, rows are padded with -1. With codes, scores are those of :attr:`scan`; otherwise they are
+        those of FAISS or torch, with errors of about 1e-6. If :meth:`scanned` is True, use :attr:`scan` instead.
+
+        Args:
+            queries: Unit vectors, float32[q, dim].
+            count: The number of rows. It is reduced to the number of all rows.
+            allowed: The rows that may be found, bool[n]. None: all.
+            threads: The number of threads, which only codes use. None: the default number.
         """
         count = max(1, min(count, len(self)))
         if len(self) == 0:
@@ -200,9 +210,9 @@ class VectorIndex:
         return np.asarray(scores, np.float32), np.asarray(found, np.int64)
 
     def begins(self, fewer: int, more: int) -> bool:
-        """Return whether :meth:`search` for ``fewer`` rows finds the first of those that it finds for ``more``.
+        """Return whether a search for ``fewer`` rows finds exactly the first of the rows of a search for ``more``.
 
-        This is so for codes, if they score the same number of candidates for both.
+        This holds for codes, if both searches score the same number of candidates.
         """
         return (
             fewer <= more and self.kind == "pq" and more <= quantized_index.candidates_of(self._index, 1, self.accuracy)
@@ -229,7 +239,7 @@ class VectorIndex:
         except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own error is a RuntimeError.
             raise ValueError(_damaged(stored.path, str(error))) from error
         if rows != stored.rows or not fits:
-            raise ValueError(_damaged(stored.path, f"it is of {rows:,} other vectors than {stored.rows:,}"))
+            raise ValueError(_damaged(stored.path, f"its width or rows are wrong: {rows:,} rows, not {stored.rows:,}"))
         return None if self.kind == "pq" and found.outgrown(len(self)) else found
 
     def _build(self) -> None:
@@ -245,14 +255,14 @@ class VectorIndex:
         self._fill()
 
     def _tune(self) -> float:
-        """Set the number of candidates for codes by trials on some rows of each array, and return the recall."""
+        """Set the number of candidates for codes by a trial on some rows of each array, and return its recall."""
         share = min(1.0, quantized_index.TRIED_AMONG / max(1, len(self)))
         some = [array[: int(np.ceil(share * len(array)))] for array in self.arrays]
-        each = VectorScan(some, self.dim)  # It scans vectors, not chunks.
+        each = VectorScan(some, self.dim)  # Without offsets, it finds vectors instead of chunks.
         return quantized_index.tune(self._index, some, lambda *given: each.top(*given)[1])
 
     def _half(self) -> bool:
-        """Return whether FAISS keeps vectors in half precision, which it does if they are no wider."""
+        """Return whether FAISS stores numbers in half precision: if the files have at most 2 bytes for each number."""
         return bool(self.arrays) and self.arrays[0].dtype.itemsize <= 2
 
     def _fill(self) -> None:
@@ -266,13 +276,13 @@ class VectorIndex:
             self._index.add(block)
 
     def _blocks(self, begin: int) -> Iterator[F32]:
-        """Yield rows from ``begin`` on, in runs that limit the memory for float32."""
+        """Yield the vectors of rows from ``begin`` on as float32, in blocks small enough for memory."""
         for array, first in zip(self.arrays, self._first[:-1], strict=True):
             for start in range(max(0, begin - int(first)), len(array), _BLOCK):
                 yield np.ascontiguousarray(int8_vectors.unpacked(array[start : start + _BLOCK]))
 
     def _on_gpu(self, placement: ModelPlacement) -> Any:
-        """Return a search of the rows on a GPU, by a GPU build of FAISS if there is one, else by torch."""
+        """Return an index of the rows on a GPU: by a GPU build of FAISS if one is installed, else by torch."""
         assert placement.device is not None
         self.scan.check()
         faiss: Any = import_faiss() if importlib.util.find_spec("faiss") else None

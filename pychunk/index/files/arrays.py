@@ -1,4 +1,4 @@
-"""The arrays of an index in NumPy's files, which are written at once and mapped into memory by several threads."""
+"""The arrays of an index in NumPy's files, which are written in one step, and which several threads memory-map."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy.typing as npt
 from ..._util.durable_files import new_file
 from .block_checksums import damaged
 
-#: The most attempts to read a header. One of 156,000 calls from 16 threads failed once.
+#: The most attempts to read a header. Of 156,000 calls from 16 threads, one failed, at its first attempt only.
 _TIMES = 5
 
 
 def mapped(path: Path) -> npt.NDArray[Any]:
-    """Map an array into memory.
+    """Return the array in a file, memory-mapped.
 
-    NumPy reads its header with Python's parser, whose recursion depth is shared by threads in CPython 3.11. A
-    SystemError therefore does not concern the file, and the header is read again.
+    NumPy reads the file's header with Python's parser. In CPython 3.11, threads share the parser's recursion depth, so
+    it may raise a SystemError that has nothing to do with the file. The header is then read again.
 
     Raises:
         ValueError: The file is damaged. The message names it.
@@ -40,7 +40,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def save_array(path: Path, array: npt.NDArray[Any]) -> None:
-    """Save an array as ``numpy.save`` does, on the disk when it returns. A full disk is an ``OSError``."""
+    """Save an array as ``numpy.save`` does. When this returns, it is on the disk; a full disk is an ``OSError``."""
     with new_file(path) as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
         file.write(np.ascontiguousarray(array).data)

@@ -11,23 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 
-#: The end of an Arrow file: the size of its footer, and six letters.
+#: The end of an Arrow file: the size of its footer, and six bytes "ARROW1".
 _END = struct.Struct("<i6s")
 #: The description of a batch in a footer: its offset, the size of its metadata, and the size of its columns.
 _BLOCK = struct.Struct("<qi4xq")
-#: The type of a message that holds a dictionary, by number in Arrow's format.
+#: The number that Arrow's format gives to the type of messages that hold a dictionary.
 _DICTIONARY = 2
 
 
 def read_table(source: Any) -> pa.Table:
     """Return the table of a memory-mapped Arrow file.
 
-    Arrow allocates as many bytes as a compressed column announces, and a compression bomb really has them: a megabyte
-    holds ten gigabytes. Batches are therefore examined before Arrow reads them.
+    Arrow allocates as many bytes as a compressed column claims to have. In a compression bomb, a megabyte really
+    expands to ten gigabytes. Files with compressed batches are therefore rejected before Arrow reads the batches.
 
     Raises:
-        ValueError: A batch is compressed, or cannot be found.
-        pa.ArrowException: Arrow finds a fault.
+        ValueError: A batch is compressed, or the footer does not lead to its batches.
+        pa.ArrowException: Arrow rejects the file.
     """
     source.seek(0)
     data = source.read_buffer()
@@ -41,7 +41,7 @@ def read_table(source: Any) -> pa.Table:
 
 
 def _batches(data: Any) -> Iterator[int]:
-    """Yield where the metadata of each batch begins, according to the footer."""
+    """Yield the offset in the file of each batch's metadata, according to the footer."""
     size, _ = _END.unpack_from(data, len(data) - _END.size)
     footer = _table(data, len(data) - _END.size - size)
     for field in (2, 3):  # The fields hold dictionaries and batches of rows.
@@ -65,12 +65,12 @@ def _compressed(data: Any, place: int) -> bool:
 
 
 def _table(data: Any, begin: int) -> int:
-    """Return where the fields of a root of FlatBuffers are."""
+    """Return the offset of the root table of a FlatBuffers message that begins at ``begin``."""
     return begin + _number(data, begin)
 
 
 def _field(data: Any, table: int, number: int) -> int:
-    """Return where a field of a table is, or 0 if there is none."""
+    """Return the offset of field ``number`` of a FlatBuffers table, or 0 if the table lacks it."""
     fields = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, fields)[0]
     at = 4 + 2 * number

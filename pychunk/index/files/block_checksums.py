@@ -13,8 +13,8 @@ from ..._engine import native
 U32 = npt.NDArray[np.uint32]
 I64 = npt.NDArray[np.int64]
 
-#: The bytes of a block. A hit reads about twenty blocks. Larger blocks cost more to read, and smaller ones more to
-#: list.
+#: The bytes of a block. Returning a hit reads about twenty blocks. Larger blocks would take longer to read, and smaller
+#: blocks would make the manifest longer.
 BLOCK = 1 << 16
 
 
@@ -24,7 +24,7 @@ def hashes(path: Path) -> U32:
 
 
 def written(values: U32) -> str:
-    """Return hashes in the form of a manifest: 8 hexadecimal digits a block."""
+    """Return hashes as the text that a manifest stores: 8 hexadecimal digits for each block."""
     return values.astype(">u4").tobytes().hex()
 
 
@@ -32,7 +32,7 @@ def read(text: str) -> U32:
     """Return the hashes that :func:`written` wrote.
 
     Raises:
-        ValueError: The text is something else.
+        ValueError: The text is not hexadecimal.
     """
     return np.frombuffer(bytes.fromhex(text), ">u4").astype(np.uint32)
 
@@ -47,43 +47,46 @@ class Blocks:
 
     Args:
         path: The file. It stays open, because a writer may remove it.
-        expected: The hash of each block. None: there are no hashes, or no check is wanted.
-        crc: The CRC-32 of the file, which is checked before the first block is read. None: no check.
+        expected: The hash of each block. None: blocks are not checked.
+        crc: The CRC-32 of the whole file, which is checked before the first block is read. None: it is not checked.
     """
 
     def __init__(self, path: Path, expected: U32 | None = None, crc: int | None = None) -> None:
         self.path, self._expected, self._crc = path, expected, crc
         self.size = path.stat().st_size
         self._new = np.ones(-(-self.size // BLOCK), np.bool_)
-        #: The bytes of the file, memory-mapped. After a check, their pages are already mapped for the reader.
+        #: The bytes of the file, memory-mapped. A check reads them, so a reader then finds their pages in memory.
         self.data = np.memmap(path, np.uint8, "r").view(np.ndarray) if self.size else np.empty(0, np.uint8)
         if expected is not None and len(expected) != len(self._new):
             raise ValueError(damaged(path))
 
     @property
     def new(self) -> bool:
-        """True if a block was not read yet."""
+        """True if any block was not read yet."""
         return bool(self._new.any())
 
     def check(self, begin: int = 0, end: int | None = None) -> list[tuple[int, int]]:
         """Check the blocks of bytes [begin, end) that were not read before.
 
         Returns:
-            The runs of new bytes, in whole blocks.
+            The ranges of bytes that were checked now, as [begin, end) of whole blocks.
 
         Raises:
-            ValueError: A block has another hash than the manifest states. The message names the file.
+            ValueError: The hash of a block is not the one in the manifest. The message names the file.
         """
         first, last = begin // BLOCK, len(self._new) if end is None else -(-end // BLOCK)
         return self.check_blocks(np.flatnonzero(self._new[first:last]) + first)
 
     def check_run(self, begin: int, end: int) -> None:
-        """Check the blocks of bytes [begin, end). This is cheap if they were read before."""
+        """Check the blocks of bytes [begin, end) that were not read before, quickly if there are none.
+
+        Only the first and the last block of a short range are looked up.
+        """
         if begin < end and (end - begin > BLOCK or self._new[begin // BLOCK] or self._new[(end - 1) // BLOCK]):
             self.check(begin, end)
 
     def check_rows(self, rows: I64, size: int) -> None:
-        """Check the blocks of rows of ``size`` bytes."""
+        """Check the blocks of rows, each of ``size`` bytes, that were not read before."""
         if size > BLOCK:  # A row may have blocks between its first and its last.
             self.check()
         elif self._new.any():
@@ -92,7 +95,7 @@ class Blocks:
             self.check_blocks(np.flatnonzero(wanted & self._new))
 
     def check_blocks(self, blocks: I64) -> list[tuple[int, int]]:
-        """Check blocks by number, rising."""
+        """Check blocks, given by number in rising order, and return their ranges of bytes. See :meth:`check`."""
         if self._crc is not None and len(blocks):
             if zlib.crc32(self.data.data) != self._crc:
                 raise ValueError(damaged(self.path))
@@ -109,7 +112,7 @@ class Blocks:
 
 
 def _runs(numbers: I64) -> list[tuple[int, int]]:
-    """Return [begin, end) of the runs of rising numbers."""
+    """Return the runs of consecutive numbers, as (begin, end) with the end excluded. ``numbers`` rise."""
     if not len(numbers):
         return []
     cuts = np.flatnonzero(np.diff(numbers) > 1) + 1

@@ -1,9 +1,10 @@
-"""Integers of chunks in 32 bits on the disk. They are positions in documents, mostly below 2^31.
+"""The storage of a chunk table's integers, which are positions in documents, in 32 bits instead of 64.
 
-A chunk table has ten columns of int64, and each sentence two numbers. With half of the bytes, an index of articles is
-smaller by 0.14 times its text. Narrower positions of terms and postings save a further 0.03. A part stores a column, or
-its sentences' spans, as int32 if all values fit, else as int64. The schema of its table names what was narrowed. Any
-two parts are therefore read with the types that they were added with. The index always returns int64 (:func:`widened`).
+A chunk table has ten columns of int64, and each sentence has two such numbers. In 32 bits, they make an index of
+articles smaller by 0.14 times the size of its text. Narrower types of terms' offsets and postings save a further 0.03.
+A part stores a column, or the spans of its sentences, as int32 if all values fit, else as int64. The schema of the
+part's table names the narrowed columns. All parts can therefore be read with the types with which they were added: the
+index always returns int64 (:func:`widened`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ..._engine import arrow
 from ..._engine.arrow import compute as pc
 from ..._engine.data.columns import COLUMNS
 
-#: The key in the metadata of a part's schema of the names of what is int32 and was int64.
+#: The key in the metadata of a part's schema. Its value lists the columns that are stored as int32 but were int64.
 KEY = b"pychunk.int32"
-#: The name of the sentences' spans among these names. No column has it.
+#: The name that stands for the sentences' spans in this list. No column of a part has it.
 SPANS = "sentences"
 _OWN = frozenset(column.name for column in COLUMNS)
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
@@ -31,7 +32,7 @@ I64 = npt.NDArray[np.int64]
 
 
 def with_current_names(table: pa.Table) -> pa.Table:
-    """Return the table of a part that an older version of pychunk wrote, with the names that its columns have now."""
+    """Return the table of a part with the present names of columns, which older versions of pychunk named otherwise."""
     named = arrow.with_current_names(table)
     if named is table or KEY not in (table.schema.metadata or {}):
         return named
@@ -41,7 +42,7 @@ def with_current_names(table: pa.Table) -> pa.Table:
 
 
 def fitting(table: pa.Table, spans: npt.NDArray[Any] | None) -> tuple[str, ...]:
-    """Return what fits 32 bits in a chunk table and its sentences' spans. Only pychunk's own columns count.
+    """Return the names of pychunk's own int64 columns whose values fit 32 bits, and :data:`SPANS` if the spans do.
 
     Example:
         >>> fitting(pa.table({"start": [0, 7], "end": [5, 2**31], "year": [1, 2]}), np.array([[0, 5]]))
@@ -52,7 +53,7 @@ def fitting(table: pa.Table, spans: npt.NDArray[Any] | None) -> tuple[str, ...]:
 
 
 def fits(table: pa.Table, spans: npt.NDArray[Any] | None, names: Sequence[str]) -> bool:
-    """Return whether all these columns fit 32 bits."""
+    """Return whether all values of the columns ``names``, which may include :data:`SPANS`, fit 32 bits."""
     return all(_fits(table, spans, name) for name in names)
 
 
@@ -65,17 +66,17 @@ def _fits(table: pa.Table, spans: npt.NDArray[Any] | None, name: str) -> bool:
 
 
 def names(schema: pa.Schema) -> tuple[str, ...]:
-    """Return the names of what was narrowed in a part's table."""
+    """Return the names of the columns of a part that were narrowed to int32."""
     return tuple(json.loads((schema.metadata or {}).get(KEY, b"[]")))
 
 
 def span_type(chosen: Sequence[str]) -> str:
-    """Return the type of a part's spans."""
+    """Return the type in which a part stores spans: int32 if ``chosen`` has :data:`SPANS`, else int64."""
     return "int32" if SPANS in chosen else "int64"
 
 
 def narrowed(table: pa.Table, chosen: Sequence[str]) -> pa.Table:
-    """Return a chunk table with columns in the form of a part.
+    """Return a chunk table with the columns ``chosen`` as int32, as a part stores it.
 
     Raises:
         pa.ArrowInvalid: A value does not fit.
@@ -88,7 +89,7 @@ def narrowed(table: pa.Table, chosen: Sequence[str]) -> pa.Table:
 
 
 def widened_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a part's table as they were added."""
+    """Return the schema of a part's table as it was added, with int64 instead of int32."""
     own = names(schema)
     if not own:
         return schema
@@ -97,9 +98,9 @@ def widened_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def widened(table: pa.Table, schema: pa.Schema | None = None) -> pa.Table:
-    """Return the table of a part, or with ``schema`` that of several parts, as it was added.
+    """Return the table of a part, or with ``schema`` of several parts, with the types with which it was added.
 
-    int64 columns are not copied.
+    Columns that already have their type are not copied.
 
     Example:
         >>> table = pa.table({"start": [0, 7], "end": [5, 2**31]})
@@ -111,7 +112,7 @@ def widened(table: pa.Table, schema: pa.Schema | None = None) -> pa.Table:
 
 
 def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Cast columns to the types of a schema. Columns that have them already are not touched."""
+    """Cast columns to the types of a schema. Columns that already have their type are not copied."""
     columns = [
         column if column.type == field.type else column.cast(field.type)
         for column, field in zip(table.columns, schema, strict=True)
@@ -120,10 +121,10 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 class Columns:
-    """The columns of parts' tables as they were added.
+    """The columns of the joined tables of parts, in the types with which they were added.
 
-    Each is made when it is used, because a filter reads one or two. ``check`` is called with names before columns are
-    read. None: all.
+    A column is converted when it is used, because a filter reads only one or two. Before columns are read, ``check`` is
+    called with their names, or with None for all columns.
     """
 
     def __init__(

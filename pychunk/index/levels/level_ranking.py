@@ -1,15 +1,16 @@
-"""The search across levels, which scores nodes of all sizes on one scale, and returns one of nested nodes.
+"""The search across levels, which scores nodes of all sizes on one scale, and returns only the best of nested nodes.
 
 A node's own vector shows its subject, the vector of its best sentence shows whether it holds an answer, and BM25 shows
-whether it has the words. Each counts in bits, by the scale of its level
-(:mod:`pychunk.index.levels.score_calibration`). Among many nodes some are rare by chance, and a longer one takes more
-of the budget:
+whether it has the query's words. Each of these three scores is converted to bits by the scale of the node's level
+(:mod:`pychunk.index.levels.score_calibration`). Two numbers are subtracted: among many nodes some score high by chance,
+and a longer node takes more of the word budget.
 
     score = (blend * sentence + (1 - blend) * own + weight * words) / (1 + weight)
             - log2(nodes of the level) - LENGTH * log2(length)
 
-Two nodes are thus compared by the number of unrelated nodes that would score as high, per character to the power of
-``LENGTH``. :func:`merged` chooses the nodes that are returned.
+Here ``sentence``, ``own`` and ``words`` are the bits of the three scores. Two nodes are thus compared by the number of
+unrelated nodes that would score as high, times their length in characters to the power of ``LENGTH``. :func:`merged`
+chooses the nodes that are returned.
 """
 
 from __future__ import annotations
@@ -35,30 +36,34 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The bits by which a node of twice the length must be rarer. On 600 questions of mixed breadth of the validation part
-#: (pychunk.training.breadth), F1 within 500 words is 0.244. With scores unchanged it is 0.210, and with the best single
-#: level, sections, 0.213. On every second of these questions it is 0.250 with 0.35, 0.248 with 0.5, and 0.235 with 0.8.
-#: Without the number of nodes, so that sentences come first, it is 0.199.
+#: The number of bits that a node of twice the length must score higher. On 600 questions of mixed breadth of the
+#: validation part (pychunk.training.breadth), F1 within 500 words is 0.244. With scores that are not converted it is
+#: 0.210, and in the best single level, sections, 0.213. On every second of these questions, F1 is 0.250 with a LENGTH
+#: of 0.35, 0.248 with 0.5, and 0.235 with 0.8. If the number of nodes is not subtracted, so that sentences come first,
+#: it is 0.199.
 LENGTH = 0.5
-#: The least number of characters that a node counts as.
+#: A shorter node counts as a node of this number of characters.
 SHORTEST = 32
-#: The number of candidates of each level by each of its scores, as a minimum, and as a multiple of the requested
-#: number.
+#: The number of candidates of each level by each kind of score: at least LEAST, and DEEPER times the requested number
+#: of nodes.
 LEAST, DEEPER = 64, 4
-#: The multiple of candidates among sentences, if they are searched. The nodes that hold them are candidates, too.
+#: Among sentences, this many times as many candidates are found by vector, if sentences are searched. The nodes that
+#: hold these sentences are candidates, too.
 SENTENCES = 4
 
 
 def sentences_for(count: int) -> int:
-    """Return the number of best sentences by vector that a search for ``count`` hits examines first.
+    """Return the number of best sentences by vector that a search for ``count`` hits finds first.
 
-    One more is included to show whether there are more.
+    It includes one extra sentence, which shows whether there are more.
     """
     return SENTENCES * max(LEAST, DEEPER * count) + 1
 
 
 def doublings(numbers: npt.ArrayLike) -> F64:
-    """Return log2 of integers from 1 on, linear between powers of two: within 0.09, and the same on every machine.
+    """Return about log2 of integers of at least 1, interpolated linearly between powers of two.
+
+    The error is at most 0.09. The result is the same on every machine.
 
     Example:
         >>> doublings([1, 32, 48, 64]).tolist()
@@ -79,12 +84,12 @@ def blended(
     """Return the scores of nodes. See the module for the formula.
 
     Args:
-        bits: The value of each node's score, by stage. The stages are those of
-            :data:`~pychunk.index.levels.score_calibration.STAGES` that a search has.
-        size: The number of nodes of each one's level.
-        length: The characters of each node.
-        blend: The share of the best sentence relative to the node's own vector.
-        weight: The weight of BM25 relative to both.
+        bits: For each kind of score that the search uses, the bits of each node. The kinds are named as in
+            :data:`~pychunk.index.levels.score_calibration.STAGES`.
+        size: The number of nodes at the level of each node.
+        length: The length of each node in characters.
+        blend: The weight of the best sentence. The node's own vector has 1 - ``blend``.
+        weight: The weight of BM25, where these two together have 1.
 
     Example:
         >>> blended({"dense": [4.0], "sentence": [6.0], "sparse": [5.0]}, [4], [64]).tolist()
@@ -109,11 +114,11 @@ def merged(
     words: npt.ArrayLike | None = None,
     budget: int | None = None,
 ) -> I64:
-    """Return which nodes to return: of nested nodes the better one per word, and no word twice.
+    """Choose the nodes that a search returns, so that no two of them overlap.
 
-    Nodes are taken by falling score, which already includes their length, and of equals the first. A node that shares a
-    character with one that was taken is left out. So is a node whose words no longer fit, which then excludes no other
-    node. It ends with ``count`` nodes, or with the last.
+    Nodes are chosen by falling score, which already accounts for their length; of equal scores, the first node is
+    chosen. A node that shares a character with a chosen node is left out. A node whose words no longer fit into the
+    budget is also left out, and does not exclude nodes that overlap it. The choice ends after ``count`` nodes.
 
     Args:
         document: The document of each node, int64[n].
@@ -121,11 +126,11 @@ def merged(
         end: The character after the last one of each node.
         score: The scores of :func:`blended`, float[n].
         count: The most nodes.
-        words: The words of each node, int64[n].
-        budget: The most words of all returned nodes together.
+        words: The number of words of each node, int64[n]. None: without a budget.
+        budget: The most words of all chosen nodes together. None: without a budget.
 
     Returns:
-        The positions of the returned nodes, by falling score, int64.
+        The positions of the chosen nodes, by falling score, int64.
 
     Example:
         >>> document, start, end = [0, 0, 0], [0, 40, 300], [900, 90, 350]  # a section, and two sentences of it
@@ -165,11 +170,11 @@ def ranked(
     words: int | None = None,
     threads: int | None = None,
 ) -> list[Found]:
-    """Return the best nodes of each query that are not nested, in the form of a searcher's ``rank``.
+    """Return the best nodes of each query that are not nested, in the form of :meth:`.Searcher.rank`.
 
-    Candidates are the best nodes of each level by their own vector and by BM25, and the nodes that hold the best
-    sentences if sentences are searched. Fewer levels are therefore never more work. If merging leaves fewer than
-    ``count`` nodes and there is no budget of words, four times as many candidates are examined.
+    Candidates are the best nodes of each level by their own vector and by BM25. If sentences are searched, the nodes
+    that hold the best sentences are candidates, too. A search of fewer levels is therefore never slower. If fewer than
+    ``count`` nodes are left without overlap and there is no word budget, four times as many candidates are examined.
 
     Args:
         snapshot: The state of the index.
@@ -202,7 +207,7 @@ def ranked(
 
 
 class _LevelQueries:
-    """Several queries across levels, with sources for each level, and scores of chosen rows."""
+    """Several queries across levels: their candidates at each level, and the final scores of these."""
 
     def __init__(
         self,
@@ -223,7 +228,7 @@ class _LevelQueries:
         vectors = np.zeros((sum(map(len, self.by_vector)), snapshot.layout.dim), np.float32)
         for place, probe in enumerate(probe for own in self.by_vector for probe in own):
             vectors[place] = probe.vector
-        #: The best sentences of all for each subquery with a vector, exact, as far as they are known.
+        #: For each subquery with a vector: (rows, cosines) of the best sentences in the index, or None if unknown.
         self.best = [snapshot.best_sentences(vector) for vector in vectors]
         self.near: list[Batch] = []
         if len(vectors):
@@ -245,7 +250,7 @@ class _LevelQueries:
         return self.by_vector, self.by_terms
 
     def candidates(self, number: int, depth: int) -> tuple[I64, bool]:
-        """Return (rows of the best nodes of each level by each score, rising; whether there are no more)."""
+        """Return (the best nodes of each level by each kind of score, as rising rows; whether there are no more)."""
         rows: list[list[I64]] = [[np.empty(0, np.int64)] for _ in self.groups.places]
         ended = True
         for probe in self.members[1].of[number]:
@@ -256,7 +261,7 @@ class _LevelQueries:
         for probe in self.members[0].of[number]:
             for own, place, near in zip(rows, self.groups.places, self.near, strict=True):
                 deep = depth if place else SENTENCES * depth
-                if isinstance(near, ScanScorer):  # Rows that are already candidates usually have a good vector, too.
+                if isinstance(near, ScanScorer):  # Candidates by BM25 usually have good cosines, which speeds the scan.
                     near.expect(probe, np.concatenate([*own, *self._holders(probe, place)]))
                 source = near.source(probe)
                 scores, found, done = source.top(deep)
@@ -274,7 +279,7 @@ class _LevelQueries:
         return distinct(np.concatenate(every)), ended
 
     def _holders(self, probe: int, place: int) -> list[I64]:
-        """Return the nodes of a level that hold the best sentences, if these are known but not searched."""
+        """Return the nodes of a level that hold the best sentences, if these are known although not searched."""
         best = self.best[probe]
         if best is None or self.groups.sentences or place == 0:
             return []

@@ -1,4 +1,4 @@
-"""The selection of the levels that a search asks for, and of nodes that are not nested."""
+"""The selection of the levels that a search uses, and of nodes that are not nested."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
-    """Return the levels of an index from one to another, or a single one.
+    """Return the names of the levels that ``levels`` chooses: one level, or all from the finest to the coarsest.
+
+    Args:
+        levels: One level, or a pair of the finest and the coarsest level.
+        known: The levels of the index, from fine to coarse.
 
     Raises:
-        ValueError: The index has no levels, or lacks these, or the first is coarser than the last.
+        ValueError: The index has no levels, or lacks one of these, or the first of a pair is the coarser one.
     """
     if not known:
         raise ValueError(
@@ -32,15 +36,18 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
     names = list(known)
     for level in pair:
         if isinstance(level, bool) or str(level) not in names:
-            raise ValueError(f"no level {level!r} in this index; there are {', '.join(names)}")
+            raise ValueError(f"no level {level!r} in this index; it has {', '.join(names)}")
     low, high = (names.index(str(level)) for level in pair)
     if low > high:
-        raise ValueError(f"levels must be the finest first, of {', '.join(names)}; got {pair[0]}, {pair[1]}")
+        raise ValueError(f"levels must have the finer first, in the order {', '.join(names)}; got {pair[0]}, {pair[1]}")
     return names[low : high + 1]
 
 
 def apart(document: I64, start: I64, end: I64) -> I64:
-    """Return the positions of ranked rows that are not nested with an earlier one. Of nested rows, the first stays."""
+    """Return the positions of the rows that share no character with an earlier chosen row of the same document.
+
+    ``document``, ``start`` and ``end`` describe the rows in the order of their ranks, int64[n].
+    """
     chosen: list[int] = []
     taken: dict[int, list[tuple[int, int]]] = {}
     for place, (of, first, last) in enumerate(zip(document.tolist(), start.tolist(), end.tolist(), strict=True)):

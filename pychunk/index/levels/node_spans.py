@@ -20,13 +20,13 @@ I64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LevelGroups:
-    """The rows of a search by their finest level.
+    """The rows that a search may find, grouped by their finest level.
 
     Attributes:
         names: The levels that are searched. Empty: all.
-        places: The positions of the rows' levels, rising.
-        masks: The rows of each of these levels, bool[rows].
-        of: The index in ``places`` of each row, int8[rows], or -1 if the row is not searched.
+        places: The finest levels of these rows, as rising positions in the list of the index's levels.
+        masks: The rows of each group, bool[rows].
+        of: The group of each row, as a position in ``places``, int8[rows], or -1 if the row is not searched.
         sentences: Whether all rows of the finest level of the index are searched.
     """
 
@@ -38,20 +38,21 @@ class LevelGroups:
 
 
 class Nodes:
-    """The nodes of all documents, in flat arrays by row, which are made once for a state of an index.
+    """The nodes of all documents in arrays by row, which are made once for each state of an index.
 
     Args:
         names: The levels, from fine to coarse.
-        at: The rows of each level, bool[rows].
+        at: The rows at each level, bool[rows].
         alive: The rows that are not removed, bool[rows].
         document: A number for each row's document, int64[rows].
-        start, end: The characters of each row, int64[rows].
+        start, end: The span of each row in characters of its document, int64[rows].
 
     Attributes:
-        finest: The position of each row's finest level, int8[rows], or -1 for rows without levels and removed rows.
-        rows_of: The rows whose finest level is each level, by document and start.
-        sentences: The rows of the finest level of the index, by document and start.
-        first, last: The range of ``sentences`` that each row holds, int64[rows].
+        finest: The finest level of each row, as a position in ``names``, int8[rows]; -1 for rows without levels and
+            removed rows.
+        rows_of: For each level, the rows of which it is the finest level, sorted by document and start.
+        sentences: The rows of the finest level of the index, sorted by document and start.
+        first, last: The range [first, last) in ``sentences`` of the sentences inside each row, int64[rows].
     """
 
     def __init__(
@@ -76,12 +77,12 @@ class Nodes:
         self._in_order: dict[int, tuple[I64, I64]] = {}
 
     def groups(self, names: Sequence[str], allowed: Mask | None, *, kept: bool) -> LevelGroups:
-        """Return the rows of a search by their finest level, without empty levels.
+        """Return the rows that a search may find, grouped by their finest level, without empty groups.
 
         Args:
             names: The levels that are searched.
-            allowed: The rows that may be found.
-            kept: Whether ``allowed`` restricts nothing but the levels, so that the masks are kept for the next search.
+            allowed: The rows that may be found, bool[rows]. None: all.
+            kept: Whether ``allowed`` restricts only the levels. The result is then cached for the next search.
         """
         key = tuple(names)
         if kept and key in self._masks:
@@ -104,10 +105,10 @@ class Nodes:
         return made
 
     def beside(self, row: int, width: int, names: Sequence[str] = ()) -> I64:
-        """Return a node with up to ``width`` nodes of its document on either side, by row, in reading order.
+        """Return the rows of a node and of up to ``width`` nodes of its document on either side, in reading order.
 
-        All are at one level: the coarsest of the node, among ``names`` if there are any. The result is empty for a row
-        without such a level.
+        All have the node's coarsest level, or if ``names`` has any levels, its coarsest level among them. The result is
+        empty if the row has no such level.
         """
         place = self._coarsest(row, names)
         if place is None:
@@ -118,9 +119,10 @@ class Nodes:
         return np.asarray(near[self.document[near] == self.document[row]], np.int64)
 
     def region(self, row: int, level: str | None = None) -> tuple[int, int]:
-        """Return (first, end) of a row, or of the node of a level that holds it if there is one.
+        """Return the region (first, end) of a row, or with ``level`` of the node of that level that contains it.
 
-        Both are document << 32 | character.
+        If no node of the level contains the row, the region of the row itself is returned. Both numbers are
+        document << 32 | character, so regions of different documents never overlap.
         """
         first, end = int(self._key[row]), int(self.document[row]) << 32 | int(self.end[row])
         if level is None or not self._alive[row]:
@@ -133,7 +135,7 @@ class Nodes:
         return (begin, finish) if finish >= end else (first, end)
 
     def inside(self, row: int, region: tuple[int, int], names: Sequence[str] = ()) -> I64:
-        """Return the nodes of a row's level (see :meth:`beside`) inside a region that holds it, in reading order."""
+        """Return the nodes of a row's level (see :meth:`beside`) in a region that contains it, in reading order."""
         place = self._coarsest(row, names)
         if place is None:
             return np.array([row], np.int64)
@@ -142,12 +144,12 @@ class Nodes:
         return rows[first:last]
 
     def _coarsest(self, row: int, names: Sequence[str]) -> int | None:
-        """Return the position of a row's coarsest level, among ``names`` if there are any, or None."""
+        """Return the position of a row's coarsest level, among ``names`` unless they are empty; None without any."""
         places = [i for i, name in enumerate(self.names) if self._at[i][row] and (not names or name in names)]
         return places[-1] if places and self._alive[row] else None
 
     def _in_order_at(self, place: int) -> tuple[I64, I64]:
-        """Return (the rows at a level by document and start, their keys)."""
+        """Return (the rows at a level, sorted by document and start; their keys document << 32 | start)."""
         if place not in self._in_order:
             rows = np.flatnonzero(self._at[place] & self._alive)
             rows = rows[np.argsort(self._key[rows], kind="stable")]
@@ -155,7 +157,10 @@ class Nodes:
         return self._in_order[place]
 
     def holding(self, place: int, sentences: I64) -> I64:
-        """Return the row of the node with this finest level that holds each sentence, given by row, or -1."""
+        """Return, for each sentence given by row, the node that contains it and has level ``place`` as its finest.
+
+        The result has rows, or -1 for a sentence that is in no such node.
+        """
         rows = self.rows_of[place]
         if not len(rows):
             return np.full(len(sentences), -1, np.int64)
@@ -167,15 +172,15 @@ class Nodes:
     def best_sentences(
         self, snapshot: Snapshot, query: F32, rows: I64, own: F32, best: tuple[I64, F32] | None = None
     ) -> F32:
-        """Return the cosine of each row's best sentence, or ``own``, its own vector's, if it holds none.
+        """Return the cosine of each row's best sentence. For a row without sentences, it is that of its own vector.
 
         Args:
             snapshot: The state of the index.
             query: The unit vector of the query, float32[dim].
             rows: The rows.
             own: The cosines of the rows' own vectors.
-            best: The best sentences of all, with their cosines. A row that holds one of them has its best sentence
-                among them.
+            best: (rows, cosines) of the best sentences of the whole index, if known. If a row contains any of these,
+                its best sentence is one of them, and no other cosines need to be computed for it.
         """
         assert snapshot.pooled is not None
         found: F32 = np.array(own, np.float32)
@@ -195,9 +200,9 @@ class Nodes:
         return found
 
     def _in_reading_order(self, rows: I64, scores: F32) -> tuple[I64, F32]:
-        """Return (positions in :attr:`sentences`, rising, scores) of sentences by row."""
+        """Return (rising positions in :attr:`sentences`, scores) of sentences, given by row."""
         places = np.searchsorted(self._keys_of[0], self._key[rows])
-        # Of several at the same character, one is kept.
+        # Of several sentences that begin at the same character, only the first is kept.
         there = self.sentences[np.minimum(places, len(self.sentences) - 1)] == rows
         order = np.argsort(places[there])
         return places[there][order], scores[there][order]
@@ -210,13 +215,15 @@ class Nodes:
         sparse: F32 | None,
         best: tuple[I64, F32] | None = None,
     ) -> dict[str, Any]:
-        """Return cosines of rows' own vectors and of their best sentences, and BM25, as far as a subquery has them.
+        """Return the scores of rows for a subquery, by kind of score.
+
+        With a vector, they are the cosines of the rows' own vectors ("dense") and of their best sentences ("sentence").
 
         Args:
             snapshot: The state of the index.
             probe: The subquery.
             rows: The rows.
-            sparse: BM25 for the subquery, float32[all rows]. None: without.
+            sparse: The BM25 scores of all rows for the subquery, float32[all rows]. None: without BM25.
             best: See :meth:`best_sentences`.
         """
         found: dict[str, Any] = {}
@@ -231,7 +238,9 @@ class Nodes:
 
 
 def _together(first: I64, last: I64) -> tuple[I64, I64]:
-    """Return (the positions in ranges, each once, rising; where each range begins among these).
+    """Return the union of ranges [first, last): (its rising positions; where each range begins among these).
+
+    The ranges are sorted by ``first``.
 
     Example:
         >>> places, at = _together(np.array([2, 2, 8]), np.array([6, 4, 9]))
@@ -239,7 +248,7 @@ def _together(first: I64, last: I64) -> tuple[I64, I64]:
         ([2, 3, 4, 5, 8], [0, 0, 4])
     """
     reach = np.maximum.accumulate(last)
-    begins = np.flatnonzero(np.append(True, first[1:] >= reach[:-1]))  # These are ranges that no earlier one overlaps.
+    begins = np.flatnonzero(np.append(True, first[1:] >= reach[:-1]))  # The ranges that no earlier range overlaps.
     sizes = reach[np.append(begins[1:], len(first)) - 1] - first[begins]
     before = np.cumsum(sizes) - sizes
     places = np.arange(int(sizes.sum())) + np.repeat(first[begins] - before, sizes)
@@ -256,6 +265,6 @@ def _highest(scores: F32, begin: I64, end: I64) -> F32:
     """
     if not len(begin):
         return np.empty(0, np.float32)
-    runs = np.stack([begin, end], axis=1).ravel()  # It includes the runs between ranges, which are not used.
+    runs = np.stack([begin, end], axis=1).ravel()  # Every second run is between two ranges, and is not used.
     found: F32 = np.maximum.reduceat(np.append(scores, np.float32(0)), runs)[::2]
     return found

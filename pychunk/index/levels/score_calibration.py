@@ -1,10 +1,11 @@
 """The calibration of scores at each level: how rare a score is among unrelated nodes of that level.
 
-Cosines of sentences are higher than those of documents, and a document holds more terms of any query. Each score of a
-level therefore has a scale of its own, which is made without labels. The queries are sentences of the index, spread
-evenly over it. For BM25 they are reduced to their rarest words, because questions have few. They are compared with
-nodes of other documents. The scale consists of the scores that a half, a quarter, an eighth and so on of these exceed.
-A score is worth as many bits as there are halvings below it.
+The cosines of sentences are higher than those of documents, and a document holds more terms of any query. Each kind of
+score therefore has a scale of its own at each level. Scales are made without labels. Sentences that are spread evenly
+over the index serve as queries. For BM25 they are reduced to their rarest words, because questions have few words. The
+queries are compared with nodes of other documents. The scale consists of the scores that a half, a quarter, an eighth
+and so on of these nodes exceed, which are called halvings. A score is worth as many bits as there are halvings below
+it.
 """
 
 from __future__ import annotations
@@ -25,30 +26,32 @@ if TYPE_CHECKING:
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The scores of a node: that of its own vector, that of its best sentence, and BM25.
+#: The kinds of scores of a node: the cosine of its own vector, the cosine of its best sentence, and BM25.
 STAGES = ("dense", "sentence", "sparse")
-#: The number of sample queries, of nodes of each level, and the most sentences that these nodes hold together. With
-#: these numbers, saving 236,568 nodes takes 0.6 s of CPU time, and a million takes 1.3 s.
+#: The number of sentences that serve as queries, the number of sample nodes of each level, and the most sentences that
+#: the sample nodes of a level hold together. With these numbers, making the scales for 236,568 nodes takes 0.6 s of CPU
+#: time when the index is saved, and for a million nodes 1.3 s.
 QUERIES, NODES, SENTENCES = 48, 1024, 16_384
-#: The least characters of a sentence that is a query, and the number of its words for BM25. On 300 questions of mixed
-#: breadth, F1 within 500 words is 0.248 with 4 words, 0.245 with 8, and 0.215 with all, because questions have few
-#: words.
+#: The least number of characters of a sentence that serves as a query, and the number of its words for BM25. On 300
+#: questions of mixed breadth, F1 within 500 words is 0.248 with 4 words, 0.245 with 8, and 0.215 with all, because
+#: questions have few words.
 LEAST_ASKED, WORDS = 24, 4
-#: The least scores above the last halving that is kept, because fewer are little evidence, the least scores of a scale,
-#: and the most halvings. Levels with fewer than 2^7 scores have the scale of the next finer level.
+#: ABOVE is the least number of scores that must exceed a halving, because fewer are little evidence. LEAST is the least
+#: number of scores from which a scale is made; a level with fewer has the scale of the next finer level. MOST is the
+#: highest number of halvings of a scale.
 ABOVE, LEAST, MOST = 8, 128, 13
-#: The bits for a cosine of 1 if not even sentences have a scale.
+#: The bits for a cosine of 1 if there is no scale, because not even the finest level has enough scores.
 UNKNOWN = 8.0
-#: The share of rows that may be added or removed before the scales of a saved index are made again.
+#: The change in the number of rows, as a share of it, above which the scales of a saved index are made again.
 STALE = 0.2
-#: The most BM25 scores that are held at a time.
+#: The most BM25 scores that are in memory at a time.
 _HELD = 1 << 23
 
 
 def halvings(scores: npt.ArrayLike) -> list[float]:
-    """Return the scores that 1/2, 1/4, 1/8 ... of them exceed, as far as at least :data:`ABOVE` do.
+    """Return the scale of a sample of scores: the scores that 1/2, 1/4, 1/8 ... of the sample exceed.
 
-    It is empty for fewer than :data:`LEAST` scores.
+    It ends where fewer than :data:`ABOVE` scores are higher. It is empty for fewer than :data:`LEAST` scores.
 
     Example:
         >>> halvings(np.arange(256))
@@ -65,8 +68,8 @@ def halvings(scores: npt.ArrayLike) -> list[float]:
 def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
     """Return the bits of scores by a scale of :func:`halvings`: 0 up to the median, then one for each halving.
 
-    Between two halvings the bits grow linearly. Above the last one, where nothing is known, they grow ever more slowly:
-    b more bits, at the pace of the three before, count as sqrt(1 + 2b) - 1.
+    Between two halvings the bits grow linearly. Above the last halving, where no scores are known, they grow ever more
+    slowly. If the average distance of the last halvings continued for b more bits, sqrt(1 + 2b) - 1 bits are added.
 
     Example:
         >>> bits([0.0, 0.25, 0.5, 0.75], [-1.0, 0.0, 0.125, 0.5, 1.75]).tolist()
@@ -77,9 +80,9 @@ def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
 
 
 class _Table:
-    """Several scales that are applied to scores at once.
+    """Several scales that are applied to many scores at once.
 
-    For five levels, one call takes a fifth of the time of five.
+    For five levels, one call takes a fifth of the time of five calls of :func:`bits`.
     """
 
     def __init__(self, scales: Sequence[Sequence[float]]) -> None:
@@ -96,7 +99,7 @@ class _Table:
                 self.step[place] = max((own[-1] - own[-4]) / 3, 1e-3)
 
     def bits(self, which: npt.NDArray[Any], found: F64) -> F64:
-        """Return :func:`bits` of scores, each by its own scale."""
+        """Return the :func:`bits` of scores, where ``which`` has the number of each score's scale."""
         there, last = self.there[which], self.last[which]
         at = (self.known[which] < found[..., None]).sum(axis=-1)  # It satisfies known[at - 1] < found <= known[at].
         low, high = self.known[which, np.clip(at - 1, 0, last)], self.known[which, np.minimum(at, last)]
@@ -112,9 +115,9 @@ class Calibration:
     """The scales of an index.
 
     Attributes:
-        scales: The :func:`halvings` of each level and stage.
-        sizes: The number of nodes whose finest level is each level.
-        rows: The number of rows that could be found when the scales were made.
+        scales: The scale from :func:`halvings` for each level and kind of score: ``scales[level][stage]``.
+        sizes: The number of nodes that have each level as their finest.
+        rows: The number of rows of the index, without removed ones, when the scales were made.
     """
 
     scales: dict[str, dict[str, list[float]]]
@@ -123,9 +126,13 @@ class Calibration:
     _tables: dict[tuple[str, tuple[str, ...]], _Table] = field(default_factory=dict, repr=False, compare=False)
 
     def bits(self, names: Sequence[str], level: npt.NDArray[Any], stage: str, scores: npt.ArrayLike) -> F64:
-        """Return the bits of nodes' scores.
+        """Return the bits of the scores of nodes.
 
-        ``level`` holds the finest level of each node, as a position in ``names``.
+        Args:
+            names: The names of levels.
+            level: The finest level of each node, as a position in ``names``.
+            stage: The kind of score, one of :data:`STAGES`.
+            scores: The score of each node.
         """
         key = stage, tuple(names)
         if key not in self._tables:
@@ -133,21 +140,21 @@ class Calibration:
         return self._tables[key].bits(level, np.asarray(scores, np.float64))
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts for a manifest."""
+        """Return the values that a manifest stores."""
         return {"rows": self.rows, "sizes": self.sizes, "scales": self.scales}
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any] | None) -> Calibration | None:
-        """Return the calibration from :meth:`facts`, or None for an index without any."""
+        """Return the calibration that :meth:`facts` described, or None if ``facts`` is None."""
         return None if facts is None else cls(dict(facts["scales"]), dict(facts["sizes"]), int(facts["rows"]))
 
     def is_stale(self, rows: int, levels: Iterable[str]) -> bool:
-        """Return whether the rows that can be found, or the levels, have changed."""
+        """Return whether the number of rows has changed by more than the share :data:`STALE`, or the levels differ."""
         return abs(rows - self.rows) > STALE * self.rows or set(self.scales) != set(levels)
 
 
 def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
-    """Return scales of the present contents of an index, which are the same for the same rows."""
+    """Return the scales for the present contents of an index. Equal contents give equal scales."""
     asked = _queries(snapshot, nodes)
     scales: dict[str, dict[str, list[float]]] = {}
     before: dict[str, list[float]] = {}
@@ -168,7 +175,7 @@ def calibrated(snapshot: Snapshot, nodes: Nodes) -> Calibration:
 
 
 def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Subquery, Any]]:
-    """Return (row, subquery, BM25 of all rows) of evenly spread sentences."""
+    """Return (row, subquery, BM25 scores of all rows) for sentences that are spread evenly over the index."""
     rows = nodes.sentences
     rows = rows[nodes.end[rows] - nodes.start[rows] >= LEAST_ASKED]
     rows = rows[spread(len(rows), QUERIES)]
@@ -190,7 +197,7 @@ def _queries(snapshot: Snapshot, nodes: Nodes) -> list[tuple[int, Subquery, Any]
 
 
 def _rarest(snapshot: Snapshot, text: str) -> str:
-    """Return the words of a text with the rarest terms, each once, and of equals the first."""
+    """Return the :data:`WORDS` words of a text with the rarest terms, each once; of equally rare words the first."""
     assert snapshot.layout.analyzer is not None
     assert snapshot.bm25 is not None
     terms = {word: snapshot.layout.analyzer.terms(word) for word in text.split()}
@@ -200,14 +207,17 @@ def _rarest(snapshot: Snapshot, text: str) -> str:
 
 
 def _sample(nodes: Nodes, place: int) -> I64:
-    """Return evenly spread nodes with this finest level, with no more than :data:`SENTENCES` sentences."""
+    """Return evenly spread nodes whose finest level is number ``place``.
+
+    There are at most :data:`NODES`, and fewer if they would hold more than about :data:`SENTENCES` sentences together.
+    """
     rows: I64 = nodes.rows_of[place]
     held = max(1.0, float((nodes.last[rows] - nodes.first[rows]).mean())) if len(rows) else 1.0
     return np.asarray(rows[spread(len(rows), min(NODES, max(16, int(SENTENCES / held))))])
 
 
 def spread(count: int, most: int) -> I64:
-    """Return at most ``most`` of ``count`` positions, evenly spread.
+    """Return at most ``most`` of the positions from 0 to ``count`` - 1, evenly spread.
 
     Example:
         >>> spread(10, 4).tolist(), spread(3, 4).tolist()

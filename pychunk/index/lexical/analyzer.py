@@ -1,4 +1,4 @@
-"""The analyzer, which returns the terms that BM25 counts: words in one spelling, their character n-grams, or both."""
+"""The analyzer, which returns the terms that BM25 counts: normalized words, their character n-grams, or both."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from typing import Any
 
 from . import characters, english_words
 
-#: The version of the analysis that turns texts into words. In version 1, that of the oldest indexes, words are
-#: case-folded runs of letters, digits and underscores. In version 2, marks belong to words, and equivalent spellings
-#: are one. In version 3, text written without spaces is counted by single characters and pairs, and diacritics may be
-#: folded. In version 4, this applies to Thai, Lao, Tibetan, Burmese and Khmer, too, and unit "auto" decides for each
-#: text.
+#: The version of the analysis that turns texts into words. In version 1, which the oldest indexes have, words are
+#: case-folded runs of letters, digits and underscores. Since version 2, combining marks belong to words, and equivalent
+#: spellings are the same word. Since version 3, in text that is written without spaces, the terms are single characters
+#: and pairs, and diacritics may be folded. Since version 4, Thai, Lao, Tibetan, Burmese and Khmer are treated so, too,
+#: and unit "auto" decides for each text separately whether it needs n-grams.
 VERSION = 4
-#: The beginning of an n-gram that is counted in addition to its word.
+#: The first character of an n-gram that is counted in addition to its word.
 GRAM_MARK = "~"
 
 _WORD = re.compile(r"\w+")
-#: The weight of a word as evidence of a text's language, relative to a single, pair or triple of unspaced letters.
+#: The weight of a word as evidence of a text's language. A single, pair or triple of unspaced letters (of scripts that
+#: are written without spaces) has the weight 1.
 _WORD_SAYS = 4
-#: The translation of ASCII to lower case, with spaces for all that is no word. With ``split`` it is 3 times as fast as
-#: a regular expression.
+#: A translation table for ASCII: lower case for letters, and a space for each character that is in no word. Together
+#: with ``str.split`` it is 3 times as fast as a regular expression.
 _ASCII_WORDS = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of ignored characters, of these or marks, and of words with their marks.
+    """Return three patterns: ignored characters; characters that are ignored or may be marks; words with their marks.
 
-    It takes 20 ms once a process.
+    Making them takes 20 ms, once in a process.
     """
     marks = characters.marks()
-    # All characters beyond the basic plane are one range. The others are looked up in a table, but re would try these
-    # one by one.
+    # All characters beyond the basic plane form one range in this set. For characters in the basic plane, re has a
+    # table, but it would try ranges beyond it one by one.
     rare = [*(each for each in (*characters.IGNORED, *marks) if each[1] < 0x10000), (0x10000, 0x10FFFF)]
     return (
         re.compile(f"[{_set(characters.IGNORED)}]+"),
@@ -46,7 +47,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of an unspaced letter, of one with its marks, and of runs of these and of others in a word."""
+    """Return three patterns: an unspaced letter; one with its marks; a run of only unspaced or only other letters."""
     every = _set(characters.unspaced(version))
     letter = f"[{every}]"
     return re.compile(letter), re.compile(rf"{letter}\W*"), re.compile(rf"(?:{letter}\W*)+|[^{every}]+")
@@ -54,7 +55,7 @@ def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Patter
 
 @cache
 def _tripled() -> re.Pattern[str]:
-    """Return the pattern of an unspaced letter with which triples begin."""
+    """Return the pattern of an unspaced letter of a script in which triples are terms, too."""
     return re.compile(f"[{_set(characters.TRIPLED)}]")
 
 
@@ -63,10 +64,11 @@ def _set(ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in one case and spelling, so that letters that look the same to a reader are the same string.
+    """Return a text in one case and spelling, so that words that look the same to a reader are the same string.
 
-    It applies case folding, then the compatibility composition of Unicode. Composed and decomposed letters, full and
-    half widths and ligatures become one. Characters that do not change a word are removed.
+    It applies case folding, then Unicode's compatibility composition (NFKC). Composed and decomposed letters, letters
+    of full and half width, and ligatures and their letters become the same. Characters that do not change a word, such
+    as soft hyphens, are removed.
 
     Example:
         >>> folded("İstanbul"), folded("Украї́на"), folded("ﬁnal Cafe\u0301") == "final café"
@@ -83,7 +85,7 @@ def folded(text: str) -> str:
 
 
 def without_diacritics(text: str) -> str:
-    """Return a folded text (:func:`folded`) in plain letters.
+    """Return a text that :func:`folded` returned with plain letters instead of letters with diacritics.
 
     Example:
         >>> without_diacritics(folded("Łódź, Đà Nẵng, Tromsø, Ещё, أحمد, が"))
@@ -98,19 +100,21 @@ class Analyzer:
     Args:
         unit: ``"words"``: maximal runs of letters, digits, underscores and the marks that belong to them, as
             :func:`folded` spells them. An apostrophe or hyphen separates words. ``"ngrams"``: the character n-grams of
-            those words, which inflected languages need. ``"auto"``: words, and n-grams of those that are not English
-            (:mod:`pychunk.index.lexical.english_words`).
-        ngram: The characters of an n-gram. A word is padded by one ``_`` on both sides. Shorter words stay whole.
+            those words, which inflected languages need. ``"auto"``: words, and in addition n-grams of words in texts
+            that are not English (:mod:`pychunk.index.lexical.english_words`) or in other scripts.
+        ngram: The length of an n-gram in characters. A word is first padded with one ``_`` on both sides. A padded word
+            that is not longer stays whole.
         stemmer: A language of the Snowball stemmers, such as ``"english"``. ``None`` leaves words unchanged.
         stop_words: The words that are left out.
-        fold_diacritics: Whether letters count without their diacritics (see :func:`without_diacritics`). Text typed on
-            a keyboard without them is then found, but words that differ only in diacritics become one.
-        cjk_bigrams: Whether each character and each pair of neighbours is a term in Chinese, Japanese and Korean,
-            whatever the unit, so that a word is found within a sentence. In Thai, Lao, Tibetan, Burmese and Khmer each
-            triple is a term, too. If ``False``, the text between spaces or punctuation is a word there.
-        version: The version of the analysis. An index keeps the one that it was made with. Before 3 there were neither
-            pairs nor folding of diacritics. Before 4 there were neither unit ``"auto"`` nor pairs of Thai, Lao,
-            Tibetan, Burmese and Khmer.
+        fold_diacritics: Whether diacritics are ignored (see :func:`without_diacritics`). A query that was typed without
+            them then finds words that have them, but words that differ only in diacritics become the same.
+        cjk_bigrams: Whether in Chinese, Japanese and Korean each character and each pair of adjacent characters is a
+            term, whatever the unit, so that a word is found within a sentence. In Thai, Lao, Tibetan, Burmese and Khmer
+            each triple is a term, too. If ``False``, the text between spaces or punctuation is one word in these
+            scripts.
+        version: The version of the analysis, which an index keeps. Versions before 3 have neither pairs nor folding of
+            diacritics. Versions before 4 have neither unit ``"auto"`` nor pairs in Thai, Lao, Tibetan, Burmese and
+            Khmer.
 
     Raises:
         ValueError: The unit, language or version is unknown.
@@ -152,11 +156,11 @@ class Analyzer:
         if version not in range(1, VERSION + 1):
             raise ValueError(f"version must be from 1 to {VERSION}; got {version!r}")
         if unit == "auto" and version < 4:
-            raise ValueError(f"unit 'auto' is of version 4; got version {version}")
+            raise ValueError(f"unit 'auto' needs version 4; got version {version}")
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
         self.fold_diacritics, self.cjk_bigrams = fold_diacritics and version > 2, cjk_bigrams and version > 2
         self.stop_words = frozenset(map(self.folded, stop_words))
-        #: The frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded as words are.
+        #: The frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded like a text's words.
         self.frequent = (
             english_words.plain_words(self.folded) if self.fold_diacritics else english_words.frequent_words()
         )
@@ -181,14 +185,15 @@ class Analyzer:
         return without_diacritics(folded(text)) if self.fold_diacritics else folded(text)
 
     def terms(self, text: str) -> list[str]:
-        """Return the terms of a text in order, including repeated ones, followed by additional n-grams."""
+        """Return the terms of a text in order, including repeated terms, followed by n-grams that unit "auto" adds."""
         words, mixed = self._split(text)
         return self._with_grams(words, mixed, False) if self.unit == "auto" else self._plain(words, mixed)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the terms to search for: those of :meth:`terms`, and n-grams of Latin words unless a text is English.
+        """Return the terms to search for: those of :meth:`terms`, and n-grams of words unless the query looks English.
 
-        A query may be too short to show its language. N-grams that no text has do not change scores.
+        The n-grams are added with unit "auto" if the query has no frequent English word, because a short query may not
+        show its language. N-grams that no chunk has do not change scores.
 
         Example:
             >>> Analyzer("auto").terms("Pumpwerk"), Analyzer("auto").query_terms("Werk")
@@ -198,14 +203,14 @@ class Analyzer:
         return self._with_grams(words, mixed, True) if self.unit == "auto" else self._plain(words, mixed)
 
     def _split(self, text: str) -> tuple[list[str], bool]:
-        """Return the words of a text, folded, and whether they may hold unspaced letters."""
+        """Return (the folded words of a text; whether they may contain unspaced letters, which form pairs)."""
         if self.version == 1:
             return _WORD.findall(text.casefold()), False
         if text.isascii():
             return text.translate(_ASCII_WORDS).split(), False
         text = self.folded(text)
         _, rare, pattern = _patterns()
-        words = (pattern if rare.search(text) else _WORD).findall(text)  # The simple pattern takes 0.4 of the time.
+        words = (pattern if rare.search(text) else _WORD).findall(text)  # _WORD takes 0.4 of the time of ``pattern``.
         return words, self.cjk_bigrams and bool(_unspaced(self.version)[0].search(text))
 
     def _plain(self, words: list[str], mixed: bool) -> list[str]:
@@ -214,7 +219,10 @@ class Analyzer:
         return self._terms_of(words)
 
     def _with_grams(self, words: list[str], mixed: bool, query: bool) -> list[str]:
-        """Return terms and n-grams of words: all words of a text that is not English, else those in other letters."""
+        """Return the terms of words, followed by n-grams.
+
+        N-grams are made of all words if the text is not English, else only of words in letters that are not Latin.
+        """
         found = list(self._plain(words, mixed))
         unspaced: set[str] = set()
         if mixed:
@@ -239,7 +247,10 @@ class Analyzer:
         return [gram for word in words for gram in self._grams(f"_{word}_")]
 
     def _mixed(self, word: str) -> Iterator[str]:
-        """Yield the terms of a word that may hold unspaced letters, which become singles and pairs unchanged."""
+        """Yield the terms of a word that may contain unspaced letters.
+
+        These become singles, pairs and triples, which are neither stemmed nor split into n-grams.
+        """
         letter, single, runs = _unspaced(self.version)
         for run in runs.findall(word):
             if not letter.match(run):

@@ -15,28 +15,29 @@ from .postings import Postings
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
-#: The terms of a query, one after the other, or with the count of each.
+#: The terms of a query: a list, or a mapping with the count of each term.
 Terms = Sequence[str] | Mapping[str, float]
-#: The most scores that are kept from one call to the next: 32 MB.
+#: The most scores that are cached from one call to the next: 32 MB.
 KEPT = 1 << 23
-#: The most terms whose positions in the parts are kept, at some 400 bytes for each term and part. With 17 parts, a
-#: query of twenty terms takes 1 ms.
+#: The most terms for which the positions of their postings in all parts are cached, at some 400 bytes for each term and
+#: part. Finding them takes 1 ms for a query of twenty terms with 17 parts.
 _KNOWN = 1024
 
 
 class BM25:
-    """The BM25 scores of all rows for the terms of a query, as shares of the most that a row could score.
+    """The BM25 scores of all rows for the terms of a query, as shares of the highest score that a row could have.
 
     The score is ``sum(idf(t) * f / (f + k1 * (1 - b + b * length / mean length))) / sum(idf(t))`` over the query's
-    terms that the index knows, with ``idf = ln(1 + (n - df + 0.5) / (df + 0.5))`` (Robertson and Zaragoza, 2009, in
-    Lucene's form). Because of the bound, a share is comparable with a cosine, whatever the query's length and the size
-    of the corpus.
+    terms t that the index has, with ``idf = ln(1 + (n - df + 0.5) / (df + 0.5))`` (Robertson and Zaragoza, 2009, in
+    Lucene's form). Here f is the count of t in the row, df the number of rows that have t, and n the number of rows.
+    Because a share is from 0 to 1, it is comparable with a cosine, whatever the query's length and the size of the
+    corpus.
 
     Args:
         parts: The postings of the parts. Their rows are numbered consecutively across parts.
-        alive: False for removed rows, bool[n]. They count in no statistic and score 0.
-        k1: How soon further occurrences of a term stop to matter.
-        b: How much a row's length matters, from 0 to 1.
+        alive: Which rows are not removed, bool[n]. Removed rows count in no statistic and score 0.
+        k1: The saturation of term counts. With a higher ``k1``, further occurrences of a term add more.
+        b: The normalization by length, from 0 (none) to 1 (full).
 
     Attributes:
         norms: ``k1 * (1 - b + b * length / mean length)`` of each row, float32[n].
@@ -58,12 +59,11 @@ class BM25:
         self._known: dict[str, npt.NDArray[np.int64]] = {}
 
     def scores(self, queries: Sequence[Terms], threads: int | None = None) -> F32:
-        """Return scores from 0 to 1 for the terms of each query, float32[q, n].
+        """Return scores from 0 to 1 for the terms of each of q queries, float32[q, n].
 
-        A term that occurs twice in a query counts twice.
-
-        A mapping holds the count of each term, which may have a fraction. The scores of the last call, up to
-        :data:`KEPT` of them, are kept, because a planner's first pass and the search that it plans request the same.
+        A term that is twice in a list counts twice. In a mapping, the count of a term may have a fraction. The scores
+        of the last call are cached if there are at most :data:`KEPT`, because a planner's first pass and the search
+        that it plans request the same scores.
         """
         if len(queries) * len(self.norms) > KEPT:
             return self._scores(queries, threads)
@@ -94,13 +94,13 @@ class BM25:
         )
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """Return the weight of each term, once, without those that the index does not know."""
+        """Return the idf of each term that the index has, by term. Terms that it lacks are left out."""
         every = list(dict.fromkeys(terms))
         found = self._frequencies(self._borders(every), len(every))
         return {term: idf_of(frequency, self.rows) for term, frequency in zip(every, found, strict=True) if frequency}
 
     def held(self, terms: Sequence[str], rows: I64) -> npt.NDArray[np.bool_]:
-        """Return which rows hold which terms, bool[terms, rows], by a binary search of each term's rows."""
+        """Return which of ``rows`` have which terms, bool[terms, rows], by a binary search in each term's postings."""
         found = np.zeros((len(terms), len(rows)), np.bool_)
         for part, place, borders in zip(self.parts, self._places, self._borders(terms), strict=True):
             own = np.flatnonzero((rows >= place.start) & (rows < place.stop))
@@ -115,7 +115,10 @@ class BM25:
         return found
 
     def _borders(self, terms: Sequence[str]) -> list[tuple[I64, I64]]:
-        """Return (first, end) of the postings of terms in each part. A plan and its search look up the same terms."""
+        """Return (first, end) of the postings of each term, for each part.
+
+        They are cached, because a planner and the search that it plans look up the same terms.
+        """
         if len(terms) > _KNOWN:
             return [part.borders(terms) for part in self.parts]
         known = self._known
@@ -130,7 +133,7 @@ class BM25:
         return list(zip(both[:, 0].T.copy(), both[:, 1].T.copy(), strict=True))
 
     def _frequencies(self, borders: Sequence[tuple[I64, I64]], terms: int) -> list[int]:
-        """Return the number of rows, without removed ones, that hold each term."""
+        """Return for each term the number of rows that have it, not counting removed rows."""
         if self._whole:
             every = (ends - begins for begins, ends in borders)
             return [int(each) for each in sum(every, np.zeros(terms, np.int64))]
@@ -143,12 +146,12 @@ class BM25:
 
 
 def idf_of(frequency: int, rows: int) -> float:
-    """Return the weight of a term that ``frequency`` of all rows hold."""
+    """Return the inverse document frequency (idf) of a term that ``frequency`` of all ``rows`` have."""
     return float(np.log1p((rows - frequency + 0.5) / (frequency + 0.5)))
 
 
 def counted_terms(queries: Sequence[Terms]) -> tuple[list[Mapping[str, float]], list[str]]:
-    """Return (the counts of each query's terms; all terms, each once)."""
+    """Return (for each query the count of each of its terms; the terms of all queries, each once)."""
     counted: list[Mapping[str, float]] = [terms if isinstance(terms, Mapping) else Counter(terms) for terms in queries]
     return counted, list(dict.fromkeys(itertools.chain.from_iterable(counted)))
 
@@ -156,13 +159,19 @@ def counted_terms(queries: Sequence[Terms]) -> tuple[list[Mapping[str, float]], 
 def weighed(
     counted: Sequence[Mapping[str, float]], every: Sequence[str], frequencies: Sequence[int], rows: int
 ) -> tuple[I64, F32, I64, F32]:
-    """Return the weights of the terms of queries, given the number of rows that hold each term.
+    """Return the weights of the terms of queries, in the form that the native core takes.
+
+    Args:
+        counted: For each query, the count of each of its terms.
+        every: All terms, each once.
+        frequencies: The number of rows that have each of these.
+        rows: The number of all rows.
 
     Returns:
-        (numbers of terms in ``every``, their weights, the end of each query in these, the most that each query can
-        score).
+        (terms as positions in ``every``, query after query; their weights; the offsets of each query in these, q + 1
+        numbers; the highest score that each query allows).
     """
-    idf = {}  # It holds the number and the weight of each known term.
+    idf = {}  # The position and the idf of each term that any row has.
     for number, (term, frequency) in enumerate(zip(every, frequencies, strict=True)):
         if frequency:
             idf[term] = number, idf_of(frequency, rows)

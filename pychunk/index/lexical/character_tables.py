@@ -1,7 +1,8 @@
-"""The Unicode tables of the running Python, as tables of numbers: words, marks and folding.
+"""The Unicode tables of the running Python, as lists of numbers: letters of words, marks and folding.
 
-They take 0.05 s to make. The extension therefore holds those of the Python that it was built with. This file writes
-them when it is run as a program (``python character_tables.py FILE.inc``), which needs nothing but Python.
+Making them takes 0.05 s. The native extension therefore contains the tables of the Python that it was built with. The
+build runs this file as a program (``python character_tables.py FILE.inc``) to write them as C++. It needs only Python's
+standard library.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ import sys
 import unicodedata
 from pathlib import Path
 
-#: The end of the code points that may be letters. Beyond it are only some marks that nothing changes, private
-#: characters, and unassigned ones. No letters are planned there.
+#: The end of the code points that may be letters, exclusive. From there on, Unicode has only some marks that no
+#: normalization changes, private characters, and unassigned code points. No letters are planned there.
 LAST = 0x40000
-HANGUL = range(0xAC00, 0xD800)  # The pages of syllables, which are composed and decomposed by arithmetic.
+#: The code points of Hangul syllables, which are composed and decomposed by arithmetic and need no table.
+HANGUL = range(0xAC00, 0xD800)
 
 
 def made(every: str) -> dict[str, list[int]]:
     """Return the tables by name, made from a string of all code points below :data:`LAST` in order.
 
-    ``letters`` and ``marks`` hold the first and last of each range of characters that form words, and of marks that
-    belong to the word before them. ``cases``, ``decompositions``, ``classes`` and ``compositions`` are those of
-    csrc/text/folding.h.
+    ``letters`` has the first and the last code point of each range of characters that form words. ``marks`` has the
+    same for marks that belong to the word before them. ``cases``, ``decompositions``, ``classes`` and ``compositions``
+    have the form that csrc/text/folding.h describes.
     """
     marks = _marks(every)
     cases: list[int] = []
     decompositions: list[int] = []
     compositions: list[int] = []
-    for first in range(0, len(every), 256):  # Most pages have no character that changes.
+    for first in range(0, len(every), 256):  # Most pages of 256 characters have none that changes, and are skipped.
         page = every[first : first + 256]
         if page.casefold() != page:
             for c in page:
@@ -49,13 +51,16 @@ def made(every: str) -> dict[str, list[int]]:
 
 
 def add(table: list[int], c: str, to: str) -> None:
-    """Append what a character becomes, if it changes, as a row of code point, count, and as many code points."""
+    """Append a row for a character ``c`` that becomes ``to``: its code point, the length of ``to``, its code points.
+
+    Nothing is appended if the character does not change.
+    """
     if to != c:
         table += [ord(c), len(to), *map(ord, to)]
 
 
 def _marks(every: str) -> list[tuple[int, int]]:
-    """Return ranges (first, last) of marks that belong to the word before them."""
+    """Return the ranges (first, last) of marks that belong to the word before them, which are nonspacing or spacing."""
     categories = "".join(map(unicodedata.category, every[:0x20000])).encode()
     points = [found.start() // 2 for found in re.finditer(rb"M[nc]", categories)]  # No category ends in M.
     begins = [point for point, before in zip(points, [-1, *points], strict=False) if point != before + 1]
@@ -64,7 +69,7 @@ def _marks(every: str) -> list[tuple[int, int]]:
 
 
 def _add_pair(compositions: list[int], c: str) -> None:
-    """Append the two characters that a character is composed of, if there are two."""
+    """Append a row for a character that is composed of two others: (first, second, composed) as code points."""
     parts = unicodedata.decomposition(c).split()
     if len(parts) == 2 and not parts[0].startswith("<"):
         first, second = (chr(int(part, 16)) for part in parts)

@@ -14,17 +14,17 @@ from . import character_tables
 
 U32 = npt.NDArray[np.uint32]
 
-#: The characters without which a word is the same, after normalization: stress and other accents that make no letter of
-#: their own, points of Hebrew, vowel signs and the stretching of Arabic, soft hyphens, joiners, direction marks and
-#: variation selectors.
+#: The characters that do not change a word and are removed after normalization: stress marks and other accents that do
+#: not make another letter, Hebrew points, Arabic vowel signs and tatweel (which only stretches a word), soft hyphens,
+#: joiners, direction marks and variation selectors.
 IGNORED = (
     *((0x00AD, 0x00AD), (0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2)),
     *((0x05C4, 0x05C5), (0x05C7, 0x05C7), (0x0610, 0x061A), (0x061C, 0x061C), (0x0640, 0x0640), (0x064B, 0x0652)),
     *((0x0670, 0x0670), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064)),
     *((0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF)),
 )
-#: The letters of Chinese, Japanese and Korean, whose words are written without spaces or with others attached:
-#: ideographs and their signs, Hiragana, Katakana, Bopomofo and syllables of Hangul.
+#: The letters of Chinese, Japanese and Korean, in which words are written without spaces, or with particles attached:
+#: ideographs and their signs, Hiragana, Katakana, Bopomofo and Hangul syllables.
 UNSPACED = (
     *((0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x3096), (0x309D, 0x309F)),
     *((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x3105, 0x312F), (0x31A0, 0x31BF), (0x31F0, 0x31FF), (0x3400, 0x4DBF)),
@@ -32,7 +32,7 @@ UNSPACED = (
 )
 #: The letters of Thai, Lao, Tibetan, Burmese, Khmer and related scripts, which have no space between words. They form
 #: pairs and triples since version 4 (see :data:`pychunk.index.lexical.analyzer.VERSION`). A Thai word has about four
-#: letters. On XQuAD's questions, 0.946 find their paragraph first with triples, and 0.931 without.
+#: letters. Of XQuAD's Thai questions, 0.946 find their paragraph first with triples, and 0.931 without.
 TRIPLED = (
     *((0x0E01, 0x0E30), (0x0E32, 0x0E33), (0x0E40, 0x0E46), (0x0E81, 0x0E82), (0x0E84, 0x0E84), (0x0E86, 0x0E8A)),
     *((0x0E8C, 0x0EA3), (0x0EA5, 0x0EA5), (0x0EA7, 0x0EB0), (0x0EB2, 0x0EB3), (0x0EBD, 0x0EBD), (0x0EC0, 0x0EC4)),
@@ -44,17 +44,22 @@ TRIPLED = (
     *((0xA9FA, 0xA9FE), (0xAA60, 0xAA76), (0xAA7A, 0xAA7A), (0xAA7E, 0xAAAF), (0xAAB1, 0xAAB1), (0xAAB5, 0xAAB6)),
     *((0xAAB9, 0xAABD), (0xAAC0, 0xAAC0), (0xAAC2, 0xAAC2), (0xAADB, 0xAADD)),
 )
-#: The characters that are removed if diacritics are folded. They include hamza and madda, which make letters in Arabic.
+#: The characters that are removed if diacritics are folded. They include hamza and madda, which in Arabic make another
+#: letter.
 _DIACRITICS = (*IGNORED, (0x0653, 0x0655))
-#: The spelling of letters for keyboards that lack them.
+#: The usual spelling of letters on keyboards that lack them.
 _WRITTEN = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n"}
 _WITH = re.compile(r"((?:LATIN|CYRILLIC) SMALL LETTER \w+) WITH ")
-_NAMED = {*range(0, 0x2000, 256), 0x2C00, 0xA700}  # The pages with such letters.
+#: The pages of 256 characters with letters that lose an addition only by their name (:func:`_without`).
+_NAMED = {*range(0, 0x2000, 256), 0x2C00, 0xA700}
 
 
 @cache
 def _tables() -> dict[str, U32]:
-    """Return the ``character_tables`` of this Python: the extension's if it was built with it, else new ones."""
+    """Return the tables of :mod:`.character_tables` for this Python's version of Unicode.
+
+    They are those of the extension if it was built with the same version, else new ones.
+    """
     found = native.python_tables(unicodedata.unidata_version)
     if found is not None:
         return found
@@ -63,25 +68,24 @@ def _tables() -> dict[str, U32]:
 
 @cache
 def marks() -> tuple[tuple[int, int], ...]:
-    """Return ranges (first, last) of marks that belong to the word before them."""
+    """Return the ranges (first, last) of marks that belong to the word before them."""
     bounds = _tables()["marks"].tolist()
     return tuple(zip(bounds[::2], bounds[1::2], strict=True))
 
 
 @cache
 def plain_letters() -> dict[int, str]:
-    """Return what letters become if diacritics are folded, by code point, for ``str.translate`` after folding.
+    """Return the table for ``str.translate`` that removes diacritics from folded text, by code point.
 
-    It takes 0.1 s.
-
-    A letter loses the marks that it is composed with, if a word is the same without them (é, й, أ). It loses a stroke,
-    hook or the like that its name states (ø, ł, қ). Other letters are spelled as on a keyboard that lacks them (æ).
-    Kana with their voicing and the vowel signs of Indic scripts are different letters, and stay.
+    Making it takes 0.1 s. A letter loses the marks that it is composed of if they are diacritics (é, й, أ). It also
+    loses a stroke, a hook or another addition that its Unicode name states (ø, ł, қ). Some other letters are spelled as
+    on a keyboard that lacks them (æ). Voicing marks of kana and the vowel signs of Indic scripts stay, because they
+    make another letter.
     """
     dropped = {point: None for first, last in _DIACRITICS for point in range(first, last + 1)}
     found = {}
-    every = _every(0x110000)  # Marks of the last planes are removed.
-    for first in range(0, len(every), 256):  # Most pages have no character that changes.
+    every = _every(0x110000)  # All planes are needed, because the last ones have marks that are removed.
+    for first in range(0, len(every), 256):  # Most pages of 256 characters have none that changes, and are skipped.
         page = every[first : first + 256]
         same = unicodedata.normalize("NFD", page).translate(dropped) == page
         if first in character_tables.HANGUL or (same and first not in _NAMED):
@@ -95,26 +99,27 @@ def plain_letters() -> dict[int, str]:
 
 
 def _without(c: str) -> str:
-    """Return a letter without the addition that its name states."""
+    """Return a letter without the addition that its Unicode name states after "WITH", or in its keyboard spelling."""
     if c in _WRITTEN:
         return _WRITTEN[c]
     named = _WITH.match(unicodedata.name(c, ""))
     try:
         return unicodedata.lookup(named[1]) if named else c
-    except KeyError:  # There is no such letter, so the letter stands for itself.
+    except KeyError:  # There is no letter without the addition, so this letter stays.
         return c
 
 
 def unspaced(version: int) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of letters that an analysis counts by singles and pairs."""
+    """Return the ranges of letters whose singles and pairs are terms in a version of the analysis."""
     return UNSPACED if version < 4 else UNSPACED + TRIPLED
 
 
 @cache
 def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacters:
-    """Return the characters of words in an analysis, made once a process.
+    """Return the characters that form words in a version of the analysis. They are made once in a process.
 
-    See :data:`pychunk.index.lexical.analyzer.VERSION`. With ``pairs``, unspaced letters are distinguished from others.
+    See :data:`pychunk.index.lexical.analyzer.VERSION`. With ``pairs``, the result also says which letters form pairs
+    and triples.
     """
     tables, none = _tables(), np.empty(0, np.uint32)
     paired = np.array(UNSPACED, np.uint32).ravel() if pairs else none
@@ -124,15 +129,16 @@ def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacte
 
 @cache
 def folding(*, diacritics: bool = False) -> native.Folding:
-    """Return the tables of :func:`pychunk.index.lexical.analyzer.folded`, made once a process in 5 ms.
+    """Return the tables with which the native core does what :func:`pychunk.index.lexical.analyzer.folded` does.
 
-    With ``diacritics`` they also do what :func:`pychunk.index.lexical.analyzer.without_diacritics` does.
+    They are made once in a process, in 5 ms. With ``diacritics``, the core also does what
+    :func:`pychunk.index.lexical.analyzer.without_diacritics` does.
     """
     ignored = np.array(_DIACRITICS if diacritics else IGNORED, np.uint32).ravel()
     plain: list[int] = []
     if diacritics:
         for point, to in plain_letters().items():
-            if to:  # Otherwise it is ignored.
+            if to:  # Characters that become nothing are already in ``ignored``.
                 character_tables.add(plain, chr(point), to)
     cases, decompositions, classes, compositions = map(
         _tables().__getitem__, ("cases", "decompositions", "classes", "compositions")
@@ -142,11 +148,11 @@ def folding(*, diacritics: bool = False) -> native.Folding:
 
 @cache
 def _every(last: int = character_tables.LAST) -> str:
-    """Return all code points below ``last`` in order.
+    """Return a string of all code points below ``last`` in order.
 
-    They include all that are a letter, or change, in some Unicode version.
+    By default it includes all code points that are letters, or that folding changes, in any version of Unicode.
     """
     codes = np.arange(last, dtype="<u4")
     before, after = (part.tobytes().decode("utf-32-le") for part in (codes[:0xD800], codes[0xE000:]))
-    # Handling an error for each surrogate would take most of the time.
+    # Surrogates are made by chr, because decoding them with an error handler would take most of the time.
     return before + "".join(map(chr, range(0xD800, 0xE000))) + after

@@ -1,8 +1,8 @@
 """A table of frequent words that distinguishes English from other text in Latin letters.
 
-Of 240 English paragraphs of XQuAD it takes one, a list of names, for another language, and of 1,190 questions none. It
-takes all 480 German and Turkish paragraphs for another language. Of manual pages in 16 languages it takes for English
-those that are, and some that are code.
+Of 240 English paragraphs of XQuAD, it mistakes one, a list of names, for another language, and of 1,190 English
+questions none. All 480 German and Turkish paragraphs are recognized as another language. Of manual pages in 16
+languages, it recognizes the English ones as English, and mistakes some pages of code for English.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 
 #: The ranges of Latin letters: those of Europe, Africa and Vietnam, phonetic ones, and their later additions.
 _LATIN = ((0x41, 0x2AF), (0x1D00, 0x1EFF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF), (0xAB30, 0xAB6F))
-#: The words that make up 45 % of English prose. Those that are frequent in other languages, too, count for both.
+#: The words that make up 45 % of English prose. A word that is in both lists is no evidence of any language.
 _ENGLISH = """
 about after against all also among an and another any are as at be because been before being between both but by called
 can could did do does doing done during each first for from had has have he her here him his how if in into is it its
@@ -53,16 +53,19 @@ saan isang að sem ekki það við fyrir hann hún agus bhí go sé sí ná yn m
 
 @cache
 def frequent_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Return (frequent words of only English, those of only other languages in Latin letters).
+    """Return (frequent words of English only; frequent words of only other languages in Latin letters).
 
-    ``in``, ``was`` and ``so`` are words of several languages, and are no evidence.
+    Words of English and other languages, such as ``in``, ``was`` and ``so``, are no evidence and in neither set.
     """
     own, others = frozenset(_ENGLISH.split()), frozenset(_OTHERS.split())
     return own - others, others - own
 
 
 def plain_words(fold: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return :func:`frequent_words` without diacritics, and without those that then have one letter or are English."""
+    """Return :func:`frequent_words`, with the words of other languages folded by ``fold``, which removes diacritics.
+
+    Words of other languages that then have only one letter, or are English words, are left out.
+    """
     own, others = frequent_words()
     return own, frozenset(word for word in map(fold, others) if len(word) > 1) - frozenset(_ENGLISH.split())
 
@@ -84,8 +87,8 @@ def script(word: str) -> str:
 def evidence(words: Iterable[str], frequent: tuple[frozenset[str], frozenset[str]] | None = None) -> tuple[int, int]:
     """Return (frequent English words; words of other languages), each counted once.
 
-    A word in Latin letters is of another language if the table has it, or if a letter is not ASCII. A word in other
-    letters is, too, unless it is a single letter, as in formulas.
+    A word in Latin letters counts for other languages if the table of their words has it, or if a letter is not ASCII.
+    A word in other letters always does, unless it is a single letter, as in formulas.
 
     Example:
         >>> evidence("the history of the town".split()), evidence("die größe der stadt".split())

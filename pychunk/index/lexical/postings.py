@@ -1,4 +1,4 @@
-"""The inverted file of one part of an index: for each term the chunks that hold it, with counts."""
+"""The inverted file of one part of an index: for each term the chunks that have it, and how often."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Whole = npt.NDArray[np.integer[Any]]
 
-#: An n-gram size at which any word stays whole.
+#: An n-gram size so large that any word stays whole.
 _WHOLE = 1 << 40
 
 FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_counts.npy", "lengths.npy")
@@ -32,17 +32,18 @@ FILES = ("terms.arrow", "posting_offsets.npy", "posting_rows.npy", "posting_coun
 
 @dataclass(frozen=True)
 class Postings:
-    """The postings of a part: ``rows[offsets[t]:offsets[t + 1]]`` hold term ``t``, ``counts`` times.
+    """The postings of a part: term ``t`` is in ``rows[offsets[t]:offsets[t + 1]]``, ``counts`` times in each.
 
-    Terms are sorted by code points. On the disk, offsets, rows and counts have the narrowest type that holds them all,
-    and terms are string if they have fewer than 2^31 bytes.
+    Terms are sorted by code points. On the disk, offsets, rows and counts have the narrowest integer type that holds
+    all their values, and terms have Arrow's type string if they have fewer than 2^31 bytes together.
 
     Attributes:
-        terms: The terms, large_string[t].
-        offsets: The offsets of each term's postings, int64[t + 1].
-        rows: The rows, increasing within a term, int32[p].
-        counts: The counts, int32[p].
-        lengths: The number of terms of each row, int32[n].
+        terms: The m terms, large_string[m].
+        offsets: The offsets of each term's postings, int64[m + 1].
+        rows: The row of each of p postings, rising within a term, int32[p].
+        counts: How often the row has the term, int32[p].
+        lengths: The number of terms of each of n rows, int32[n].
+        blocks: The blocks of each file, which are checked when they are first read. Empty: they are not checked.
     """
 
     terms: pa.Array
@@ -54,7 +55,7 @@ class Postings:
 
     @cached_property
     def words(self) -> pa.Array:
-        """The terms, after a check of them and of the offsets of their postings.
+        """The terms. Before they are returned, they and the offsets of their postings are checked.
 
         Raises:
             ValueError: A file is damaged. The message names it.
@@ -76,14 +77,14 @@ class Postings:
         return native.SortedTerms(*arrow.flat_text(self.words))
 
     def check_lengths(self) -> None:
-        """Raise ValueError, with the file's name, unless the lengths of rows are those that were written."""
+        """Raise ValueError if the file of the rows' lengths is damaged. The message names the file."""
         if self.blocks:
             self.blocks[FILES[4]].check()
             if self.lengths.min(initial=0) < 0:
                 raise ValueError(damaged(self.blocks[FILES[4]].path, "a length is below 0"))
 
     def _check(self, begin: int, end: int) -> None:
-        """Check postings [begin, end), as far as they were not read before."""
+        """Check the blocks of postings [begin, end) that were not read before."""
         for name, array in ((FILES[2], self.rows), (FILES[3], self.counts)):
             own, size = self.blocks[name], array.itemsize
             ahead = own.size - array.nbytes if own.new else 0
@@ -93,7 +94,7 @@ class Postings:
                     raise ValueError(damaged(own.path, f"postings must be of rows below {len(self.lengths):,}"))
 
     def borders(self, terms: Sequence[str]) -> tuple[I64, I64]:
-        """Return (first, end) of the postings of each term, int64[n]; 0 and 0 if nothing holds it."""
+        """Return (first, end) of the postings of each of n terms, int64[n] each; 0 and 0 for a term that no row has."""
         places = self._sorted.find([term.encode("utf-8", "surrogatepass") for term in terms])
         known = places >= 0
         at = places[known]
@@ -105,7 +106,7 @@ class Postings:
         return begins, ends
 
     def find(self, terms: Sequence[str]) -> list[tuple[Whole, Whole]]:
-        """Return (rows, counts) of each term, which are empty if nothing holds it."""
+        """Return (rows, counts) of the postings of each term; both are empty for a term that no row has."""
         bounds = zip(*(each.tolist() for each in self.borders(terms)), strict=True)
         return [(self.rows[begin:end], self.counts[begin:end]) for begin, end in bounds]
 
@@ -113,7 +114,7 @@ class Postings:
     def load(cls, folder: Path, blocks: Mapping[str, Blocks] | None = None) -> Postings:
         """Open the postings of a part's folder, memory-mapped.
 
-        ``blocks`` holds the blocks of each file. None: this process wrote the part.
+        ``blocks`` has the blocks of each file, for checks. None: this process wrote the part, so it is not checked.
 
         Raises:
             ValueError: A file is damaged. The message names it.
@@ -121,23 +122,23 @@ class Postings:
         with pa.memory_map(str(folder / FILES[0])) as source:
             try:
                 terms = read_table(source)["term"]
-                terms.validate(full=terms.num_chunks > 1)  # Several chunks are joined later.
+                terms.validate(full=terms.num_chunks > 1)  # Several chunks are joined below, which reads their offsets.
             except (pa.ArrowException, OSError, KeyError, ValueError) as error:
                 raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
         if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
             raise ValueError(damaged(folder / FILES[0], "terms must be texts"))
-        # They are plain arrays, because slicing these takes a tenth of the time.
+        # They are plain arrays, because slicing a memmap takes ten times as long.
         offsets, rows, counts, lengths = (_mapped(folder / name) for name in FILES[1:])
         return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
-        """Return (file, its rows, the rows it must have) for a part with a number of chunks."""
+        """Return (file, the number of its values, the number it must have) for each file of a part of ``chunks``."""
         last = int(self.offsets[-1]) if len(self.offsets) else 0
         found = (len(self.offsets), len(self.rows), len(self.counts), len(self.lengths))
         return list(zip(FILES[1:], found, (len(self.terms) + 1, last, last, chunks), strict=True))
 
     def save(self, folder: Path) -> None:
-        """Write the postings to a part's folder, on the disk."""
+        """Write the postings to the files in a part's folder. When this returns, they are on the disk."""
         text, offsets = arrow.flat_text(self.terms)
         few = offsets[-1] <= np.iinfo(np.int32).max
         table = pa.table({"term": arrow.strings(text, offsets.astype(np.int32)) if few else self.terms})
@@ -156,13 +157,16 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def narrow(values: Whole) -> Whole:
-    """Return integers from 0 in the narrowest type that holds them, which is mostly 3 bytes a posting instead of 8."""
+    """Return integers of at least 0 in the narrowest type that holds all of them.
+
+    A posting then mostly takes 3 bytes instead of 8.
+    """
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-#: The most threads that count at once. Each keeps the words that it met, some 10 MB for a part.
+#: The most threads that count at once. Each has its own table of words, some 10 MB for a part.
 _MOST_THREADS = 8
-#: The bytes of text below which another thread does not pay.
+#: The least number of bytes of text for each thread. With less, another thread would not save time.
 _SHARE = 1 << 18
 
 
@@ -170,16 +174,17 @@ def _most_threads() -> int:
     return min(_MOST_THREADS, native.default_threads())
 
 
-#: The result of :meth:`PostingsBuilder.count`: numbers of terms and their counts, row after row, the number of these in
-#: each row, and its length.
+#: The result of :meth:`PostingsBuilder.count`: (the numbers of terms, row after row; their counts; how many different
+#: terms each row has; the length of each row).
 Counted = tuple[I32, I32, I32, I32]
 
 
 class PostingsBuilder:
-    """A builder that counts the terms of rows in order, in the native core. It takes 8 bytes a term and row.
+    """A builder that counts the terms of rows in order, in the native core. It takes 8 bytes of memory a posting.
 
-    The terms are those of :meth:`Analyzer.terms`, where additional n-grams do not add to the length. For any number of
-    threads, the postings are those of ``pychunk._engine.reference.search.postings``. ``None``: as many threads as pay.
+    The terms are those of :meth:`Analyzer.terms`. N-grams that unit "auto" adds do not count in a row's length. For any
+    number of threads, the postings are those of ``pychunk._engine.reference.search.postings``. With ``threads=None``,
+    there are as many threads as save time.
 
     Example:
         >>> builder = PostingsBuilder(Analyzer())
@@ -206,7 +211,9 @@ class PostingsBuilder:
         self._batches: list[Counted] = []
 
     def count(self, texts: pa.ChunkedArray) -> Counted:
-        """Count the terms of the next rows, strings without nulls. :meth:`add` takes the result to include the rows.
+        """Count the terms of the next rows, which are strings without nulls.
+
+        The rows are part of the postings only after the result is passed to :meth:`add`.
 
         Raises:
             ValueError: A text is not valid UTF-8.
@@ -219,7 +226,7 @@ class PostingsBuilder:
         return self._maker.count(text, offsets, self._threads or min(paying, _most_threads()))
 
     def add(self, counted: Counted) -> None:
-        """Include rows that were counted."""
+        """Include rows that :meth:`count` has counted."""
         self._batches.append(counted)
 
     def finish(self) -> Postings:

@@ -1,1 +1,1 @@
-"""Planners, which choose the levels of an index in which a query is searched."""
+"""Planners, which choose for each query the levels of an index to search."""

@@ -17,12 +17,13 @@ from .planner_timeout import SECONDS
 class LLMPlanner(DefaultClient):
     """A planner that asks a model for the finest and the coarsest level, with one call for each query.
 
-    If there is no answer in time, or none that names two levels of the index, the finer first, it raises an error. The
-    learned planner then answers in its place.
+    If there is no answer in time, or the answer does not name two levels of the index, the finer first, it raises an
+    error. The learned planner then chooses the levels instead.
 
     Args:
-        llm: The client. None: the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
-        timeout: The seconds for each query, whatever the client's own timeout. None: the client's timeout.
+        llm: The client of the endpoint. None: the endpoint and model that the environment variables PYCHUNK_LLM_URL and
+            PYCHUNK_LLM_MODEL name.
+        timeout: The most seconds for each query, whatever the client's own timeout. None: only the client's timeout.
 
     Example:
         >>> planner = LLMPlanner(LLM("http://127.0.0.1:8099/v1", "test"))
@@ -30,7 +31,7 @@ class LLMPlanner(DefaultClient):
         'learned'
     """
 
-    #: The learned planner needs the first pass.
+    #: The first pass is needed for the learned planner, which answers if this one fails.
     looks = True
     otherwise = "learned"
 
@@ -44,7 +45,7 @@ class LLMPlanner(DefaultClient):
         """Return (low, high, why).
 
         Raises:
-            ValueError: There is no answer, or the answer is useless.
+            ValueError: There is no answer, or the answer does not name two levels of the index, the finer first.
         """
         prompt, levels = load("plan"), list(metadata.levels)
         counts = metadata.nodes or (0,) * len(levels)
@@ -58,5 +59,5 @@ class LLMPlanner(DefaultClient):
         found = json_in(reply.text)
         low, high = (found.get("low"), found.get("high")) if isinstance(found, dict) else (None, None)
         if low not in levels or high not in levels or levels.index(low) > levels.index(high):
-            raise ValueError(f"the model's answer names no two levels, the finer first: {reply.text[:80]!r}")
+            raise ValueError(f"the model must name two levels of the index, the finer first; got {reply.text[:80]!r}")
         return low, high, f"as {self.llm.model} says"

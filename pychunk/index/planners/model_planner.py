@@ -1,4 +1,7 @@
-"""The learned planner, which predicts the result of each range of levels (``pychunk train planner``)."""
+"""The learned planner, which predicts how well a search of each range of levels would answer a query.
+
+``pychunk train planner`` trains its model.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,21 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 FACTS = "planner.json"
-#: The number of words that a plan is for if the caller names none.
+#: The word budget of a plan if the caller passes none.
 WORDS = 500
 
 
 class PlanModel:
     """A network of one hidden layer that predicts the value of each range of levels.
 
-    From the features of ``plan_features`` it predicts the expected character F1 of each range of levels within each
-    budget of words, and the part of it that comes from narrow questions.
+    A range is a pair of the finest and the coarsest level. From the features of :mod:`.planner_features`, the network
+    predicts the expected character F1 of each range within each word budget, and the part of this F1 that comes from
+    the case that the question is narrow.
 
-    A narrow question has at best a tenth of the F1 of others, because its answer is short. With expected F1 alone, a
-    few broad questions would outweigh it, and queries that may be narrow would be treated as broad. A range therefore
-    counts its expected F1 plus ``caution - 1`` times the narrow part of it. ``caution`` is the least value at which
-    narrow questions about articles that were not in the training data lost nothing (:mod:`pychunk.training.planner`).
+    A narrow question has at best a tenth of the F1 of other questions, because its answer is short. By expected F1
+    alone, broad questions would outweigh it, and queries that may be narrow would be treated as broad. The value of a
+    range is therefore its expected F1 plus ``caution - 1`` times the narrow part of it. ``caution`` is the least value
+    at which narrow questions about articles outside the training data lost nothing (:mod:`pychunk.training.planner`).
 
     Args:
         path: The folder with ``planner.json`` and the weights that it names. The default is the model that pychunk
@@ -54,28 +58,28 @@ class PlanModel:
         self.caution = float(self.facts["caution"])
 
     def expected(self, seen: F32) -> F32:
-        """Return the expected F1 and its narrow part for features float32[inputs], float32[2, ranges, budgets]."""
+        """Return the expected F1 and its narrow part, float32[2, ranges, budgets], for the features float32[inputs]."""
         own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
         hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
         out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
         return out.reshape(2, len(self.ranges), len(self.budgets))
 
     def worth(self, expected: F32) -> F32:
-        """Return the values by which ranges are chosen, float32[ranges, budgets]."""
+        """Return the values by which a range is chosen, float32[ranges, budgets], from those of :meth:`expected`."""
         found: F32 = expected[0] + np.float32(self.caution - 1) * expected[1]
         return found
 
 
 def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:
-    """Return the model in a directory, loaded once."""
+    """Return the model in a directory. It is loaded once and then cached."""
     return loaded(path, FACTS, lambda: PlanModel(path), PlanModel)
 
 
 class ModelPlanner:
-    """The planner that chooses the range of levels with the highest value within the budget of words.
+    """The planner that chooses the range of levels with the highest value within the word budget.
 
-    It is made for English and for hits by the vectors of one encoder. For an index of another encoder it raises an
-    error, so that ``fixed`` answers.
+    It is made for English and for the vectors of one encoder. For an index with another encoder it raises an error, so
+    that the planner ``"fixed"`` chooses the levels instead.
 
     Args:
         path: The folder of the model. The default is the one that pychunk ships.
@@ -91,7 +95,8 @@ class ModelPlanner:
         """Return (low, high, why).
 
         Raises:
-            ValueError: The index has another encoder, or no two levels that the model knows, or there is no first pass.
+            ValueError: The index has another encoder than the model, fewer than two of the ranges that the model knows,
+                or there is no first pass.
         """
         levels = metadata.levels
         reason = unreadable(query)
@@ -100,7 +105,7 @@ class ModelPlanner:
         wanted = self.model.facts["encoder"]
         if metadata.encoder != wanted:
             raise ValueError(
-                f"the planner in {self.model.path} is for hits of {wanted}; these are of {metadata.encoder}"
+                f"the planner in {self.model.path} is for vectors of {wanted}; the index has {metadata.encoder}"
             )
         known = [number for number, pair in enumerate(self.model.ranges) if set(pair) <= set(levels)]
         if len(known) < 2:

@@ -1,9 +1,9 @@
-"""Planners, which choose the levels of an index for a query, with their input and the fallback if one fails.
+"""Planners, which choose the levels of an index for a query, with their input and the fallback if a planner fails.
 
 A planner is any callable ``plan(query, metadata)`` that returns the finest and the coarsest level worth searching,
 ``(low, high)``, or ``(low, high, why)``. The idea comes from SmartChunk, whose planner knows which document a query is
-about. Here this is unknown. A first cheap pass over the finest and the coarsest level shows how sharply scores peak,
-and over how many documents they spread.
+about. Here the document is unknown. Instead, a first, cheap pass over the finest and the coarsest level shows how
+sharply scores peak, and over how many documents the best hits spread.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The number of hits of the first pass, and the most hits of the following search for which it looks ahead.
+#: FIRST is the number of hits of the first pass. The first pass looks ahead for the search that follows it only if that
+#: search requests at most MOST_HITS hits, else as if it requested this number.
 FIRST, MOST_HITS = 32, 256
 #: The planners by name, with the modules of their classes.
 PLANNERS = {
@@ -47,7 +48,7 @@ PLANNERS = {
     "learned": ("pychunk.index.planners.model_planner", "ModelPlanner"),
     "llm": ("pychunk.index.planners.llm_planner", "LLMPlanner"),
 }
-#: The levels that are best for all queries alike within 500 words, if an index has them
+#: The finest and the coarsest level with the best results within 500 words if all queries use the same levels
 #: (bench/levels/mixed_breadth.py).
 BEST_FIXED = ("paragraph", "document")
 
@@ -57,9 +58,10 @@ class FirstPass:
     """The best hits of one level, best first.
 
     Attributes:
-        score, dense, sparse: The scores by which they are ranked, the cosines, and BM25 as a share of its bound,
-            float32[n] each. They are zeros if the index has no terms.
-        document, start, end: A number for each document, and the span in characters, int64[n] each.
+        score, dense, sparse: The scores by which the n hits are ranked, their cosines, and BM25 as a share of the
+            highest score that the query allows, float32[n] each. ``sparse`` is zeros if the index has no terms, and
+            ``dense`` if the pass uses no vectors.
+        document, start, end: A number for each hit's document, and the hit's span in characters, int64[n] each.
     """
 
     score: F32
@@ -77,11 +79,12 @@ class Metadata:
     Attributes:
         levels: The levels of the index, from fine to coarse.
         nodes: The number of nodes at each level.
-        words: The budget of words. None: unknown.
-        fine, coarse: The first pass over the finest and the coarsest level. None for planners that do not need it.
-        vector: The query's vector, float32[dim]. None for such planners, or without an encoder.
+        words: The word budget of the query. None: unknown.
+        fine, coarse: The first pass over the finest and the coarsest level. None without a first pass, which planners
+            can decline by an attribute ``looks = False``.
+        vector: The query's vector, float32[dim]. None without a first pass or without an encoder.
         encoder: The fingerprint of the index's encoder.
-        terms: The terms of the query, with a first pass. None if the index has no terms.
+        terms: Statistics of the query's terms. None without a first pass, or if the index has no terms.
     """
 
     levels: tuple[str, ...]
@@ -100,8 +103,8 @@ class Plan(NamedTuple):
     Attributes:
         low, high: The finest and the coarsest level that is searched.
         why: The reason in a few words.
-        failed: Whether the planner raised an error, did not answer in time, or returned no such pair of levels. The
-            levels are then those of ``fixed``, or of the planner that its ``otherwise`` names.
+        failed: Whether the planner raised an error, did not answer in time, or did not return two levels of the index.
+            The levels are then chosen by the planner that its attribute ``otherwise`` names, or else by ``"fixed"``.
     """
 
     low: str
@@ -119,7 +122,8 @@ Planner = Callable[[str, Metadata], "tuple[str, str] | tuple[str, str, str]"]
 class FixedLevels:
     """A planner that returns the same levels for each query.
 
-    They are the given ones, else :data:`BEST_FIXED` if an index has them, else all levels.
+    They are ``low`` and ``high``. By default they are :data:`BEST_FIXED` if the index has both, else its finest and its
+    coarsest level.
 
     Example:
         >>> FixedLevels()("Who?", Metadata(("sentence", "paragraph", "section", "document")))
@@ -142,11 +146,11 @@ class FixedLevels:
 
 
 def load(plan: Any) -> Planner:
-    """Return a planner by name, or the function itself.
+    """Return the planner of a name, or ``plan`` itself if it is a function.
 
     Raises:
         ValueError: The name is unknown.
-        TypeError: It is neither a name nor callable.
+        TypeError: ``plan`` is neither a name nor callable.
     """
     if isinstance(plan, str):
         if plan not in PLANNERS:
@@ -160,17 +164,18 @@ def load(plan: Any) -> Planner:
 
 
 def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None = None) -> Plan:
-    """Return the checked plan of a planner for one query. An empty query gets the widest levels.
+    """Return the plan of a planner for one query, after a check. For an empty query, the plan is to search all levels.
 
-    A planner fails if it raises an error, does not answer in time, or does not return a pair of levels of the index,
-    the finer first. Its time is :data:`.planner_timeout.SECONDS`, or its attribute ``timeout``. Then ``fixed`` answers,
-    or the planner that its attribute ``otherwise`` names, and ``failed`` is True.
+    A planner fails if it raises an error, does not return a pair of levels of the index, the finer first, or does not
+    answer in time. Its time is the attribute ``timeout`` of the planner, by default :data:`.planner_timeout.SECONDS`.
+    If it fails, the planner that its attribute ``otherwise`` names makes the plan, by default ``"fixed"``, and
+    ``failed`` is True.
 
     Args:
         planner: The planner.
         query: The text of the query.
         metadata: The information for the planner.
-        ask: The :class:`.planner_timeout.TimedPlanner` that was made of the planner for several queries.
+        ask: The :class:`.planner_timeout.TimedPlanner` of the planner, if several queries share it. None: a new one.
 
     Example:
         >>> known = Metadata(("sentence", "document"))
@@ -194,7 +199,7 @@ def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None
             if low in levels and high in levels and levels.index(low) <= levels.index(high):
                 return Plan(low, high, why[0] if why else getattr(planner, "__name__", type(planner).__name__))
     other = getattr(planner, "otherwise", "fixed")
-    logger.warning("%s; levels are those of %r", reason, other)
+    logger.warning("%s; planner %r chooses the levels instead", reason, other)
     if other != "fixed":
         plan = decide(load(other), query, metadata)
         return Plan(plan.low, plan.high, f"{other}, as {reason}: {plan.why}", failed=True)
@@ -222,11 +227,11 @@ def metadata_of(
     Args:
         searcher: The searcher of the index.
         probes: The subqueries of each query, with the terms and vectors that ``ranking`` needs.
-        words: The budget of words. None: unknown.
+        words: The word budget of each query. None: unknown.
         encoder: The fingerprint of the index's encoder.
         ranking: The ranking of the first pass. None: without a first pass.
-        hits: The number of hits that the following search across levels requests. The first pass already finds its best
-            sentences.
+        hits: The number of hits that the later search across levels will request. The first pass already finds as many
+            best sentences as that search needs.
         threads: The number of threads. None: the default number.
 
     Raises:
@@ -255,7 +260,7 @@ def metadata_of(
 def _passes(
     searcher: Searcher, probes: Sequence[Sequence[Subquery]], ranking: RankingOptions, level: str, threads: int | None
 ) -> tuple[list[FirstPass], list[I64]]:
-    """Return (the best hits of each query, their rows)."""
+    """Return (the :data:`FIRST` best hits of each query at one level; the rows of these hits)."""
     found = []
     rows = []
     allowed = searcher.allowed(None, None, [level])
@@ -268,12 +273,12 @@ def _passes(
     return found, rows
 
 
-#: A function that searches: it maps queries, their vectors and options to hits.
+#: A function (queries, their vectors, options) that searches and returns the hits of each query.
 Searches = Callable[[Any, Any, SearchOptions], Hits[Any]]
 
 
 class Searchable(Protocol):
-    """An index, as planners see it."""
+    """The interface of an index that this module needs."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -282,14 +287,14 @@ class Searchable(Protocol):
 
     @property
     def plan_metadata(self) -> Callable[..., list[Metadata]]:
-        """The method that returns what planners read about each query."""
+        """The method that returns the information that planners receive for each query."""
         ...
 
 
 def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]:
-    """Return the plans of a planner, or of the one of that name, for each query.
+    """Return the plan for each query. ``plan`` is a planner or its name.
 
-    ``told`` holds arguments of :meth:`Index.plan_metadata`.
+    ``told`` are further arguments of :meth:`Index.plan_metadata`.
     """
     planner = load(plan)
     texts = argument_checks.texts(queries)
@@ -301,19 +306,20 @@ def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]
 def searched(
     index: Searchable, search: Searches, queries: Any, query_vectors: Any, options: SearchOptions
 ) -> Hits[Any]:
-    """Return the hits of a search at the levels planned for each query.
+    """Return the hits of each query at the levels that its plan has.
 
     Queries with the same levels are searched together.
 
     Args:
         index: The index.
-        search: The function that searches without a plan.
+        search: The function that searches at the levels of its options.
         queries: The text of one query, or the texts of several.
         query_vectors: The vectors of the queries. None: the index encodes their texts.
-        options: The options, whose ``plan`` is a planner, its name, or one plan for each query.
+        options: The options, whose ``plan`` is a planner, its name, or a list of one plan for each query.
 
     Raises:
-        ValueError: Levels are passed, too, or only query vectors, or the number of plans differs from that of queries.
+        ValueError: The options also have levels, only query vectors were passed, or there is not one plan for each
+            query.
     """
     if options.levels is not None:
         raise ValueError("levels= and planner= both choose the levels to search: pass one of them")
@@ -341,7 +347,7 @@ def searched(
 
 
 def _hits(options: SearchOptions) -> int:
-    """Return the number of hits that a search with these options looks for, as far as looking ahead for them pays."""
+    """Return the number of hits that a search with these options ranks, at most :data:`MOST_HITS`."""
     argument_checks.whole("k", options.k, 1)
     if options.rerank:
         argument_checks.whole("depth", options.depth, 1)
@@ -355,7 +361,7 @@ def _told(hit: Any, plan: str) -> Any:
 
 
 def unreadable(query: str) -> str | None:
-    """Return why planners that were made with English questions do not read a query, or None if they do.
+    """Return why planners that were made for English cannot judge a query, or None if they can.
 
     Example:
         >>> unreadable("Хто перетнув Анди?"), unreadable("Who crossed the Andes?"), unreadable("?!")

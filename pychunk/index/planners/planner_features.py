@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-#: The words with which questions begin or that determine their kind, in groups.
+#: Patterns of words that show the kind of a question; each is one feature of its form.
 FORMS = (
     r"\bwh(o|om|ose)\b",
     r"\bwhen\b",
@@ -37,18 +37,18 @@ FORMS = (
     r"^\W*(is|are|was|were|the|an?)\b",
 )
 _COMPILED = tuple(map(re.compile, FORMS))
-#: The numbers of best hits of which shares are computed.
+#: The numbers of best hits from which shares of documents are computed.
 _TOP = (4, 8, 32)
-#: The most characters between sentences of one paragraph, in most texts.
+#: Two hits whose beginnings are fewer characters apart than this are in the same paragraph in most texts.
 _NEAR = 500
 
 
 def features(query: str, metadata: Metadata) -> F32:
     """Return the features of a query, float32[inputs].
 
-    They are its form and length, the result of the first pass, how rare its terms are, and which of them the best
-    sentences and documents hold. The features do not include the lengths of documents, their numbers of sections, or
-    which documents were found. Such numbers distinguish collections, not questions.
+    They are its form and length, the result of the first pass, how rare its terms are, and which of its terms the best
+    sentences and documents have. They do not include the lengths of documents, their numbers of sections, or which
+    documents were found, because such numbers distinguish collections, not questions.
 
     Raises:
         ValueError: The metadata has no first pass.
@@ -77,7 +77,7 @@ def _form(query: str) -> list[float]:
 
 
 def _pass(found: FirstPass) -> list[float]:
-    """Return how high the best hits score, how sharply scores fall, and over how many documents they spread."""
+    """Return how high the best hits score, how sharply scores fall, and over how many documents the hits spread."""
     out: list[float] = []
     for scores in (found.score, found.dense, found.sparse):
         kept = np.zeros(max(_TOP))
@@ -95,7 +95,7 @@ def _pass(found: FirstPass) -> list[float]:
 
 
 def _between(metadata: Metadata) -> list[float]:
-    """Return whether fine and coarse hits are from the same documents, and how close together the fine ones are."""
+    """Return to what degree fine and coarse hits are from the same documents, and how close the fine hits are."""
     fine, coarse = metadata.fine, metadata.coarse
     assert fine is not None
     assert coarse is not None
@@ -122,9 +122,10 @@ def _scores(fine: FirstPass, coarse: FirstPass) -> tuple[tuple[F32, F32], ...]:
 
 
 def _terms(terms: Terms | None) -> list[float]:
-    """Return the number of terms, how rare they are, and how much of them the best hits hold.
+    """Return the number of terms, how rare they are, and how many of them the best hits have.
 
-    The answer to a narrow question is usually in one sentence. The subject of a document occurs all over it.
+    This tells narrow questions from broad ones: the answer to a narrow question is usually in one sentence, while the
+    subject of a document is named all over it.
     """
     if terms is None or not len(terms.weight):
         return [0.0] * 40
@@ -143,11 +144,11 @@ def _terms(terms: Terms | None) -> list[float]:
 
 
 def _held(held: Held, weight: F32) -> list[float]:
-    """Return six measures of the terms that hits hold.
+    """Return six features of the terms that hits have.
 
-    Of the weight of all terms, they are the share of the best hit, the highest share of one hit, and the share of all
-    together. Of the terms, they are the share in the best hit, whether it holds all, and its heaviest term as a share
-    of the heaviest of all.
+    The first three are shares of the total weight of the query's terms: of the terms in the best hit, the highest share
+    of any hit, and of the terms in any of the hits. The other three describe the best hit: the share of the number of
+    terms that it has, whether it has all, and the weight of its heaviest term as a share of the query's heaviest.
     """
     total = float(weight.sum())
     if not len(held) or total <= 0:
@@ -161,8 +162,8 @@ def _held(held: Held, weight: F32) -> list[float]:
 def _spread(held: Held, weight: F32) -> list[float]:
     """Return how the terms are distributed over a document's sentences.
 
-    The subject of a document is named all over it, the words of a fact once or twice, and those of a section close
-    together.
+    The words of a document's subject occur all over it, the words of a fact once or twice, and the words of a section's
+    subject close together.
     """
     total = float(weight.sum())
     if not len(held) or total <= 0:

@@ -1,4 +1,4 @@
-"""The timeout of a planner: its answer, or an error when its seconds are over."""
+"""The timeout of a planner, after which its call ends with an error."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from .. import argument_checks
 if TYPE_CHECKING:
     from .planner import Metadata, Planner
 
-#: The seconds of a planner, unless its attribute ``timeout`` has another value. A plan may not cost more than it saves.
-#: A search of all levels of a million nodes takes 20 ms, a prompted model about a second.
+#: The most seconds for the call of a planner, unless its attribute ``timeout`` has another value. A plan should not
+#: cost more than it saves: a search of all levels of a million nodes takes 20 ms, a plan by an LLM about a second.
 SECONDS = 10.0
 
 
 class TimedPlanner:
-    """A planner that is called in a thread of its own, with a limit of seconds.
+    """A planner that is called in a thread of its own, with a timeout in seconds.
 
-    A call cannot be ended from outside. While a call that ran out of time still runs, the planner is not called again.
-    It therefore never runs twice at the same time, and many queries wait no longer for it than one.
+    A running call cannot be stopped. While a call still runs after its timeout, the planner is not called again, and
+    further queries get an error at once. The planner therefore never runs twice at the same time, and many queries wait
+    no longer for it than one query does.
 
     Args:
-        planner: The planner. Its attribute ``timeout`` is in seconds. None: it is called in the caller's thread,
-            without a limit.
+        planner: The planner. Its attribute ``timeout`` is in seconds. If it is None, the planner is called in the
+            caller's thread, without a timeout.
 
     Raises:
-        ValueError: The attribute has another type.
+        ValueError: The attribute is no number of at least 0.
 
     Example:
         >>> import time
@@ -51,7 +52,7 @@ class TimedPlanner:
         self._late: threading.Thread | None = None
 
     def __call__(self, query: str, metadata: Metadata) -> Any:
-        """Return or raise what the planner does. Raise TimeoutError if it does neither in time."""
+        """Return the planner's answer, or raise its error. Raise TimeoutError if there is neither in time."""
         if self._seconds is None:
             return self._planner(query, metadata)
         if self._late is not None and self._late.is_alive():
@@ -65,7 +66,7 @@ class TimedPlanner:
             except BaseException as error:
                 errors.append(error)
 
-        # The process does not wait for it at its end.
+        # The thread is a daemon, so that the process can end while a call still runs.
         thread = threading.Thread(target=ask, name="pychunk-plan", daemon=True)
         thread.start()
         thread.join(self._seconds)

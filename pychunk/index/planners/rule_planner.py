@@ -1,4 +1,4 @@
-"""A planner by rules: question words, comparison, counting, "how", "why" and "summarise", length, share of names."""
+"""A planner by rules, which look for question words, comparison, counting and "summarise", the length, and names."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from ...levels.level_names import NAMES
 from .planner import Metadata, unreadable
 
-#: The levels for each breadth, from fine to coarse. An index has some of them.
+#: The levels to search for each breadth of a question, from fine to coarse, as far as an index has them.
 _NARROW = ("sentence", "group", "paragraph")
 _MIDDLE = ("paragraph", "subsection", "section", "page")
 _BROAD = ("section", "document")
 _LEVELS = {"narrow": _NARROW, "middle": _MIDDLE, "broad": _BROAD}
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-#: The first one that matches decides.
+#: The rules as (breadth, reason, pattern). The first pattern that matches the query decides.
 _FORMS: tuple[tuple[str, str, str], ...] = (
     ("broad", "asks for the whole", r"\b(summari[sz]e|summary|overview|describe|outline|introduction to|all about)\b"),
     (
@@ -27,9 +27,10 @@ _FORMS: tuple[tuple[str, str, str], ...] = (
     ("middle", "asks how or why", r"\b(how|why|explain|reasons?|causes?)\b"),
     ("narrow", "asks for a fact", r"\b(who|whom|whose|when|where|which|what|is|was|are|were|did|does|do)\b.*\?"),
 )
-#: The most words of a heading or title, which has no question mark, and the least share of names among them.
+#: A query without a question mark is short, like a heading or title, if it has at most _SHORT words. It is mostly names
+#: if at least the share _NAMES of its words begin with a capital or a digit.
 _SHORT, _NAMES = 7, 0.5
-#: The least words of a sentence that describes.
+#: The least number of words of a query without a question mark that counts as a long description.
 _LONG = 10
 
 
@@ -61,7 +62,7 @@ class Rules:
 
 
 def breadth_of(query: str) -> tuple[str, str]:
-    """Return ``"narrow"``, ``"middle"`` or ``"broad"``, and the rule that decides it.
+    """Return the breadth of a query, ``"narrow"``, ``"middle"`` or ``"broad"``, and the rule that decided it.
 
     Example:
         >>> breadth_of("How many sentences are there?"), breadth_of("rivers")
@@ -84,7 +85,8 @@ def breadth_of(query: str) -> tuple[str, str]:
 def within(wanted: Sequence[str], breadth: str, levels: Sequence[str]) -> tuple[str, str]:
     """Return the finest and the coarsest of the wanted levels that an index has.
 
-    For an index with other levels, return a third of its levels.
+    If the index has levels by size, such as ``"256"``, return instead the finest, the middle or the coarsest third of
+    its levels, as ``breadth`` says.
 
     Example:
         >>> within(("section", "document"), "broad", ("sentence", "128", "256", "512", "document"))

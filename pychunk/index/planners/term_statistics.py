@@ -1,4 +1,4 @@
-"""Statistics of a query's words for a planner: how rare they are, and where the best hits' documents hold them."""
+"""Statistics of a query's terms for a planner: how rare they are, and where the best hits' documents have them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ BEST = 3
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a query, each once.
+    """Statistics of the t different terms of a query.
 
     Attributes:
-        weight: The BM25 weights, float32[t], as shares of that of a term that a single node holds, so that they do not
-            grow with an index. Terms that nothing holds have 1.
-        known: Whether any node holds each term, bool[t].
-        fine, coarse: Which terms the best nodes at the finest and at the coarsest level hold, bool[n, t], n <= BEST.
-        near, far: Which terms each sentence of a document holds, bool[s, t], in the order of the index. The documents
-            are those of the best node at the finest and at the coarsest level.
+        weight: The idf of each term as a share of the idf of a term that only one node has, float32[t], so that weights
+            do not grow with an index. A term that no node has has the weight 1.
+        known: Whether any node has each term, bool[t].
+        fine, coarse: Which of the n best nodes at the finest and at the coarsest level have which terms, bool[n, t].
+            n is at most :data:`BEST`.
+        near, far: Which of the s sentences of a document have which terms, bool[s, t], in the order of the index. For
+            ``near`` it is the document of the best node at the finest level, for ``far`` at the coarsest.
     """
 
     weight: F32
@@ -47,10 +48,16 @@ class Terms:
 def terms_of(
     searcher: Searcher, queries: Sequence[Sequence[str]], fine: Sequence[I64], coarse: Sequence[I64]
 ) -> list[Terms | None]:
-    """Return an index's information about the terms of queries, or None for each if the index has no terms.
+    """Return the statistics of each query's terms, or None for each query if the index has no terms.
 
-    ``fine`` and ``coarse`` are the rows of their best hits. This takes one look-up of all terms, and for each term and
-    each sentence of two documents a binary search of the term's postings.
+    This takes one look-up of all terms, and for each term and each sentence of two documents a binary search in the
+    term's postings.
+
+    Args:
+        searcher: The searcher of the index.
+        queries: The terms of each query.
+        fine: For each query, the rows of the best hits at the finest level.
+        coarse: For each query, the rows of the best hits at the coarsest level.
     """
     bm25, documents = searcher.bm25, searcher.documents
     if bm25 is None:

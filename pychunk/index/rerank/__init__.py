@@ -1,1 +1,1 @@
-"""Rerankers, which order the first hits again."""
+"""Rerankers, which order the best hits of a search again."""

@@ -1,7 +1,6 @@
-"""The reranker ``"features"``, a weighted sum of what the stages of a search already know of a hit.
+"""The reranker ``"features"``: a weighted sum of features that are computed from a hit's stored vectors and its words.
 
-Its weights were learned from Wikipedia alone, without any labels (``pychunk train rank``). Nothing is encoded again:
-the vectors are those of the index, and the words are those of the chunk.
+The weights were learned from Wikipedia without any labels (``pychunk train rank``). No text is encoded again.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
 FACTS = "rank.json"
-#: The features of a hit, in the order of the weights. Each of the query's terms counts by its rarity.
+#: The features of a hit, in the order of the weights. Shares of the query's terms are weighted by the terms' rarity.
 INPUTS = (
     "dense",  # The cosine of the best sentence.
-    "second",  # The cosine of the second best, or that of the best minus 0.3 if there is only one.
-    "pooled",  # The cosine of the sum of all sentences.
-    "pair",  # The cosine of the sum of the best two neighbours.
-    "sparse",  # BM25 as a share of the most that the query allows.
-    "coverage",  # The share of the query's terms in the chunk.
-    "in sentence",  # The share in the best sentence.
-    "in window",  # The share within 20 words.
-    "in order",  # The share of neighbouring pairs in the query that are neighbours in the chunk.
+    "second",  # The cosine of the second-best sentence; if there is only one, its cosine minus 0.3.
+    "pooled",  # The cosine of the sum of all sentence vectors.
+    "pair",  # The cosine of the sum of two adjacent sentence vectors, for the best such pair.
+    "sparse",  # BM25 as a share of the highest score that the query allows.
+    "coverage",  # The share of the query's terms that are in the chunk.
+    "in sentence",  # The share of the query's terms that are in the best sentence.
+    "in window",  # The highest share of the query's terms that are within 20 consecutive words of the chunk.
+    "in order",  # The share of the query's pairs of adjacent terms that are adjacent in the chunk, too.
 )
 _WINDOW, _ALONE = 20, np.float32(0.3)
-#: The most stems that are remembered for each language.
+#: The most words whose stems are cached for each language.
 _STEMS = 1 << 17
 _stems: dict[str, dict[str, str]] = {}
 
@@ -51,7 +50,8 @@ class RankModel:
     """The weights of :data:`INPUTS`, with the encoder whose vectors they are for.
 
     Args:
-        path: The directory with ``rank.json`` and the weights that it names. The default is the one that pychunk ships.
+        path: The directory with ``rank.json`` and the weights that it names. The default is the directory of weights
+            that pychunk ships.
 
     Raises:
         ValueError: A file is missing, damaged, or of a newer format.
@@ -64,7 +64,7 @@ class RankModel:
         self.facts, stored = read_weights(file, "weights for reranking", remedy, ("encoder", "inputs"))
         self.weights: F32 = np.asarray(stored["weights"], np.float32)
         if tuple(self.facts["inputs"]) != INPUTS or self.weights.shape != (len(INPUTS),):
-            raise ValueError(f"{file} is for other inputs than this pychunk computes; {remedy}")
+            raise ValueError(f"{file} is for other features than this pychunk computes; {remedy}")
 
 
 class LinearReranker:
@@ -74,12 +74,12 @@ class LinearReranker:
         searcher: The searcher that found the hits.
         vectors: The vectors of the queries, float32[q, dim].
         encoder: The fingerprint of the index's encoder.
-        model: The weights. The default is those that pychunk ships.
+        model: The weights. None: the weights that pychunk ships.
         mode: The mode of the search that found the hits.
 
     Raises:
-        ValueError: The index has no sentence vectors or no terms, or only one of them found the hits, or the index has
-            another encoder than the weights.
+        ValueError: The index has no sentence vectors or no terms, the search did not use both (``mode="hybrid"``), or
+            the weights are for another encoder than that of the index.
     """
 
     name = "features"
@@ -109,12 +109,12 @@ class LinearReranker:
         wanted = self.model.facts["encoder"]
         if encoder != wanted:
             raise ValueError(
-                f"Rerank('features') is for vectors of {wanted}, but those of this index are of {encoder}: " + others
+                f"Rerank('features') is for vectors of {wanted}, but vectors of this index are of {encoder}: " + others
             )
         self.searcher, self.vectors = searcher, vectors
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """Return the weighted sum of each hit's inputs. One thread is enough, at 80 us for a hit of 110 words."""
+        """Return the weighted sum of each hit's features, with one thread, which takes 80 us for a hit of 110 words."""
         inputs = Inputs(self.searcher)
         return RerankScores(
             [
@@ -125,7 +125,7 @@ class LinearReranker:
 
 
 class Inputs:
-    """The computation of :data:`INPUTS` of hits from one state of an index."""
+    """The computation of the features :data:`INPUTS` of hits, from one state of an index."""
 
     def __init__(self, searcher: Searcher) -> None:
         assert searcher.sentences is not None
@@ -136,7 +136,7 @@ class Inputs:
 
     @cached_property
     def terms(self) -> Any:
-        """The analyzer of the index, with a cache of stems. It is 3 times as fast."""
+        """The ``terms`` method of the index's analyzer, with a cache of stems, which makes it 3 times as fast."""
         analyzer = self._analyzer
         if analyzer.stem is None:
             return analyzer.terms
@@ -144,7 +144,7 @@ class Inputs:
 
         def remembered(words: list[str]) -> list[str]:
             known = _stems.setdefault(language, {})
-            if len(known) > _STEMS:  # Threads that hold the old cache go on using it.
+            if len(known) > _STEMS:  # Other threads may go on using the old cache.
                 known = _stems[language] = {}
             try:
                 return list(map(known.__getitem__, words))
@@ -157,7 +157,7 @@ class Inputs:
         return made.terms
 
     def of(self, query: str, vector: F32, hits: Sequence[Hit]) -> F32:
-        """Return the inputs of hits, float32[hits, inputs]. The inputs of a hit do not depend on the others."""
+        """Return the features of hits, float32[hits, features]. The features of a hit do not depend on other hits."""
         out = np.zeros((len(hits), len(INPUTS)), np.float32)
         if not hits:
             return out
@@ -195,7 +195,7 @@ class Inputs:
         return out
 
     def _by_vector(self, vector: F32, rows: I64) -> F32:
-        """Return the cosines of the best sentence, the second, all together and two neighbours, float32[n, 4]."""
+        """Return the first four features of chunks, given by row, which are cosines: float32[n, 4]."""
         begins, ends = self.searcher.offsets[rows], self.searcher.offsets[rows + 1]
         counts = ends - begins
         out = np.zeros((len(rows), 4), np.float32)
@@ -226,7 +226,10 @@ class Inputs:
 
 
 def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> float:
-    """Return the highest total rarity of different terms within a window of words."""
+    """Return the highest total rarity of different terms within a window of 20 words.
+
+    ``places`` has (position, term) of each occurrence of a query's term in the chunk.
+    """
     most = now = 0.0
     held: dict[str, int] = {}
     begin = 0
@@ -246,7 +249,7 @@ def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> flo
 
 
 def named(rerank: Any) -> RankModel | None:
-    """Return the weights that a stage names: ``"features"``, or a folder of ``pychunk train rank``, else None.
+    """Return the weights for ``"features"``, or for a folder of ``pychunk train rank``; None for other rerankers.
 
     Raises:
         ValueError: The files of the folder are damaged.
@@ -259,5 +262,5 @@ def named(rerank: Any) -> RankModel | None:
 
 
 def load(path: str | Path = static_encoder.SHIPPED) -> RankModel:
-    """Return the weights in a directory, loaded once."""
+    """Return the weights in a directory. They are loaded once and then cached."""
     return loaded(path, FACTS, lambda: RankModel(path), RankModel)

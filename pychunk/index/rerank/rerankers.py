@@ -1,4 +1,4 @@
-"""The stage that orders hits again, with a common interface for rerankers and all queries in one batch.
+"""The stage that orders hits again, with a common interface for rerankers, which score all queries in one batch.
 
 A reranker is a cross-encoder (a name or a folder), ``"features"`` (:mod:`pychunk.index.rerank.linear_reranker`), or a
 custom function, ``(queries, hits) -> scores``.
@@ -21,13 +21,14 @@ from ..search.hits import Hit
 
 F32 = npt.NDArray[np.float32]
 
-#: A function of queries and the hits of each, best first, that returns a score for each hit. Higher is better.
+#: A function (queries, hits of each query, best first) that returns a list of scores for each query, one for each hit.
+#: Higher is better.
 Function = Callable[[Sequence[str], Sequence[Sequence[Hit]]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class RerankScores:
-    """The result of a reranker: for each query the scores of its hits, and the number of tokens that a model read."""
+    """The result of a reranker: the scores of each query's hits, and the total number of tokens that a model read."""
 
     scores: Sequence[Any]
     tokens: int = 0
@@ -39,8 +40,8 @@ class Cost:
 
     Attributes:
         hits: The number of hits that were scored.
-        tokens: The number of tokens that a model read, including those around texts. It is 0 without a model.
-        seconds: The seconds of wall time.
+        tokens: The number of tokens that a model read, including the special tokens around texts; 0 without a model.
+        seconds: The wall time in seconds.
     """
 
     hits: int
@@ -49,11 +50,11 @@ class Cost:
 
 
 class Reranker(Protocol):
-    """A reranker, which scores hits by their queries."""
+    """A reranker, which scores hits for their queries."""
 
     @property
     def name(self) -> str:
-        """The name in errors and tables."""
+        """The name of the reranker in errors and tables."""
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
         """Return the scores of the hits of each query, for all queries at once. Higher is better."""
@@ -95,13 +96,14 @@ class CustomReranker:
 
 
 def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxruntime") -> Reranker:
-    """Return a reranker by the name or directory of an exported cross-encoder for relevance, or from a function.
+    """Return the reranker for a function, or for the name or directory of an exported cross-encoder for relevance.
 
-    ``"logprob"`` and ``"listwise"`` ask the model that the environment names (:mod:`pychunk.llm.llm_reranker`).
+    ``"logprob"`` and ``"listwise"`` ask the model that the environment variables name
+    (:mod:`pychunk.llm.llm_reranker`).
 
     Raises:
-        ValueError: There is no reranker of that name, or the model has another purpose: the network on static vectors,
-            a next-sentence model, or an encoder.
+        ValueError: There is no reranker of that name, or the model does not score relevance: it is the network on
+            static vectors, a next-sentence model, or an encoder.
     """
     if callable(model):
         return CustomReranker(model)
@@ -130,9 +132,9 @@ def reranked(
     threads: int | None = None,
     on_error: str = "raise",
 ) -> tuple[list[list[Hit]], Cost]:
-    """Return the ``k`` best hits of each query by a reranker's scores, with equals in their original order.
+    """Return the ``k`` best hits of each query by a reranker's scores. Equal hits stay in their original order.
 
-    ``hit.score`` becomes the reranker's score. ``hit.scores`` holds it as ``"rerank"``, in addition to those of the
+    ``hit.score`` becomes the reranker's score. ``hit.scores`` gets it as ``"rerank"``, and keeps the scores of the
     other stages.
 
     Args:
@@ -145,8 +147,7 @@ def reranked(
             order, with the reason in ``hit.scores["rerank"]``.
 
     Raises:
-        ValueError: A score is NaN, or the number of scores differs from that of hits. The message names the query and
-            the hit.
+        ValueError: A score is NaN, or a query does not have one score for each hit. The message names the query.
         RuntimeError: The reranker failed.
 
     Example:
@@ -206,8 +207,8 @@ def scores(
 ) -> list[F32]:
     """Return for each query a score for each of its texts. Higher is better.
 
-    The score is the logit of a model with a single one, or with two classes the difference of the second and the first.
-    The options are ``threads`` and ``report``, a function of the tokens done and in all.
+    If the model has one logit, it is the score. If it has two, the score is the second logit minus the first.
+    ``options`` are ``threads`` and ``report``, a function that receives the numbers of tokens done and in all.
     """
     flat = [query.encode() for query in queries] + [text.encode() for own in texts for text in own]
     bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)
@@ -216,6 +217,6 @@ def scores(
     second = len(queries) + np.arange(sum(counts))
     found = model.logits(np.frombuffer(b"".join(flat), np.uint8), bounds, first, second, **options)
     if found.shape[1] > 2:
-        raise ValueError(f"{model.path} sorts pairs into {found.shape[1]} classes: no order of relevance follows")
+        raise ValueError(f"{model.path} sorts pairs into {found.shape[1]} classes; reranking needs one or two")
     score = found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
     return [np.asarray(each, np.float32) for each in np.split(score, np.cumsum(counts)[:-1])]

@@ -1,1 +1,1 @@
-"""The state of an index that a search reads, and the sources of scores in it."""
+"""The state of an index that a search reads, and the scoring of its chunks."""

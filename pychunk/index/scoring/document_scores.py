@@ -1,4 +1,4 @@
-"""The scores of a chunk's whole document: BM25 of all its chunks as one text, and the mean of its best sentences."""
+"""The scores of a chunk's document: BM25 of all its chunks as one text, and the mean of its highest cosines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .scorers import SLACK, Batch, Mask, ScanScorer
 U32 = npt.NDArray[np.uint32]
 
 #: The most postings of documents that are kept for later queries, at 8 bytes each. Frequent terms occur in many
-#: queries, and take longest to count.
+#: queries, and their postings take longest to count.
 _HELD = 1 << 23
-#: The number of vectors of a document whose mean is its score. A document with fewer uses all.
+#: The number of highest cosines of a document's vectors whose mean is its score. With fewer vectors, all count.
 BEST = 3
 
 
@@ -29,13 +29,13 @@ class Documents:
     """The assignment of rows to documents.
 
     Args:
-        document_of: Any number for each row's document, int64[n].
-        alive: Which rows are not removed, bool[n]. Removed rows belong to no document.
+        document_of: A number for each row's document, int64[n]. Any numbers are allowed.
+        alive: Which rows are not removed, bool[n]. The methods return no removed rows.
 
     Attributes:
-        of: The document of each row, int64[n]. Documents are numbered from 0 in the order of the given numbers.
+        of: The document of each row, int64[n]. Documents are numbered from 0, in the order of ``document_of``.
         count: The number of documents.
-        there: The number of documents with a row that is not removed.
+        there: The number of documents that have a row that is not removed.
     """
 
     def __init__(self, document_of: I64, alive: Mask) -> None:
@@ -46,7 +46,7 @@ class Documents:
 
     @cached_property
     def _rows(self) -> tuple[I64, I64]:
-        """The rows that are not removed, by document, and the start of each document in them, int64[count + 1]."""
+        """The rows that are not removed, sorted by document, and the offset of each document, int64[count + 1]."""
         alive = np.flatnonzero(self.alive)
         order = alive[np.argsort(self.of[alive], kind="stable")]
         sizes = np.bincount(self.of[order], minlength=self.count)
@@ -60,7 +60,10 @@ class Documents:
         return every[np.arange(int(sizes.sum())) + np.repeat(first[documents] - begins, sizes)], sizes
 
     def whole(self, allowed: Mask | None) -> Mask | None:
-        """Return all rows of the documents with an allowed row, from which the documents' scores are computed."""
+        """Return all rows, bool[n], of the documents that have an allowed row; None if all are allowed.
+
+        A document's score is computed from all its rows.
+        """
         if allowed is None:
             return None
         some = np.zeros(self.count, np.bool_)
@@ -69,11 +72,11 @@ class Documents:
 
 
 class DocumentBM25:
-    """The :class:`~pychunk.index.lexical.bm25.BM25` scores of documents, each the text of all its chunks not removed.
+    """The BM25 scores of documents, each as the text of all its chunks that are not removed.
 
-    A term's count in a document is the sum of its counts in the chunks. A document's length is the sum of their
-    lengths. Document frequency, mean length and the bound are those of documents. Text that chunks share by overlap
-    counts in each.
+    See :class:`~pychunk.index.lexical.bm25.BM25`. A term's count in a document is the sum of its counts in the chunks,
+    and a document's length is the sum of the chunks' lengths. Document frequency, mean length and the highest possible
+    score are computed from documents. Text in which chunks overlap counts once for each of these chunks.
 
     Args:
         parts: The postings of the parts. Their rows are numbered consecutively across parts.
@@ -111,7 +114,7 @@ class DocumentBM25:
         )
 
     def _postings(self, terms: Sequence[str]) -> tuple[U32, U32, I64]:
-        """Return (documents, counts, the offsets of each term in these) for terms."""
+        """Return (documents, counts, offsets): the postings of all terms, and where those of each term begin."""
         new = [term for term in terms if term not in self._known]
         found = dict(zip(new, self._counted(new), strict=True))
         each = [found.get(term) or self._known[term] for term in terms]
@@ -125,7 +128,7 @@ class DocumentBM25:
         return documents, counts, ends.astype(np.int64)
 
     def _counted(self, terms: Sequence[str]) -> list[tuple[U32, U32]]:
-        """Return (documents, counts) of each term."""
+        """Return (the documents that have a term; the term's count in each of them) for each term."""
         borders = [part.borders(terms) for part in self.parts]
         found = []
         for term in range(len(terms)):
@@ -148,8 +151,8 @@ class VectorDocumentScores:
 
     Args:
         scan: The scan that computes cosines of rows of vectors.
-        documents: The documents of chunks.
-        offsets: The offsets of each chunk's vectors, int64[n + 1]. None: each chunk has one vector.
+        documents: The assignment of chunks to documents.
+        offsets: The offsets of each chunk's vectors, int64[n + 1] for n chunks. None: each chunk has one vector.
     """
 
     scan: VectorScan
@@ -157,7 +160,7 @@ class VectorDocumentScores:
     offsets: I64 | None
 
     def scores(self, query: F32, documents: I64) -> F32:
-        """Return the score of each document for a unit vector, float32. It is 0 without any vector."""
+        """Return the score of each document for a query's unit vector, float32. It is 0 for one without vectors."""
         chunks, sizes = self.documents.rows(documents)
         if self.offsets is None:
             vectors = chunks
@@ -171,14 +174,16 @@ class VectorDocumentScores:
 
 
 def means_of_best(cosines: F32, sizes: I64) -> F32:
-    """Return the mean of the :data:`BEST` highest cosines of each run, added from the highest on; 0 if it is empty.
+    """Return the mean of the :data:`BEST` highest cosines of each group, added from the highest on; 0 if it is empty.
+
+    ``sizes`` has the number of cosines of each group; groups follow one another in ``cosines``.
 
     Example:
         >>> means_of_best(np.float32([.5, .25, .75, .5, .125]), np.array([4, 0, 1])).tolist()
         [0.5833333134651184, 0.0, 0.125]
     """
-    # The values are sorted as integers. The upper half is the run, and the lower half is the cosine, best first.
-    # Sorting 20,000 of them takes a fifth of the time of lexsort.
+    # Each cosine is sorted as an integer of 64 bits. The upper half is the number of its group, and the lower half the
+    # cosine, such that the highest comes first. For 20,000 cosines, this takes a fifth of the time of lexsort.
     bits = np.ascontiguousarray(cosines, np.float32).view(np.uint32)
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     keys = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes) << np.uint64(32) | ~rising
@@ -197,7 +202,7 @@ class NearDocuments:
 
     Args:
         by: The scorer of documents.
-        near: The scorer of chunks by their best vectors, among all chunks of the documents that may be found.
+        near: The scorer of chunks by their best vectors. It searches all chunks of documents with an allowed chunk.
         queries: Unit vectors, float32[q, dim].
         allowed: The chunks that may be found, bool[chunks]. None: all.
     """
@@ -206,7 +211,7 @@ class NearDocuments:
         self.by, self.near, self.queries, self.allowed = by, near, queries, allowed
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Announce that these queries will ask for the ``count`` best, unless a scan found them already."""
+        """Search for the ``count`` best chunks of these queries together, unless a scan has already found them."""
         if not isinstance(self.near, ScanScorer) or any(self.near.found.get(each, (0,))[0] < count for each in numbers):
             self.near.fetch(numbers, count)
 
@@ -225,10 +230,11 @@ class NearDocument:
         self._known: dict[int, float] = {}
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """Return chunks of the documents that hold the ``count`` best chunks, with a bound on their scores.
+        """Return (scores, chunks, whether no further chunks exist): the chunks of the documents of the best chunks.
 
-        A document's score is at most that of its best vector. Any chunk that was not met therefore scores at most as
-        much as the last one that was. No score below that is returned, because it is the bound of the other chunks.
+        The best chunks are the ``count`` best by their own vectors. A document's score is at most the cosine of its
+        best vector. A chunk of any other document therefore scores at most as much as the last of the best chunks. A
+        lower score is returned as that bound, because the last returned score must bound the scores of other chunks.
         """
         scores, chunks, ended = self.near.top(count)
         documents = self.batch.by.documents

@@ -39,7 +39,10 @@ _BARE = re.compile(r"[^\s(),'\"]+")
 
 
 def rows(where: Any, table: pa.Table | Columns) -> npt.NDArray[np.bool_]:
-    """Return which rows of a table meet a condition, bool[rows]. A comparison with null is neither true nor false.
+    """Return which rows of a table meet a condition, bool[rows].
+
+    A comparison with null is neither true nor false, as in SQL. Rows for which the whole condition is null do not meet
+    it.
 
     Raises:
         TypeError: ``where`` is no condition.
@@ -65,7 +68,7 @@ def rows(where: Any, table: pa.Table | Columns) -> npt.NDArray[np.bool_]:
 
 
 def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the comparisons that an entry of a dict stands for."""
+    """Yield (comparison, value) for each comparison that an entry of a dict stands for."""
     if not isinstance(value, Mapping):
         listed = isinstance(value, (list, tuple, set, frozenset, np.ndarray, pa.Array))
         yield "in", list(value) if listed else [value]
@@ -91,10 +94,11 @@ def _column(table: pa.Table | Columns, name: Any) -> pa.ChunkedArray:
 def _compared(
     table: pa.Table | Columns, name: Any, comparison: str, value: Any, *, said: bool = False
 ) -> pa.ChunkedArray:
-    """Return whether each row meets a comparison; null where the column is null, unless null is asked for.
+    """Return whether each row meets a comparison.
 
-    A list meets a comparison if one of its values does. ``said``: the values are texts that stand for values of the
-    column.
+    The result is null for a null in the column, unless ``value`` is a list that includes null: then it matches. A list
+    in a column meets a comparison if one of its values does. ``said``: ``value`` is a text, or several, that must be
+    converted to the column's type.
     """
     column = _column(table, name)
     if isinstance(column.type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
@@ -129,7 +133,7 @@ def _in_lists(column: pa.ChunkedArray, name: Any, comparison: str, value: Any, s
 
 
 def _times(given: list[str], kind: pa.DataType) -> pa.Array:
-    """Return times from texts. If they name no time zone, they are in that of their column."""
+    """Return times from texts. A time without a time zone is in the time zone of the column."""
     try:
         return pa.array(given).cast(kind)
     except pa.ArrowInvalid:
@@ -137,7 +141,9 @@ def _times(given: list[str], kind: pa.DataType) -> pa.Array:
 
 
 def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: bool = False) -> pa.Array:
-    """Return values in a column's type. Numbers to compare by size may have a fraction even if the column has none.
+    """Return values in a column's type.
+
+    With ``ordered``, numbers that are compared with a column of integers may have a fraction.
 
     Raises:
         ValueError: The values do not fit the type.
@@ -188,8 +194,8 @@ class _Text:
     comparison = ("=" | "!=" | "<" | "<=" | ">" | ">=") value | ["not"] "in" "(" value ("," value)* ")"
                | "is" ["not"] "null"
 
-    A column is a word, or is quoted. A value is a number, a word other than null, or is quoted. Quotes are doubled
-    inside.
+    A column is a word or a quoted text. A value is a number, a word other than null, or a quoted text. A quotation mark
+    inside a quoted text is doubled.
     """
 
     text: str
@@ -289,7 +295,7 @@ class _Text:
         return found[0]
 
     def _word(self, word: str) -> bool:
-        """Return whether this word comes next, and read it if so."""
+        """Return whether ``word`` comes next, and if so move past it."""
         before = self.at
         found = self._match(_WORD)
         if found is not None and found.lower() == word:

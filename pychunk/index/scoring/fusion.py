@@ -1,4 +1,4 @@
-"""The fusion of several scores to the best chunks, which is exact if every source is."""
+"""The fusion of several scores of each chunk, which finds exactly the best chunks if every source is exact."""
 
 from __future__ import annotations
 
@@ -12,35 +12,39 @@ import numpy.typing as npt
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 
-#: The candidates of each source that are examined first: a multiple of the requested number, and a minimum. If all
-#: sources are exact, more candidates are examined, because a scan takes no longer for 160 chunks than for 40. Of 64
-#: hybrid queries for ten chunks of 244,077, 27 needed a second scan after 40 candidates, and one after 160.
+#: The number of candidates of each source that are examined at first: a multiple of the requested number of hits
+#: (_DEEPER), at least _LEAST. If all sources are exact, the multiple is _DEEPER_EXACT, because a scan takes no longer
+#: for 160 chunks than for 40. In a test, 64 hybrid queries requested ten of 244,077 chunks. After 40 candidates 27 of
+#: these queries needed a second scan, and after 160 candidates one did.
 _DEEPER, _LEAST, _DEEPER_EXACT = 4, 32, 16
 
 
 class Source(Protocol):
-    """One way of scoring chunks for one query."""
+    """One kind of score of chunks, such as cosine or BM25, for one query."""
 
-    #: Whether ``top`` is certain to find the best chunks.
+    #: Whether ``top`` finds exactly the best chunks, and not only most of them.
     exact: bool
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """Return (scores, chunks, whether there are no more), best first, at least ``count`` of them if they exist."""
+        """Return (scores, chunks, whether no further chunks exist), best first.
+
+        There are at least ``count`` of them, if that many exist.
+        """
 
     def score(self, chunks: I64) -> F32:
-        """Return the scores of chosen chunks."""
+        """Return the scores of the given chunks."""
 
 
 @dataclass(frozen=True)
 class RankedChunks:
-    """The best chunks of one query, best first, with the score of each source: ``parts[s][i]``."""
+    """The best chunks of one query, best first. ``parts[s][i]`` is the score of chunk i by source s."""
 
     chunks: I64
     scores: F32
     parts: list[F32]
 
     def nonzero(self) -> RankedChunks:
-        """Return the chunks with a score. A chunk with 0 shares neither a word nor a direction with the query."""
+        """Return the chunks whose score is not 0. A score of 0 means that nothing in the chunk matches the query."""
         if self.scores.all():
             return self
         kept = np.flatnonzero(self.scores)
@@ -48,7 +52,7 @@ class RankedChunks:
 
 
 def order(scores: F32, chunks: I64) -> I64:
-    """Return positions by falling score, and for equal scores by the chunk's position in the index."""
+    """Return the positions of chunks by falling score; equal scores are ordered by the chunk's row in the index."""
     return np.lexsort((chunks, -scores))
 
 
@@ -58,15 +62,19 @@ def weighted(
     count: int,
     ahead: Callable[[list[int], int], None] = lambda numbers, depth: None,
 ) -> list[RankedChunks]:
-    """Return for each query, given by its sources, the ``count`` best chunks by the weighted sum of their scores.
+    """Return the ``count`` best chunks of each query by the weighted sum of their scores.
 
-    It takes candidates from the top of every source until no other chunk can be among the best. A chunk that is no
-    candidate scores at most the weighted sum of the sources' last scores, where a source without more counts 0. This is
-    the threshold algorithm of Fagin, Lotem and Naor, 2003. The result of an approximate source (``exact`` False) is
-    taken as certain, and so is that of a single exact one.
+    The best candidates of every source are examined, more and more of them, until no other chunk can be among the best.
+    A chunk that is no candidate scores at most the weighted sum of each source's lowest candidate score, where a source
+    that has no further chunks counts as 0. This is the threshold algorithm of Fagin, Lotem and Naor, 2003. The result
+    of an approximate source (``exact`` is False) is taken as complete, and so is the result of a single exact source.
 
-    ``ahead`` is called with the queries that are about to ask their sources, and the number of candidates, before they
-    do.
+    Args:
+        batch: The sources of each query.
+        weights: The weight of each source.
+        count: The number of chunks for each query.
+        ahead: A function that is called with the numbers of queries and of candidates before the sources of these
+            queries are read, so that they can search together.
     """
     found: dict[int, RankedChunks] = {}
     left = list(range(len(batch)))
@@ -85,7 +93,7 @@ def weighted(
 
 
 def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, depth: int) -> tuple[RankedChunks, bool]:
-    """Return (the best among the ``depth`` best of each source, whether nothing else can be among them)."""
+    """Return (the ``count`` best among the ``depth`` best of each source; whether no other chunk can be among them)."""
     tops = [source.top(depth) for source in sources]
     chunks = distinct(np.concatenate([found for _, found, _ in tops]))
     parts = [source.score(chunks) for source in sources]
@@ -102,9 +110,9 @@ def _joined(sources: Sequence[Source], weights: Sequence[float], count: int, dep
 
 
 def distinct(values: I64) -> I64:
-    """Return ``np.unique`` of a few values without importing ``numpy.ma``.
+    """Return the distinct values, sorted, like ``np.unique`` but without importing ``numpy.ma``.
 
-    The import takes 0.02 s of a command that searches once.
+    That import would take 0.02 s of a command that searches once.
     """
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
@@ -124,9 +132,9 @@ def reciprocal_rank(
 ) -> RankedChunks:
     """Return the ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
 
-    Ranks are used down to :func:`rank_depth`. A source adds nothing to a chunk below that. A ``shared`` source scores
-    documents. It names no chunks itself, and among the chunks that the others name, those with equal scores share a
-    rank.
+    A source adds nothing to chunks whose rank is beyond :func:`rank_depth`. A source that is ``shared`` scores
+    documents. It adds no candidates, but ranks the candidates of the other sources, where those with equal scores share
+    a rank.
     """
     depth = rank_depth(count)
     shared = list(shared) or [False] * len(sources)

@@ -13,15 +13,12 @@ from .scorers import Mask
 
 
 def has_levels(schema: pa.Schema) -> bool:
-    """Return whether a table's chunks are nodes, which they are if its column of levels holds lists."""
+    """Return whether a table's chunks are nodes of levels: then its column of levels holds lists."""
     return LEVELS in schema.names and pa.types.is_list(schema.field(LEVELS).type)
 
 
 def rows_at(table: pa.Table) -> dict[str, Mask]:
-    """Return the rows of a table at each level, bool[rows], from fine to coarse.
-
-    Empty if it is not made of hierarchies.
-    """
+    """Return the rows of a table at each level, bool[rows], from fine to coarse. Without levels, it is empty."""
     if not has_levels(table.schema):
         return {}
     column = table[LEVELS]
@@ -37,14 +34,14 @@ def rows_at(table: pa.Table) -> dict[str, Mask]:
 
 
 class Ranges:
-    """The rows of a table grouped by their range of levels, from a finest to a coarsest one.
+    """The rows of a table, grouped by range: the finest and the coarsest level at which a row is a node.
 
     Args:
         known: The result of :func:`rows_at`.
         alive: The rows that are not removed, bool[rows]. None: all.
 
     Attributes:
-        of: The number of each row's range, int8[rows]. It is -1 for rows at no level and for removed rows.
+        of: The number of each row's range, int8[rows]. It is -1 for rows without a level and for removed rows.
 
     Example:
         >>> ranges = Ranges({"sentence": np.array([True, True, False]), "document": np.array([False, True, True])})
@@ -64,7 +61,10 @@ class Ranges:
         self._sizes = np.bincount(of.reshape(-1), minlength=len(self._ranges)).tolist()
 
     def at(self, names: Sequence[str] = (), finest: str | None = None) -> list[int]:
-        """Return the numbers of ranges that hold one of the levels (none: any), and begin at ``finest`` if given."""
+        """Return the numbers of the ranges that include at least one of the levels ``names`` (empty: all ranges).
+
+        With ``finest``, only ranges whose finest level it is.
+        """
         places = [self.names.index(name) for name in names] or range(len(self.names))
         return [
             number

@@ -12,7 +12,14 @@ from .fusion import I64, RankedChunks
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """The options of a ranking: its stages and their weights."""
+    """The options of a ranking: the scores that it combines, and their weights.
+
+    Attributes:
+        mode, fusion: See :meth:`pychunk.Index.search` and :class:`pychunk.index.Ranking`.
+        weight: The weight of BM25, where the cosine has 1.
+        blend: The weight of the best sentence. The chunk's own vector has 1 - ``blend``.
+        document_weight: The weight of the document's score.
+    """
 
     mode: str = SEARCH.mode
     fusion: str = SEARCH.fusion
@@ -22,7 +29,7 @@ class RankingOptions:
 
     @property
     def by_rank(self) -> bool:
-        """Return whether the rankings are fused by reciprocal ranks."""
+        """True if the rankings are fused by reciprocal ranks."""
         return self.fusion == "rrf"
 
     def check(self, layout: Layout) -> None:
@@ -43,6 +50,6 @@ class RankingOptions:
             )
 
 
-#: The best chunks of a query, the names of their scores, and the best sentence of each, or None if sentences were not
-#: used.
+#: The result for one query: the best chunks, the names of their scores, and the row of each chunk's best sentence, or
+#: None if the search used no sentences.
 Found = tuple[RankedChunks, list[str], I64 | None]

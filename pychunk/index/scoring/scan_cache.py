@@ -1,11 +1,12 @@
 """A cache of the best rows of a level by cosine, for a planner's first pass and the search that it plans.
 
-Both read the vectors of all sentences. The pass needs the best by cosine and BM25 together, and the search needs more
-of them by cosine alone. The first can be computed from the second. A row that is not among the best cosines has at most
-the last one's cosine, so it needs a BM25 score that few rows have (:func:`by_sums`).
+Both read the vectors of all sentences. The first pass needs the best rows by the sum of cosine and BM25. The search
+needs the best rows by cosine alone, and more of them. The best sums can be computed from the best cosines: a row that
+is not among the best cosines has at most the lowest of these, so it needs a BM25 score that few rows have
+(:func:`by_sums`).
 
 With 742,072 sentences, a scan takes 12 ms of CPU time for the 32 best sums, and as long for the 257 best cosines. For
-thirty queries the sums needed 3 to 370 further rows.
+thirty queries, computing the sums from the cosines needed 3 to 370 further rows.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ if TYPE_CHECKING:
     from ..dense.scan import VectorScan
     from .scorers import Mask
 
-#: The most rows, in addition to the best by cosine, that are scored one by one. More are left to a scan, which takes
-#: equally long for all rows.
+#: The most rows, in addition to the best by cosine, that are scored one by one. If there are more, a scan is used
+#: instead, which takes equally long for any number.
 MOST = 16_384
-#: The most rows of good documents that give the scan of all sentences its first limit. Among the 2,000 to 8,000
-#: sentences of 32 documents, the 257th best cosine is 0.02 to 0.09 below that of all sentences. With it the scan takes
-#: 9.5 ms of CPU time instead of 11.2, and 7.0 if the limit were known. The sentences with the best BM25, 0.1 and more
-#: below, gain nothing.
+#: The most rows of good documents that are scored first, to give the scan of all sentences a lower limit to start from.
+#: Among the 2,000 to 8,000 sentences of 32 documents, the 257th best cosine is 0.02 to 0.09 below the 257th best of all
+#: sentences. Starting from it, the scan takes 9.5 ms of CPU time instead of 11.2; if the right limit were known, it
+#: would take 7.0. Sentences with the best BM25 give a limit that is 0.1 and more too low, which gains nothing.
 INSIDE = 16_384
-#: The most rows that are kept for the queries of a call: 48 MB.
+#: The most rows that are cached for all queries of a call: 48 MB.
 KEPT = 1 << 22
 
-#: The number of first rows in which the masks of two levels differ, so that the others need not be compared.
+#: The masks of two levels differ already within this number of first rows, so that comparing these first saves time.
 _DIFFERENT = 1024
 
-#: The best rows of a query: the number requested, their scores, best first, and the rows.
+#: The best rows of a query: (the number of rows requested; their scores, best first; the rows).
 Best = tuple[int, F32, I64]
 
 
@@ -56,7 +57,7 @@ class ScanCache:
         self._found.update(zip((vector.tobytes() for vector in vectors), found, strict=True))
 
     def of(self, vectors: F32, allowed: Mask | None) -> list[Best] | None:
-        """Return the best rows of each vector, if all are known and the same rows are allowed, else None."""
+        """Return the best rows of each vector, or None unless all are cached and the same rows are allowed."""
         found = [self._found.get(vector.tobytes()) for vector in vectors]
         known = [each for each in found if each is not None]
         if allowed is None or not known or len(known) < len(found):
@@ -79,9 +80,9 @@ def by_sums(
 ) -> RankedChunks | None:
     """Return the ``count`` best rows by cosine plus ``weight`` times BM25, or None if a scan is faster.
 
-    Of equal rows, the first ones are returned. The result is the same, bit for bit, as that of
-    ``scan.top(query, count, allowed, beside=sparse, weight=weight)``. No row that is left out has more than the last
-    cosine, and rounding never reverses an order.
+    Of rows with equal sums, the first ones are returned. The result is the same, bit for bit, as that of
+    ``scan.top(query, count, allowed, beside=sparse, weight=weight)``. The reason is that the cosine of any other row is
+    at most the lowest in ``best``, and that rounding never reverses an order.
 
     Args:
         scan: The scan that computes cosines.
@@ -91,7 +92,7 @@ def by_sums(
         weight: The weight of BM25.
         count: The number of rows to return.
         allowed: The rows that may be found, bool[rows]. None: all.
-        most: The most further rows to score.
+        most: The most rows to score in addition to those of ``best``.
 
     Example:
         >>> from pychunk.index.dense.scan import VectorScan
@@ -125,7 +126,10 @@ def by_sums(
 
 
 def _could(sparse: F32, times: np.float32, most: np.float32, least: np.float32) -> I64 | None:
-    """Return rows whose BM25 reaches ``least`` with a cosine of ``most``, or None if rows without BM25 may reach it."""
+    """Return the rows whose sum is at least ``least`` if their cosine is ``most``.
+
+    The result is None if even rows with a BM25 score of 0 may reach that sum. ``times`` is the weight of BM25.
+    """
     if not times > 0:
         return None
     needed = (float(least) - float(most)) / float(times)

@@ -1,4 +1,4 @@
-"""The ways of scoring chunks for a query: by their best sentence, by their own vector, and by BM25."""
+"""The scorers of chunks for queries: by their best sentence, by their own vector, and by BM25."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from .scan_cache import Best, by_sums
 
 Mask = npt.NDArray[np.bool_]
 
-#: The most by which another library's scores differ from exact ones (float32 sums of products of unit vectors).
+#: The most by which scores of FAISS or torch differ from exact scores (float32 inner products of unit vectors).
 SLACK = 1e-5
-#: The number of rows up to which they are scored one by one, if some rows are not allowed, or if too few rows were
-#: found ahead. An index that skips rows that are not allowed would visit them all the same.
+#: At most this number of rows are scored one by one instead of searched, if some rows are not allowed or if the first
+#: search found too few. An index would visit even the rows that are not allowed, and only then skip them.
 _FEW = 20_000
 
 
 class RowScorer(Source, Protocol):
-    """A source that knows the best row of a chunk."""
+    """A source of scores that also knows which of a chunk's vectors is best."""
 
     def best(self, chunks: I64) -> I64:
-        """Return the row of each chunk's best vector, the first of equals, or -1 without any."""
+        """Return the row of each chunk's best vector; of equals the first, and -1 for a chunk without vectors."""
 
 
 class Batch(Protocol):
-    """Sources for several queries, which search together."""
+    """The sources of scores for several queries, which search together."""
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Announce that these queries will ask for the ``count`` best."""
+        """Prepare the sources of these queries for a request of the ``count`` best, by searching for all together."""
 
     def source(self, number: int) -> RowScorer:
         """Return the source of one query."""
 
 
 class ScanScorer:
-    """The scores of chunks by the best of their vectors, exact, from one scan for all queries that ask.
+    """The exact scores of chunks by the best of their vectors, from one scan for several queries.
 
     Args:
         scan: The scan of the vectors.
         queries: Unit vectors, float32[q, dim].
         allowed: The chunks that may be found, bool[chunks]. None: all.
         threads: The number of threads. None: the default number.
-        groups: The groups of the scan that hold all allowed chunks. None given: unknown.
-        ahead: The best rows of all queries that are already known. None: unknown.
+        groups: The groups of the scan that hold all allowed chunks. Empty: unknown.
+        ahead: The best rows of each query, if they are already known. None: unknown.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class ScanScorer:
         self.expected: dict[int, I64] = {}
 
     def expect(self, number: int, chunks: I64) -> None:
-        """Announce which chunks may be among the best of a query. A chunk may occur several times.
+        """Name chunks that are likely to be among the best of a query. A chunk may occur several times.
 
-        A scan starts from the worst score of as many of these as are requested. It finds the same chunks from fewer
-        rows.
+        If n chunks are requested, the scan starts from the n-th best score of these. It finds the same chunks, but
+        reads fewer rows completely.
         """
         self.expected[number] = chunks
 
@@ -87,7 +87,7 @@ class ScanScorer:
             self.found[number] = (count, scores[place][there], chunks[place][there])
 
     def _least(self, number: int, count: int) -> float:
-        """Return the least score of the best ``count`` expected chunks, or -inf if there are fewer."""
+        """Return the ``count``-th best score of the expected chunks, or -inf if there are fewer."""
         chunks = self.expected.get(number, np.empty(0, np.int64))
         chunks = distinct(chunks if self.allowed is None else chunks[self.allowed[chunks]])
         if len(chunks) < count:
@@ -116,13 +116,13 @@ class ScanQueryScorer:
         if self.batch.found.get(self.number, (0,))[0] < count:
             self.batch.fetch([self.number], count)
         asked, scores, chunks = self.batch.found[self.number]
-        # A scan skips vectors that are not numbers, so it may find fewer chunks than are counted.
+        # A scan skips vectors with NaN, so it may find fewer chunks than have a vector.
         return scores, chunks, len(chunks) >= self.batch.count or len(chunks) < asked
 
     def score(self, chunks: I64) -> F32:
-        """Return the scores of chunks, with the same bits for those that a scan found.
+        """Return the scores of chunks. A score is bit for bit the same whether or not a scan found the chunk.
 
-        Half of the chunks that a fusion asks for were found by a scan.
+        Scores that a scan found, which are half of those that a fusion requests, are not computed again.
         """
         _, scores, found = self.batch.found.get(self.number, (0, np.empty(0, np.float32), np.empty(0, np.int64)))
         order = np.argsort(found)
@@ -140,16 +140,16 @@ class ScanQueryScorer:
 
 
 class VectorIndexScorer:
-    """The scores of chunks from the rows that a :class:`VectorIndex` finds, approximate or, on a GPU, exact.
+    """The scores of chunks from the rows that a :class:`VectorIndex` finds: approximate, or on a GPU exact.
 
     Args:
         index: The index of the vectors.
         queries: Unit vectors, float32[q, dim].
         allowed: The rows that may be found, bool[rows]. None: all.
         chunk_of: The chunk of each row. None: each row is a chunk.
-        depth: The number of rows that are searched ahead for all queries.
+        depth: The number of rows for each query that one search for all queries finds at the beginning.
         threads: The number of threads. None: the default number.
-        ahead: The rows found ahead, int64[q, depth], if they are already known.
+        ahead: The rows that this first search would find, int64[q, depth], if they are already known.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class VectorIndexScorer:
         self.ahead = index.search(queries, depth, allowed, threads)[1] if ahead is None else ahead
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Do nothing, because the rows found ahead are nearly always enough."""
+        """Do nothing, because the rows of the first search are nearly always enough."""
 
     def source(self, number: int) -> BestSentence | ChunkVector:
         """Return the source of one query."""
@@ -183,7 +183,7 @@ class NearestRows:
         index: The index of the vectors.
         query: A unit vector, float32[dim].
         allowed: The rows that may be found, bool[n]. None: all.
-        ahead: The rows that a search for many queries at once found for this one.
+        ahead: The rows that the first search for all queries found for this query, best first, padded with -1.
         threads: The number of threads. None: the default number.
     """
 
@@ -202,7 +202,7 @@ class NearestRows:
             rows = np.flatnonzero(self.allowed)
         elif count <= len(self.ahead):
             rows = self.ahead
-        # All rows are scored at once instead of one search after another for more.
+        # Scoring all rows once replaces several searches for ever more rows.
         elif self.index.exact and self.count <= _FEW:
             rows = np.arange(self.count)
         else:
@@ -214,17 +214,17 @@ class NearestRows:
 
 
 class BestSentence:
-    """The score of a chunk as that of its best sentence; 0 without any."""
+    """The scorer of chunks by their best sentence for one query; a chunk without sentences has 0."""
 
     def __init__(self, nearest: NearestRows, chunk_of: I64) -> None:
         self.nearest, self.chunk_of = nearest, chunk_of
         self.exact = nearest.index.exact
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """Return the best chunks, at least ``count`` of them if they exist, certain if the index is exact.
+        """Return (scores, chunks, whether no further chunks exist), at least ``count`` chunks if that many exist.
 
-        Sentences are fetched until ``count`` chunks have one that is better than the last sentence fetched. Any chunk
-        that was not met scores below that.
+        More and more sentences are fetched, until ``count`` chunks have a sentence that is better than the last
+        sentence fetched. All other chunks score less. If the index is approximate, the first attempt counts as enough.
         """
         fetch = 2 * count
         while True:
@@ -249,7 +249,7 @@ class BestSentence:
 
 
 class ChunkVector:
-    """The score of a chunk by its own vector."""
+    """The scorer of chunks by their own vectors for one query."""
 
     def __init__(self, nearest: NearestRows) -> None:
         self.nearest = nearest
@@ -258,7 +258,7 @@ class ChunkVector:
     def top(self, count: int) -> tuple[F32, I64, bool]:
         """Return (scores, chunks, whether there are no more), at least ``count`` of them if they exist."""
         scores, rows, ended = self.nearest.top(count + 1)
-        if not ended and self.exact:  # A row that scores the same as the last one may be missing.
+        if not ended and self.exact:  # Other rows may have the same score as the last one and be missing.
             certain = scores > scores[-1] + SLACK
             scores, rows = scores[certain], rows[certain]
             if len(rows) < count:
@@ -275,7 +275,7 @@ class ChunkVector:
 
 
 class Bm25Scorer:
-    """The scores of chunks by BM25, exact. Chunks without a term of the query are no candidates.
+    """The exact scores of chunks by BM25. Chunks without a term of the query are never returned.
 
     Args:
         scores: The scores of all chunks for each query, float32[q, chunks].
@@ -288,7 +288,7 @@ class Bm25Scorer:
         self.found: dict[int, tuple[int, F32, I64]] = {}
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Find the ``count`` best chunks of these queries, which will ask for them."""
+        """Find the ``count`` best chunks of these queries, for later calls of their sources."""
         own = self.scores if len(numbers) == len(self.scores) else self.scores[list(numbers)]
         threads = native.default_threads() if self.threads is None else self.threads
         # One more row shows whether there are more.
@@ -302,7 +302,7 @@ class Bm25Scorer:
 
 
 class SparseByGroup:
-    """The scores of rows in groups by BM25, from one pass for all groups.
+    """The best rows of each of several groups by BM25, from one pass over all rows.
 
     Args:
         scores: The scores of the rows, float32[q, rows].
@@ -316,7 +316,7 @@ class SparseByGroup:
         self.threads = native.default_threads() if threads is None else threads
 
     def top(self, number: int, count: int) -> list[tuple[I64, bool]]:
-        """Return, for each group, (the ``count`` best rows of a query, best first; whether there are no more)."""
+        """Return for each group (the ``count`` best rows for a query, best first; whether there are no more)."""
         own = self.scores[number : number + 1]
         _, rows, ends = native.best_rows_of_groups(own, min(count, 2**62) + 1, self.groups, self.count, self.threads)
         lists = (rows[begin:end] for begin, end in pairwise(ends.tolist()))
@@ -345,11 +345,11 @@ class SparseChunks:
 
 
 def scanned_with(dense: ScanScorer, sparse: Bm25Scorer, weight: float, count: int) -> list[RankedChunks]:
-    """Return for each query the ``count`` best chunks by cosine plus ``weight`` times BM25, from one scan for both.
+    """Return for each query the ``count`` best chunks by cosine plus ``weight`` times BM25, from one scan.
 
-    The result is that of :func:`pychunk.index.scoring.fusion.weighted` for the two. A chunk can only be among the best
-    if its cosine makes up for its BM25. BM25 is known beforehand, so the scan knows what each row must score. If the
-    best rows by cosine are already known, no scan is needed. See :mod:`.scan_cache`.
+    The result is that of :func:`pychunk.index.scoring.fusion.weighted` for these two scores. The BM25 scores are known
+    before the scan. For each row, the scan therefore knows the least cosine with which its sum can be among the best.
+    If the best rows by cosine are already known, no scan is needed. See :mod:`.scan_cache`.
     """
     if dense.ahead is not None:
         known = [

@@ -1,4 +1,4 @@
-"""One state of an index: its parts, memory-mapped, and the sources of scores in them."""
+"""One state of an index: its memory-mapped parts, and the scorers of their chunks."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from .scan_cache import INSIDE, KEPT, ScanCache
 from .scorers import Batch, Mask, ScanScorer, VectorIndexScorer
 from .subqueries import Subquery
 
-#: An approximate index covers all levels, and reads the codes of all rows, even if few may be found. If at most one of
-#: this number of rows may be found, and they have no more bytes than kind "auto" scans, they are scanned alone instead.
-#: This is exact.
+#: An approximate index covers all levels, and reads the codes of all rows, even if few may be found. If at most one row
+#: in RARE may be found, only these rows are scanned instead, which is exact. They must not have more bytes than kind
+#: "auto" scans.
 RARE = 2
-#: The number of queries whose rows are scanned together. With 64, a scan is limited by computation, not by reading.
+#: The number of queries that one scan serves. With 64, a scan is limited by computation, not by reading.
 TOGETHER = 64
 
 
 def _check_others(parts: Sequence[Part]) -> None:
-    """Check columns of texts and lists whose type differs between parts, because joining them follows their offsets."""
+    """Check columns of texts and lists whose type differs between parts, because joining the parts reads all values."""
     every = pa.unify_schemas([part.table.schema for part in parts] or [pa.schema([])], promote_options="permissive")
     for part in parts:
         part.check(
@@ -51,7 +51,7 @@ def _check_others(parts: Sequence[Part]) -> None:
 
 
 class Snapshot:
-    """The parts of an index, memory-mapped, with all that a search needs in addition."""
+    """The memory-mapped parts of an index, with what a search computes from them."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Snapshot:
         self._at_levels: dict[tuple[str, ...], Mask] = {}
         self._ahead: ScanCache | None = None
         _check_others(parts)
-        #: The chunks as the parts hold them, memory-mapped, or None if there are none.
+        #: The chunk table in the stored types of the parts, memory-mapped, or None if there are no chunks.
         self.stored = pa.concat_tables([part.table for part in parts], promote_options="permissive") if parts else None
-        #: The columns of the chunks as they were added.
+        #: The columns of the chunk table in the types with which they were added.
         self.schema = pa.unify_schemas([part.schema for part in parts] or [pa.schema([])], promote_options="permissive")
         self._parts = list(parts)
         self.rows = len(removed)
-        #: Whether chunks have a context, which is text that is indexed with their own.
+        #: Whether chunks have a context, which is text that is indexed together with their own.
         self.has_context = any(context_column.is_in(part.table.schema) for part in parts)
         #: The spans in characters of the sentences of each part, and the number of each part's first sentence.
         self.spans = [np.asarray(part.spans) for part in parts]
@@ -108,9 +108,9 @@ class Snapshot:
 
     @cached_property
     def table(self) -> pa.Table:
-        """The chunks as they were added, which is :attr:`stored` with integers of 64 bits.
+        """The chunk table as it was added: :attr:`stored` with integers of 64 bits.
 
-        It is made at the first use, which takes 11 ms for a million sentence vectors.
+        It is made at the first use, which takes 11 ms in an index of a million sentence vectors.
         """
         self.check()
         return self.as_added(self.stored)
@@ -124,7 +124,7 @@ class Snapshot:
             first += len(part)
 
     def _checked(self, names: Sequence[str], row: int) -> Callable[[int], None]:
-        """Return a check of columns for the rows of one batch like :meth:`.Part.checked`, by rows of :attr:`stored`."""
+        """Return the result of :meth:`.Part.checked` for the part of a row, with rows numbered as in :attr:`stored`."""
         first = 0
         for part in self._parts:
             if row < first + len(part):
@@ -134,17 +134,23 @@ class Snapshot:
         return lambda row: check(row - first)
 
     def check_spans(self) -> None:
-        """Check the stored spans of sentences, as far as they were not read before."""
+        """Check the blocks of the stored spans of sentences that were not read before."""
         for part in self._parts:
             if part.blocks:
                 part.blocks[SPANS].check()
 
     def as_added(self, stored: pa.Table) -> pa.Table:
-        """Return rows of :attr:`stored` with the types with which they were added."""
+        """Return rows of :attr:`stored` with their columns in the types with which they were added."""
         return int32_columns.widened(stored, self.schema)
 
     def allowed(self, where: Any, ids: Sequence[Any] | None, names: Sequence[str] = ()) -> Mask | None:
-        """Return which chunks a search may return, at one of the levels ``names``, bool[rows]. None: all."""
+        """Return which chunks a search may return, bool[rows], or None if it may return all.
+
+        Args:
+            where: The filter on columns. None: no filter.
+            ids: The ids of documents. None: all documents.
+            names: The levels, of which a chunk must have at least one. Empty: all levels.
+        """
         if ids is not None:
             argument_checks.ids("ids", ids)
         if self.stored is None or (where is None and ids is None and not names and self.all_alive):
@@ -154,7 +160,7 @@ class Snapshot:
             mask = mask & conditions.rows(where, int32_columns.Columns(self.stored, self.schema, self.check))
         if ids is not None:
             if "document_id" not in self.stored.column_names:
-                raise ValueError("ids names documents, and those of this index have none: segment with ids=")
+                raise ValueError("ids= names documents, but the documents of this index have no ids: segment with ids=")
             self.check(["document_id"])
             found = pc.is_in(
                 self.stored["document_id"].cast(pa.large_string()), value_set=argument_checks.ids("ids", ids)
@@ -163,9 +169,9 @@ class Snapshot:
         return np.asarray(mask, np.bool_)
 
     def _at(self, names: tuple[str, ...]) -> Mask:
-        """Return the rows at one of the levels, bool[rows].
+        """Return the rows that are at one or more of the levels ``names``, bool[rows].
 
-        They are kept, so that the next search need not read all rows.
+        The result is cached, so that the next search does not have to read all rows.
         """
         if names not in self._at_levels:
             found = np.logical_or.reduce([self.levels[name] for name in names])
@@ -190,7 +196,7 @@ class Snapshot:
 
     @cached_property
     def ranges(self) -> Ranges:
-        """The levels of rows, of which the scan of their vectors is informed at the first use."""
+        """The ranges of levels of the rows. At the first use, the scan of vectors receives them as groups of rows."""
         found = Ranges(self.levels, self.alive)
         if self.pooled is not None:
             self.pooled.scan.set_groups(found.of)
@@ -198,13 +204,13 @@ class Snapshot:
 
     @cached_property
     def _spans(self) -> tuple[I64, I64]:
-        """The first and last characters of the rows."""
+        """The columns ``start`` and ``end``, int64[rows] each."""
         assert self.stored is not None
         self.check(["start", "end"])
         return np.asarray(self.stored["start"], np.int64), np.asarray(self.stored["end"], np.int64)
 
     def places(self, rows: I64) -> tuple[I64, I64, I64]:
-        """Return (document, first, last character) of rows, with a number for each document."""
+        """Return (a number for the document, start, end) of rows, int64[n] each."""
         start, end = self._spans
         return self._document_of[rows], start[rows], end[rows]
 
@@ -214,7 +220,7 @@ class Snapshot:
         return Documents(self._document_of, self.alive)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the terms of a query, with n-grams in addition to words if a text of the index has any."""
+        """Return the terms of a query. N-grams are added to its words only if the index holds n-grams."""
         assert self.layout.analyzer is not None
         return (self.layout.analyzer.query_terms if self._has_grams else self.layout.analyzer.terms)(text)
 
@@ -234,7 +240,15 @@ class Snapshot:
     def near_chunks(
         self, vectors: F32, allowed: Mask, depth: int, threads: int | None, ranges: Sequence[int] = ()
     ) -> Batch:
-        """Return sources of chunks by their own vectors. ``ranges``: the :attr:`ranges` that hold all allowed rows."""
+        """Return the scorers of chunks by their own vectors.
+
+        Args:
+            vectors: Unit vectors of queries, float32[q, dim].
+            allowed: The rows that may be found, bool[rows].
+            depth: The number of rows that an approximate index searches first for each query.
+            threads: The number of threads. None: the default number.
+            ranges: The numbers of the :attr:`ranges` that hold all allowed rows. Empty: unknown.
+        """
         assert self.pooled is not None
         return self._near(self.pooled, vectors, allowed, False, depth, threads, ranges)
 
@@ -248,7 +262,7 @@ class Snapshot:
         threads: int | None,
         ranges: Sequence[int] = (),
     ) -> Batch:
-        """Return sources of chunks by the vectors of an index, of its sentences or of the chunks themselves."""
+        """Return the scorers of chunks by the vectors of ``index``, which are those of sentences if ``sentences``."""
         known = None if sentences or self._ahead is None else self._ahead.of(vectors, allowed)
         if self._scanned(index, allowed, ranges):
             return ScanScorer(index.scan, vectors, allowed, threads, ranges, known)
@@ -263,10 +277,16 @@ class Snapshot:
     def look_ahead(
         self, queries: Sequence[Sequence[Subquery]], depth: int, threads: int | None, good: Sequence[I64]
     ) -> None:
-        """Find the ``depth`` best rows of the finest level by cosine, for all searches with the queries' vectors.
+        """Find the ``depth`` best rows of the finest level by cosine, for all later searches with the queries' vectors.
 
-        ``good`` holds for each query rows whose documents may hold some of these. Nothing is done if an index is
-        approximate and finds other rows than for a smaller number. The result is kept until the next call.
+        The result is cached until the next call. Nothing is cached if the index is approximate and a search for fewer
+        rows would find other rows first.
+
+        Args:
+            queries: The subqueries of each query.
+            depth: The number of rows for each vector.
+            threads: The number of threads. None: the default number.
+            good: For each query, rows whose documents are likely to hold some of the best rows.
         """
         every = [probe.vector for own in queries for probe in own if probe.vector is not None]
         alone = len(every) == len(queries)
@@ -290,7 +310,7 @@ class Snapshot:
         self._ahead = ahead
 
     def best_sentences(self, vector: F32) -> tuple[I64, F32] | None:
-        """Return (rows, exact cosines) of the best rows of the finest level, if :meth:`look_ahead` found them."""
+        """Return (rows, exact cosines) of the finest level's best rows; None unless :meth:`look_ahead` found them."""
         ahead = self._ahead
         if ahead is None or self.pooled is None:
             return None
@@ -300,18 +320,21 @@ class Snapshot:
         return None if known is None else (known[0][2], known[0][1])
 
     def _scanned(self, index: VectorIndex, allowed: Mask | None, ranges: Sequence[int]) -> bool:
-        """Return whether vectors are scanned, which is exact."""
+        """Return whether a search scans the vectors, which is exact, and does not use an approximate index."""
         return index.scanned(allowed) or bool(ranges and allowed is not None and self._worth_a_scan(index, ranges))
 
     def _worth_a_scan(self, index: VectorIndex, ranges: Sequence[int]) -> bool:
-        """Return whether an approximate index leaves levels to the scan. See :data:`RARE`."""
+        """Return whether the rows of some levels are so few that a scan replaces the approximate index.
+
+        See :data:`RARE`.
+        """
         rows = self.ranges.rows(ranges)
         return RARE * rows <= len(index) and rows * index.row_bytes <= SCANNED
 
     def _near_documents(
         self, name: str, near: Batch, vectors: F32, allowed: Mask | None, depth: int, threads: int | None
     ) -> NearDocuments:
-        """Return sources of chunks by the vectors of their documents. ``near``: the sources by their own vectors."""
+        """Return the scorers of chunks by their documents' vectors. ``near``: the scorers by the chunks' vectors."""
         sentences = name == "dense"
         index = self.sentences if sentences else self.pooled
         assert index is not None
@@ -329,9 +352,9 @@ class Snapshot:
 
     @cached_property
     def _document_of(self) -> I64:
-        """A number for the document of each row, by its id.
+        """A number for the document of each row, int64[rows]. Rows with the same document id have the same number.
 
-        Without ids, the chunks of a document follow one another.
+        Without ids, a new document begins where ``document_index`` changes or ``chunk_index`` does not rise.
         """
         assert self.stored is not None
         self.check(["document_index", "chunk_index", "document_id"])

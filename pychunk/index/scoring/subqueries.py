@@ -1,4 +1,4 @@
-"""The subqueries of a query: usually its text alone, or several weighted texts, terms and vectors together."""
+"""The subqueries of a query: usually one, its text; after a rewriting several, with texts, terms or vectors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .scorers import SLACK
 
 @dataclass(frozen=True, eq=False)
 class Subquery:
-    """One of the texts, terms or vectors that are searched for a query.
+    """One text, or terms or a vector, that is searched for a query.
 
     Args:
         text: The text whose terms BM25 counts, and which the encoder encodes.
-        terms: Terms to use instead of the text's, with the count of each, which may have a fraction.
+        terms: Terms to use instead of the text's, as a list, or with a count of each, which may have a fraction.
         vector: A vector to use instead of the text's, float[dim].
-        weight: The weight among the query's other subqueries, above 0. Scores are weighted means over the subqueries
-            that have terms, or a vector.
+        weight: The weight relative to the query's other subqueries, above 0. The score by BM25 is the weighted mean
+            over the subqueries that have terms, and the score by vectors over those that have a vector.
 
     Example:
         >>> Subquery("cats"), Subquery(terms={"cat": 1, "feline": 0.5}, weight=0.3).terms
@@ -36,11 +36,11 @@ class Subquery:
 
 @dataclass(frozen=True)
 class Members:
-    """The assignment of subqueries, numbered consecutively, to queries, with their weights.
+    """The assignment of subqueries to queries, with their weights. All subqueries are numbered consecutively.
 
     Attributes:
         of: The numbers of each query's subqueries.
-        shares: Their weights, which add up to 1 for each query.
+        shares: The weights of these subqueries, which add up to 1 for each query.
     """
 
     of: list[list[int]]
@@ -48,7 +48,7 @@ class Members:
 
     @classmethod
     def number(cls, weights: Sequence[Sequence[float]]) -> Members:
-        """Assign numbers to the subqueries of queries, given by their weights.
+        """Assign numbers to the subqueries of all queries. ``weights`` has the weights of each query's subqueries.
 
         Example:
             >>> Members.number([[1.0, 3.0], [], [2.0]])
@@ -64,15 +64,18 @@ class Members:
 
     @property
     def single(self) -> bool:
-        """Return whether each query has one subquery."""
+        """True if each query has exactly one subquery."""
         return all(len(own) == 1 for own in self.of)
 
     def flat(self, numbers: Sequence[int]) -> list[int]:
-        """Return the subqueries of queries."""
+        """Return the numbers of all subqueries of some queries."""
         return [probe for number in numbers for probe in self.of[number]]
 
     def means(self, scores: F32) -> F32:
-        """Return weighted means of scores float32[probes, n] by query, added in the order of subqueries; 0 for none."""
+        """Return for each query the weighted mean of its subqueries' scores, float32[queries, n]; 0 if it has none.
+
+        ``scores`` is float32[subqueries, n]. Scores are added in the order of the subqueries.
+        """
         if self.single:
             return scores
         out = np.zeros((len(self.of), scores.shape[1]), np.float32)
@@ -91,16 +94,16 @@ class _Batch(Protocol):
 
 
 class SubqueryScorer:
-    """Sources for queries of several subqueries, made from those of the subqueries.
+    """The sources of scores for queries of several subqueries, made from the sources of the subqueries.
 
-    A chunk scores the weighted mean.
+    The score of a chunk is the weighted mean of its scores for the subqueries.
     """
 
     def __init__(self, batch: _Batch, members: Members) -> None:
         self.batch, self.members = batch, members
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Announce that the subqueries of these queries will ask for the ``count`` best."""
+        """Prepare the sources of these queries' subqueries for a request of the ``count`` best."""
         flat = self.members.flat(numbers)
         if flat:
             self.batch.fetch(flat, count)
@@ -119,9 +122,10 @@ class MeanSource:
         self.exact = all(source.exact for source in sources)
 
     def top(self, count: int) -> tuple[F32, I64, bool]:
-        """Return the best chunks, at least ``count`` of them if they exist, certain if the sources are exact.
+        """Return (scores, chunks, whether no further chunks exist), at least ``count`` chunks if that many exist.
 
-        It examines more and more chunks until enough of them are better than any chunk not met can be.
+        More and more chunks are examined until ``count`` of them score more than any other chunk can. If a source is
+        approximate, the first attempt counts as enough.
         """
         if not self.sources:
             return np.empty(0, np.float32), np.empty(0, np.int64), True

@@ -1,1 +1,1 @@
-"""The path of a query through an index, from its text to hits with their context."""
+"""The search of an index, from the text of a query to hits and the text around them."""

@@ -19,15 +19,15 @@ ORDERS = ("rank", "document")
 
 @dataclass(frozen=True)
 class Part:
-    """A run of characters of one document, with its position in the assembled text.
+    """A span of a document that is in the assembled text.
 
     Attributes:
-        source: The number of the mark above the part, from 1.
+        source: The number in the mark above the part, from 1.
         rank: The rank of the best hit that brought the part, from 0.
-        document_id, document_index: The fields of the hit.
+        document_id, document_index: The values of that hit.
         start, end: The span in characters of the document.
-        page, page_end: The pages of the hits' best sentences, or None without pages.
-        text_start, text_end: The span in characters of the assembled text, which holds the same characters.
+        page, page_end: The first and last page of the hits that brought the part, or None without pages.
+        text_start, text_end: The span of the same characters in the assembled text.
     """
 
     source: int
@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class AssembledText:
-    """The result of :func:`assemble`. ``str`` of it is the text."""
+    """The result of :func:`assemble`. ``str()`` returns its text."""
 
     text: str
     parts: tuple[Part, ...]
@@ -54,7 +54,7 @@ class AssembledText:
 
     @property
     def words(self) -> int:
-        """The number of words of the text, including marks, as white space separates them."""
+        """The number of words of the text, including marks. Words are separated by white space."""
         return len(self.text.split())
 
     @cached_property
@@ -70,11 +70,11 @@ class AssembledText:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run of characters of a document that hits brought, with the best of these hits."""
+    """A span of a document that one or several hits brought, with the best of these hits."""
 
     hit: Hit
     rank: int
-    chunk: int  # The last chunk in the run.
+    chunk: int  # The number of the last chunk in the span.
     start: int
     end: int
     text: str
@@ -90,10 +90,10 @@ class _Run:
 def assemble(
     hits: Iterable[Hit | DocumentHits], words: int | None = None, order: str = "rank", marks: bool = True
 ) -> AssembledText:
-    r"""Return the text of one query's hits, each character of a document once, under marks that name its source.
+    r"""Return one text with the hits of one query, in which each source has a mark, and no text is repeated.
 
-    Overlapping passages of one document are merged. Chunks that follow each other are put under one mark. Hits are
-    added with the passages around them (``expansion=``) as long as the whole text, including marks, has at most
+    Overlapping passages of one document are merged. Chunks that follow each other form one source, under one mark. Hits
+    are added with the passages around them (``expansion=``) as long as the whole text, including marks, has at most
     ``words`` words. If a hit does not fit, it is tried without the passages around it. If it still does not fit, it is
     skipped, and the next hits are tried.
 
@@ -101,13 +101,13 @@ def assemble(
         hits: The hits, best first, as ``search`` returns them for one query.
         words: The most words of the text. None: no limit.
         order: ``"rank"``: sources are ordered by their best hit. ``"document"``: documents are ordered by their best
-            hit, and each is in reading order.
-        marks: Whether a line such as ``[2: leaflet.pdf, page 7]`` is put before each source. It holds the number, the
-            document's id, and the pages of the best sentences, if there are pages.
+            hit, and the sources of each document are in reading order.
+        marks: Whether a line such as ``[2: leaflet.pdf, page 7]`` is put before each source. It has the number of the
+            source, the document's id and, if there are pages, the pages of the hits.
 
     Raises:
         ValueError: The order is unknown, or ``words`` is below 1.
-        TypeError: The hits are those of several queries.
+        TypeError: ``hits`` has an item that is no hit, such as a list of hits for each of several queries.
 
     Example:
         >>> hit = Hit(0, 0, "cats.pdf", 0, "", 0, 10, "Cats purr.", 1.0, {}, page=3, page_end=3)
@@ -144,7 +144,7 @@ def _run(hit: Hit, rank: int, passage: Passage) -> _Run:
 
 
 def _merged(runs: Sequence[_Run]) -> list[_Run]:
-    """Return the runs of each document in reading order, and join those that share characters."""
+    """Return the runs of each document in reading order, with runs that touch or overlap joined."""
     found: list[_Run] = []
     for run in sorted(runs, key=lambda run: (run.key, run.start, run.end, run.rank)):
         joined = _joined(found[-1], run) if found else None
@@ -156,12 +156,12 @@ def _merged(runs: Sequence[_Run]) -> list[_Run]:
 
 
 def _joined(before: _Run, after: _Run) -> _Run | None:
-    """Join two runs that share characters. Return None for others, and for texts that differ from their spans."""
+    """Join two runs that touch or overlap. Return None if they do not, or if a text does not fit its span."""
     shared = before.end - after.start
     if before.key != after.key or shared < 0 or any(len(run.text) != run.end - run.start for run in (before, after)):
         return None
     if not before.text[after.start - before.start :].startswith(after.text[:shared]):
-        return None  # In an index without ids, different documents may have the same number.
+        return None  # In an index without ids, two documents may have the same number, so the texts differ.
     best = min(before, after, key=lambda run: run.rank)
     return replace(
         best,
@@ -174,7 +174,7 @@ def _joined(before: _Run, after: _Run) -> _Run | None:
 
 
 def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
-    """Lay out runs, merged and in reading order, as a text with those that follow each other under one mark."""
+    """Return the text of runs that are merged and in reading order. Runs that follow each other share a mark."""
     sources: list[list[_Run]] = []
     for run in runs:
         follows = bool(sources) and sources[-1][-1].key == run.key and _follows(sources[-1][-1], run)
@@ -202,7 +202,7 @@ def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
 
 
 def _follows(before: _Run, after: _Run) -> bool:
-    """Return whether the document has nothing between two runs but white space that is trimmed from chunks."""
+    """Return whether only white space, which is trimmed from chunks, is between two runs in the document."""
     return after.start >= before.end and after.chunk - before.chunk <= 1
 
 

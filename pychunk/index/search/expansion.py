@@ -1,13 +1,13 @@
 """The expansion of hits to the subtree of headings below them, or to the section that they are part of.
 
-Chunks of ``structure`` are in preorder, so a subtree is a run of rows (AutoChunker, "context-aware retrieval"). Two
-subtrees are disjoint, or one contains the other. Of nested subtrees of several hits, the outermost is returned once.
+The chunks of method ``structure`` are in preorder, so a subtree is a range of rows (AutoChunker, "context-aware
+retrieval"). Two subtrees are disjoint, or one contains the other. Of nested subtrees, only the outermost is returned.
 
-They are ranked by evidence. Each hit inside adds exp((score - best) / T), where T is the share ``SPREAD`` of the
-difference between the best hit's score and the last one's. A section with three good hits therefore comes before one
-that has only the best hit.
+Subtrees are ranked by evidence. Each hit inside adds exp((score - best) / T), where T is ``SPREAD`` times the
+difference between the scores of the best and the last hit. A section with three good hits therefore comes before a
+section that has only the best hit.
 
-A budget of words goes first to those with the most evidence divided by their length to the power of ``LENGTH``. The
+A budget of words goes first to the subtrees with the highest evidence divided by length to the power of ``LENGTH``. The
 power is below 1 because a subtree that does not fit is returned in part. This is the greedy solution of a knapsack
 problem.
 """
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 WAYS = ("subtree", "section")
 #: The values were chosen by bench/structure/section_hits.py --split validation. There, sections return 0.664 of the
-#: wanted text within 1,000 words, and 0.630 if hits are taken by their best score. Shares of 0.2 to 0.4 and powers of
-#: 0.5 to 1 return 0.649 to 0.677. With a power of 1, however, they return less than the best score does within 150
-#: words.
+#: wanted text within 1,000 words, and 0.630 if sections are ranked by their best hit's score instead. With SPREAD from
+#: 0.2 to 0.4 and LENGTH from 0.5 to 1 they return 0.649 to 0.677. Within 150 words, however, a LENGTH of 1 returns less
+#: than the ranking by the best hit's score.
 SPREAD = 0.3
 LENGTH = 0.75
 
@@ -48,12 +48,12 @@ class Expansion:
 
 
 def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
-    """Rank hits, given best first, with their rows by evidence.
+    """Return expansions ranked by evidence, from hits, best first, and the region of rows of each hit.
 
-    Of nested rows the outermost are kept, with their best hit.
+    Of nested regions the outermost is kept, with the best hit inside it.
     """
     outermost: list[Region] = []
-    inside: dict[Region, list[int]] = {}  # The values are numbers of hits.
+    inside: dict[Region, list[int]] = {}  # The positions of the hits in each outermost region.
     for i in sorted(range(len(regions)), key=lambda i: (regions[i][0], -regions[i][1], i)):
         if not outermost or regions[i][0] >= outermost[-1][1]:
             outermost.append(regions[i])
@@ -65,14 +65,15 @@ def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
     worth = [math.exp((score - best) / unit) if unit > 0 else 1.0 for score in scores]
     own = sorted((min(numbers), rows, sum(worth[i] for i in sorted(numbers))) for rows, numbers in inside.items())
     found = [Expansion(hits[first], rows, evidence) for first, rows, evidence in own]
-    # The sort is stable, so of equals the better hit comes first.
+    # The sort is stable, so among equal evidence the better hit comes first.
     return sorted(found, key=lambda each: -each.evidence)
 
 
 def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]:
-    """Return the passages that fit, in reading order.
+    """Return the passages that fit into a number of words, in reading order.
 
-    The hit's own chunk always stays. The passages after it are added first, then those before it.
+    The hit's own chunk, whose ``chunk_index`` is ``own``, always stays. The passages after it are added first. If all
+    of them fit, the passages before it are added, from the nearest on.
 
     Example:
         >>> chunks = [Passage(i, 0, 0, "one two three") for i in range(4)]
@@ -100,11 +101,12 @@ def with_context(
     words: int | None = None,
     names: Sequence[str] = (),
 ) -> list[Hit]:
-    """Return hits, each with the passages of its subtree or section, and of the chunks above it on request.
+    """Return hits, each with the passages of its subtree or section, and with ``parents`` the chunks above it.
 
-    With ``words``, only the passages that fit into this number of words are returned. In an index of levels, a node is
-    its own subtree, because its text is complete. Its section is returned as nodes of its own level, or of ``names`` if
-    there are any. A node above all sections is returned alone.
+    With ``words``, only passages that fit into this number of words together are returned. In an index of levels, a
+    node is its own subtree, because it has the text of all nodes below it. Its section is returned as nodes of the
+    coarsest level of the hit, or if ``names`` has any levels, its coarsest level among them. A node that is in no
+    section is returned alone.
     """
     if searcher.levels and "subtree" not in searcher.schema.names:
         found = ranked(hits, _regions_of_nodes(searcher, hits, way, parents))
@@ -129,8 +131,8 @@ def with_context(
 def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:
     if parents:
         raise ValueError(
-            "parents= returns chunks of a tree of headings; in an index of levels a node holds its text whole: "
-            "search a coarser level, or pass expansion='section' alone"
+            "parents= needs a tree of headings, which an index of levels does not have: search a coarser level, or "
+            "pass expansion='section' alone"
         )
     if way == "section" and "section" not in searcher.levels:
         raise ValueError(f"expansion='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
@@ -158,10 +160,10 @@ def up_to(
     Args:
         hits: The hits of a query.
         words: The most words.
-        first: The order in which hits receive words, as positions among the hits. None: their own order. A hit whose
-            own chunk does not fit is left out, and the next ones are tried.
-        documents: A number for the document of each hit. With it, a passage that another hit brought is not returned
-            again.
+        first: The order in which hits receive words, as positions among the hits. None: from the first hit to the last.
+            A hit whose own chunk does not fit is left out, and the next hits are tried.
+        documents: A number for the document of each hit. If it is passed, a passage that another hit already brought is
+            not returned again.
     """
     kept: dict[int, tuple[Passage, ...]] = {}
     taken: set[tuple[int, int]] = set()

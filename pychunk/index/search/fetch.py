@@ -1,4 +1,4 @@
-"""The construction of hits from the rows and scores that a search found, and from the chunk table."""
+"""The construction of hits: the rows and scores that a search found, with their values in the chunk table."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ..scoring.ranking import Found
     from .searcher import Searcher
 
-#: The columns that are fields of a hit. An index older than one of them lacks it.
+#: The columns that are fields of a hit. An older index may lack some of them.
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
 
 
 def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:
-    """Return the hits of each query from what :meth:`Searcher.rank` found and the chunk table.
+    """Return the hits of each query.
 
     Args:
         searcher: The searcher that found the rows.
         found: The result of :meth:`Searcher.rank`.
-        queries: The texts of the queries. They determine the page of a hit on several pages if no best sentence is
-            known.
+        queries: The texts of the queries. If a hit extends over several pages and no best sentence is known, the
+            query's terms determine its page.
     """
     if not any(len(ranked.chunks) for ranked, *_ in found):
         return [[] for _ in found]
@@ -64,7 +64,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
 
 
 def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None]:
-    """Return the spans of sentences, given by row, in characters of their documents, and None for -1."""
+    """Return the span of each sentence, given by row, in characters of its document; None for row -1."""
     searcher.check_spans()
     found = np.zeros((len(sentences), 2), np.int64)
     part = np.searchsorted(searcher.span_first, sentences, side="right") - 1
@@ -78,7 +78,10 @@ def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None
 def _pages(
     searcher: Searcher, chunk: Mapping[str, Any], breaks: Sequence[int], span: tuple[int, int] | None, query: str
 ) -> dict[str, int]:
-    """Return ``page`` and ``page_end`` of a hit on several pages, from its best sentence or the query's terms."""
+    """Return ``page`` and ``page_end`` of a hit on several pages, from its best sentence or the query's terms.
+
+    The result is empty if neither is known.
+    """
     if span is not None:
         return dict(zip(("page", "page_end"), hit_pages.pages_of(chunk["page"], breaks, *span), strict=True))
     analyzer = searcher.layout.analyzer

@@ -10,15 +10,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 I64 = npt.NDArray[np.int64]
-Region = tuple[int, int]  # The rows [first, last). For nodes, positions in documents.
+Region = tuple[int, int]  # The rows [first, last). For nodes of levels, see :meth:`.Nodes.region`.
 
 
 @dataclass(frozen=True)
 class Outline:
-    """The trees of headings of all documents, by row: the number of rows of each subtree, and the row of each parent.
+    """The trees of headings of all documents.
 
-    A chunk of a document without a tree is a subtree of its own, without a parent. If chunks were removed, their
-    children have the nearest remaining chunk above as parent.
+    A chunk of a document without a tree is a subtree of its own, without a parent. If a chunk was removed, the parent
+    of its children is the nearest chunk above it that remains.
+
+    Attributes:
+        size: The number of rows of the subtree that begins with each row, int64[rows].
+        parent: The row of each row's parent, int64[rows], or -1 if it has none.
     """
 
     size: I64
@@ -26,7 +30,7 @@ class Outline:
 
     @classmethod
     def of(cls, table: pa.Table, document: I64) -> Outline:
-        """Return the trees of an index's table, given a number for the document of each row.
+        """Return the trees of an index's table. ``document`` has a number for the document of each row, int64[rows].
 
         Raises:
             ValueError: None of the chunks has a tree.
@@ -41,10 +45,10 @@ class Outline:
             np.asarray(table.column(name).cast(pa.int64()).fill_null(empty), np.int64)
             for name, empty in (("subtree", 1), ("parent", -1), ("chunk_index", 0))
         )
-        # Rows are found by their chunks' numbers, because removed chunks may have no row any more.
+        # The table stores numbers of chunks, which are not distances between rows if removed chunks have no row.
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         first = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)[: len(rows)] << 32
-        places = first | chunk  # The values rise.
+        places = first | chunk  # The values rise, so rows are found by a binary search.
         size = np.searchsorted(places, first | chunk + size) - rows
         above = np.searchsorted(places, first | np.maximum(parent, 0))
         gone = np.flatnonzero((parent >= 0) & (places[above] != first | parent))
@@ -57,13 +61,13 @@ class Outline:
         return cls(size, above)
 
     def region(self, row: int, way: str, path: Sequence[str] | None, path_above: Sequence[str] | None) -> Region:
-        """Return the rows of the subtree of a chunk, or with ``section`` of the chunk that begins its section.
+        """Return the rows of a chunk's subtree, or with ``"section"`` those of its whole section.
 
         Args:
             row: The row of the chunk.
             way: ``"subtree"`` or ``"section"``.
             path: The headings above the chunk.
-            path_above: The headings above its parent. The parent begins the same section if they are equal.
+            path_above: The headings above its parent. If both are equal, the section begins with the parent.
         """
         if way == "section" and self.parent[row] >= 0 and path == path_above:
             row = int(self.parent[row])

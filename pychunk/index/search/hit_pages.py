@@ -14,7 +14,7 @@ def pages_of(page: int, breaks: Sequence[int], start: int, end: int) -> tuple[in
 
     Args:
         page: The page of the chunk's first character.
-        breaks: The first characters of the pages that begin inside the chunk.
+        breaks: The position in the document at which each further page begins inside the chunk.
         start: The first character of the span, counted in the document.
         end: The character after the last one of the span.
 
@@ -26,7 +26,7 @@ def pages_of(page: int, breaks: Sequence[int], start: int, end: int) -> tuple[in
 
 
 def pages_text(page: int, page_end: int | None) -> str:
-    """Return pages as text for a reader.
+    """Return the name of one page or a range of pages, as hits show it.
 
     Example:
         >>> pages_text(7, 7), pages_text(7, 9)
@@ -38,14 +38,14 @@ def pages_text(page: int, page_end: int | None) -> str:
 def by_terms(
     page: int, breaks: Sequence[int], start: int, text: str, weights: Mapping[str, float], analyzer: Analyzer
 ) -> int:
-    """Return the page whose share of a chunk holds most of a query, or the first one of equals.
+    """Return the page on which a chunk has the query's terms with the highest total weight; of equals, the first.
 
     Args:
         page: The page of the chunk's first character.
-        breaks: The first characters of the pages that begin inside the chunk.
+        breaks: The position in the document at which each further page begins inside the chunk.
         start: The first character of the chunk, counted in the document.
         text: The text of the chunk.
-        weights: The weight of each term of the query, which does not depend on how often it occurs.
+        weights: The weight of each term of the query. A term counts once a page, however often it occurs.
         analyzer: The analyzer of the index.
 
     Example:

@@ -31,26 +31,27 @@ class Hit:
 
     Attributes:
         row: The row in the index.
-        document_index, document_id, chunk_index, chunk_id, start, end, text: The columns of the chunk table.
+        document_index, document_id, chunk_index, chunk_id, start, end, text: The values of these columns of the chunk
+            table.
         score: The score by which the hits are ranked.
-        scores: The score of each stage. ``dense`` is the cosine of the chunk, or of its best sentence if the index
-            holds sentences. ``sentence`` is the cosine of its best sentence, with fusion ``"levels"``. ``sparse`` is
-            BM25 as a share of the most that the query allows. ``rerank`` is the reranker's score. With document
-            evidence there are also the scores of the document, such as ``document_dense``. If the search skips errors,
-            ``rewrite`` or ``rerank`` is the reason in words why the stage was skipped. With a planner, ``plan`` has the
-            chosen levels, and the reason.
-        line, end_line: The lines of the first and last character in the document, from 1.
+        scores: The scores that the stages of the search gave the hit, by name. ``dense`` is the cosine of its best
+            sentence, and ``chunk`` the cosine of its own vector, if the index has such vectors. With fusion
+            ``"levels"``, these two are called ``sentence`` and ``dense``. ``sparse`` is BM25 as a share of the highest
+            score that the query allows. ``rerank`` is the reranker's score. With ``document_weight`` there are also
+            scores of the document, such as ``document_dense``. If a stage failed and was skipped, ``rewrite`` or
+            ``rerank`` has the reason in words. With a planner, ``plan`` has the chosen levels and the reason for them.
+        line, end_line: The lines of the chunk's first and last character in the document, from 1.
         page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
-            uses no sentences (``mode="sparse"``), the page whose share of the chunk holds most of the query's terms.
-            The pages of the chunk itself, if the index has no terms, or is so old that its chunks do not know where
-            pages begin inside them. None without pages: build the index with ``method="page"`` or the column
-            ``page_starts``.
+            uses no sentences (``mode="sparse"``), both are the page on which the chunk has most of the query's terms.
+            They are the pages of the whole chunk if the index has no terms, or if its chunks were made by a version of
+            pychunk that did not store page breaks. None if the chunks have no pages: build the index with
+            ``method="page"`` or the column ``page_starts``.
         path: The headings above the chunk, outermost first, if the chunks have a tree.
         sentence: The span of the best sentence in characters of the document, if dense search used sentences.
-        context: The text that was indexed with the chunk's own text, if any. It is no part of ``text``.
-        metadata: The other columns of the chunk table.
-        around: With an expansion, the chunks around the hit or those of its subtree, including the hit, in reading
-            order.
+        context: The text that was indexed together with the chunk's text, if any. ``text`` does not contain it.
+        metadata: The values of the other columns of the chunk table.
+        around: With an expansion, the chunks around the hit, or the chunks of its subtree or section. They include the
+            hit, and are in reading order.
     """
 
     row: int
@@ -86,7 +87,7 @@ class Hit:
 
 @dataclass(frozen=True, repr=False)
 class DocumentHits:
-    """A document that a search returns, with the hit of its best chunk, whose score is the document's."""
+    """A document that a search returns, with the hit of its best chunk. The document's score is that of this hit."""
 
     document_id: Any
     document_index: int
@@ -103,7 +104,7 @@ class DocumentHits:
 
 
 class Hits(list[_Each]):
-    """A list of hits, of documents, or of one such list for each query. A notebook shows it as a table."""
+    """A list of hits or of documents, or a list of such lists, one for each query. A notebook shows it as a table."""
 
     def _repr_html_(self) -> str:
         return hits_html(self)
@@ -115,10 +116,11 @@ def hits_html(hits: Any) -> str:
 
 
 def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
-    """Remove what an earlier hit already brought: passages that share a character with it, and hits inside it.
+    """Return the hits without text that an earlier hit already brought.
 
-    ``documents`` holds a number for each hit's document, because without ids, documents of two calls of ``add`` share
-    their numbers.
+    A passage that shares a character with a passage of an earlier hit is removed. A hit whose own chunk is removed in
+    this way is removed as a whole. ``documents`` has a number for each hit's document; ``document_index`` cannot be
+    used, because documents of two calls of ``add`` may share it.
 
     Example:
         >>> first, second, third = (Passage(i, 10 * i, 10 * i + 9, "text") for i in range(3))

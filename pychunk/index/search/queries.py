@@ -1,4 +1,4 @@
-"""The preparation of queries for a search: their texts are checked, their terms counted and their vectors computed."""
+"""The preparation of queries for a search, which checks texts, finds their terms and computes their vectors."""
 
 from __future__ import annotations
 
@@ -60,16 +60,18 @@ class Queries:
     threads: int | None = None
 
     def read(self, queries: Any, given: Any, ranking: RankingOptions) -> tuple[list[str], F32 | None]:
-        """Return (texts, unit vectors float32[q, dim]) of queries. Vectors that were passed alone have empty texts.
+        """Return (texts, unit vectors float32[q, dim]) of q queries.
+
+        If only vectors were passed, the texts are empty.
 
         Args:
             queries: One text, several, or None.
-            given: Vectors, float[q, dim], or None.
+            given: The vectors that the caller passed, float[q, dim], or None.
             ranking: The options of the ranking.
 
         Raises:
-            ValueError: Options of ``ranking`` are out of range, vectors have another shape, nothing can encode the
-                queries, or only vectors were passed although BM25 is used.
+            ValueError: Options of ``ranking`` are out of range, vectors have the wrong shape, there is no encoder for
+                the queries, or only vectors were passed although the search uses BM25.
             TypeError: A query is no text.
         """
         if self.threads is not None:
@@ -86,7 +88,7 @@ class Queries:
     def probes(
         self, texts: list[str], vectors: F32 | None, ranking: RankingOptions, searcher: Searcher
     ) -> list[list[Subquery]]:
-        """Return the subqueries of queries that are not rewritten."""
+        """Return one subquery for each query, as a search without rewriting uses it."""
         by_words = self.layout.analyzer is not None and ranking.mode != "dense"
         vectors = self._weighed(texts, vectors, ranking)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
@@ -100,7 +102,7 @@ class Queries:
     ) -> list[list[Subquery]]:
         """Return the subqueries of a rewrite with their terms and vectors.
 
-        The text of the query itself, from ``plain``, is not encoded again.
+        Texts that are in ``plain``, the subqueries without rewriting, are not encoded again.
         """
         encoded = {own[0].text: own[0].vector for own in plain if own[0].vector is not None}
         probes = [
@@ -121,16 +123,19 @@ class Queries:
         )
 
     def _weighed(self, texts: list[str], vectors: F32 | None, ranking: RankingOptions) -> Any:
-        """Return vectors scaled by their weight relative to BM25, which is how much of a query the encoder knows."""
+        """Return vectors scaled by how much of each query the encoder knows, which weights them relative to BM25.
+
+        Only mode hybrid without fusion "levels" scales vectors. See :mod:`pychunk.index.dense.token_coverage`.
+        """
         if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
             return vectors
         return vectors * token_coverage.worth(self.encoder, texts)[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
-        """Return unit vectors float32[q, dim], given ones or the encoder's, or None if the search uses no vectors.
+        """Return unit vectors float32[q, dim]: ``given`` ones, or those of the encoder. None if the search uses none.
 
         Raises:
-            ValueError: Given vectors have another shape or are not finite, or there are neither vectors nor an encoder.
+            ValueError: ``given`` has the wrong shape or is not finite, or is None without an encoder.
         """
         if given is not None:
             vectors, dim = _floats(given), self.layout.dim
@@ -150,7 +155,7 @@ class Queries:
 
 
 def _floats(given: Any) -> F32:
-    """Return given vectors as float32[q, dim]. Raise ValueError if they are no real numbers."""
+    """Return vectors from the caller as float32[q, dim]. Raise ValueError if they are no real numbers."""
     try:
         found = np.atleast_2d(np.asarray(given))
         if found.dtype.kind in "OSU":
@@ -159,14 +164,14 @@ def _floats(given: Any) -> F32:
             raise ValueError(f"{found.dtype} is no type of real numbers")
     except (TypeError, ValueError) as error:
         raise ValueError(f"vectors of queries must be numbers, float[q, dim]: {error}") from error
-    with np.errstate(over="ignore"):  # Another check names the row of an infinity.
+    with np.errstate(over="ignore"):  # A later check finds an infinity, and names its row.
         return found.astype(np.float32)
 
 
 def _unit(vectors: F32) -> F32:
     """Return vectors scaled to unit length, except those of length 0.
 
-    Squares of large or small numbers may exceed the range of 32 bits, so such vectors are scaled first.
+    Squares of very large or small numbers exceed the range of float32, so vectors of such numbers are scaled before.
 
     Example:
         >>> _unit(np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]], np.float32)).round(2).tolist() == [

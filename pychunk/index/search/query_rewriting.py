@@ -3,10 +3,10 @@
 :class:`pychunk.index.Rewrite` takes ``"feedback"``, ``"options"``, ``"hyde"`` and ``"multi"``, an instance of
 :class:`Feedback`, or a function. ``"hyde"`` and ``"multi"`` ask a model (see :mod:`pychunk.llm.query_generation`).
 
-A function maps a query's text to what is searched instead: one text, or a list of texts, pairs of text and weight, and
-:class:`Subquery`. The query itself is searched only if the function returns it, too. A function with an attribute
-``batched = True`` receives a list of all queries and returns as many answers. This suits a function that asks a server.
-An exception in place of an answer says why there is none.
+A function receives a query's text and returns what to search instead: one text, or a list whose items are texts, pairs
+(text, weight) or instances of :class:`Subquery`. The query itself is searched only if the function returns it, too. A
+function with an attribute ``batched = True`` receives a list of all queries and returns one answer for each. This suits
+a function that asks a server. In place of an answer, it may return an exception that says why there is none.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Choice:
     options: tuple[str, ...]
 
     def probes(self) -> list[Subquery]:
-        """Return the question, and the question with all its answers.
+        """Return two subqueries: the question, and the question followed by all its answers.
 
-        The right passage mostly names one of the answers.
-        With the question and each answer in turn, the leaflets' page comes first for 0.775 of the questions. With these
-        two subqueries it does for 0.802 (0.004 to 0.050 more), at a third of the subqueries.
+        The right passage mostly names one of the answers. On a set of leaflets, the right page comes first for 0.802 of
+        the questions. With one subquery for each answer it does for 0.775 (a difference of 0.004 to 0.050), at three
+        times as many subqueries.
         """
         return [Subquery(self.question), Subquery(" ".join((self.question, *self.options)))]
 
@@ -57,16 +57,17 @@ class Choice:
 class Feedback:
     """Pseudo-relevance feedback: the best hits of a first search determine what else to search for.
 
-    One more subquery is added to the query, with ``weight``. Its terms are those with the highest
-    ``sum over hits of share * f / (f + BM25's norm) * idf``, as in relevance models (Lavrenko and Croft, 2001). Its
-    vector is the mean of the hits' best sentences, or of the chunks' vectors in an index of those, as Rocchio's. The
-    share of a hit is its score divided by the sum of all scores. Nothing is random and no model is asked, so the same
-    query gives the same hits.
+    One more subquery is added to the query, with ``weight``. Its terms are the terms of the hits with the highest
+    ``sum over hits of share * f / (f + norm) * idf``, as in relevance models (Lavrenko and Croft, 2001). Here f is the
+    count of the term in the hit, and norm is the hit's length norm in BM25. The vector is the weighted mean of the
+    hits' best sentences, or of their own vectors if the index has no sentences, as in Rocchio's method. The share of a
+    hit, which also weights its vector, is its score divided by the sum of all scores. Nothing is random and no model is
+    asked, so the same query gives the same hits.
 
     Args:
-        hits: The number of hits of the first search.
-        terms: The number of terms that are taken from them.
-        weight: The weight of the added subquery, where the query has 1.
+        hits: The number of hits of the first search that are used.
+        terms: The number of terms of the added subquery.
+        weight: The weight of the added subquery, where the original query has 1.
 
     Raises:
         ValueError: A number is out of range.
@@ -86,11 +87,13 @@ Rewrite = str | Feedback | Callable[[Any], Any]
 
 
 def load(rewrite: Any) -> Rewrite:
-    """Return the rewrite that a stage names. ``"hyde"`` and ``"multi"`` ask the model that the environment names.
+    """Return the rewrite for the value of ``Rewrite.by``: a name, a :class:`Feedback` or a function.
+
+    ``"hyde"`` and ``"multi"`` ask the model that the environment variables name.
 
     Raises:
-        ValueError: The name is unknown, or there is no model to ask.
-        TypeError: It is neither a name nor a function.
+        ValueError: The name is unknown, or the environment names no model.
+        TypeError: The value is neither a name nor a function.
         ImportError: The extra ``llm``, which is needed to ask a model, is not installed.
     """
     if rewrite == "feedback":
@@ -108,7 +111,7 @@ def load(rewrite: Any) -> Rewrite:
 
 
 def choices(queries: Any) -> tuple[list[Any], list[Choice | None]]:
-    """Return (the questions' texts, the choices) of queries that may be pairs of a question and its answers.
+    """Return (the texts, the choices) of queries, each of which is a text or a pair of a question and its answers.
 
     Example:
         >>> choices([("What do cats do?", ["purr", "bark"]), "plain"])
@@ -135,13 +138,19 @@ def rewritten(
     dim: int,
     skip: bool = False,
 ) -> tuple[list[list[Subquery]], dict[int, str]]:
-    """Return the subqueries of each query, from answers or a function, and the reasons of failed rows.
+    """Return (the subqueries of each query; the reason why the rewriting failed, by the row of the query).
 
-    With ``skip``, a failed row has only its own text.
+    Args:
+        rewrite: The rewrite, ``"options"`` or a function.
+        texts: The texts of the queries.
+        given: The choice of each query, for ``"options"``.
+        mode: The mode of the search.
+        dim: The width of vectors.
+        skip: Whether a query whose rewriting fails is searched by its own text. If False, an error is raised.
 
     Raises:
-        ValueError: Nothing was returned for a query, or something that is no query. The message names the stage and the
-            row.
+        ValueError: The function returned nothing for a query, or nothing that can be searched. The message names the
+            stage and the row.
         RuntimeError: The function failed. The message names the stage and the row.
     """
     found: list[list[Subquery]] = []
@@ -155,7 +164,7 @@ def rewritten(
                 answer = _answer(rewrite, answers, row, text)
                 own = [_checked(row, probe, dim) for probe in _probes(row, text, answer)]
                 if not any(_serves(probe, mode) for probe in own):
-                    raise ValueError(f"the stage rewrite gave nothing for query {row} that mode={mode!r} searches by")
+                    raise ValueError(f"the stage rewrite gave nothing for query {row} that mode={mode!r} can search")
         except (ValueError, RuntimeError) as error:
             if not skip:
                 raise
@@ -165,7 +174,7 @@ def rewritten(
 
 
 def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, text: str) -> Any:
-    """Return a function's answer to a query, from ``answers`` to all queries or by calling it."""
+    """Return a function's answer to one query: from ``answers``, if it answered all at once, else by calling it."""
     if isinstance(answers, Exception):
         raise answers
     failed = f"the stage rewrite failed for query {row} ({text!r:.80})"
@@ -188,7 +197,7 @@ def _asked_together(rewrite: Any, texts: Sequence[str]) -> Sequence[Any] | Excep
         failed.__cause__ = error
         return failed
     if len(answers) != len(texts):
-        return ValueError(f"the stage rewrite gave {len(answers)} answers for {len(texts)} queries, row 0 first")
+        return ValueError(f"the stage rewrite gave {len(answers)} answers for {len(texts)} queries: return one each")
     return answers
 
 
@@ -204,7 +213,7 @@ def _of_options(row: int, choice: Choice | None) -> list[Subquery]:
 
 
 def _probes(row: int, text: str, answer: Any) -> list[Subquery]:
-    """Return what a function returned for a query, as subqueries."""
+    """Return a function's answer to a query as subqueries. Raise ValueError if it is invalid or empty."""
     each = [answer] if isinstance(answer, (str, Subquery)) else list(answer) if hasattr(answer, "__iter__") else []
     found = []
     for own in each:
@@ -238,7 +247,7 @@ def with_feedback(
     allowed: Mask | None,
     threads: int | None,
 ) -> list[list[Subquery]]:
-    """Return queries, each with one more subquery from its first hits, or none if there are no hits."""
+    """Return the subqueries of each query, with one more from its first hits. Without hits, none is added."""
     found = searcher.rank(probes, feedback.hits, ranking, allowed, threads)
     out = []
     for own, (ranked, _, sentences) in zip(probes, found, strict=True):
@@ -265,7 +274,11 @@ def with_feedback(
 
 
 def _best_terms(searcher: Searcher, rows: Any, shares: Any, count: int) -> dict[str, float]:
-    """Return the terms with the highest gains in chunks, with their weights, by falling gain."""
+    """Return the ``count`` terms of chunks with the highest gain, best first, each with its weight.
+
+    A term's weight is the sum of ``share * f / (f + norm)`` over the chunks, and its gain is the weight times its idf.
+    See :class:`Feedback`.
+    """
     analyzer, bm25 = searcher.layout.analyzer, searcher.bm25
     assert analyzer is not None
     assert bm25 is not None
@@ -284,9 +297,14 @@ def filled(
     terms: Callable[[str], Sequence[str]] | None,
     encode: Callable[[list[str]], Any] | None,
 ) -> list[list[Subquery]]:
-    """Return subqueries with the terms and vectors of their texts, if there are an analyzer and an encoder.
+    """Return subqueries with the terms and vectors of their texts.
 
     A text that several subqueries share is encoded once.
+
+    Args:
+        probes: The subqueries of each query.
+        terms: The function that returns the terms of a text. None: the search uses no terms, and they are removed.
+        encode: The function that encodes texts. None: the search uses no vectors, and they are removed.
     """
     wanted = [probe.text for own in probes for probe in own if probe.vector is None and probe.text is not None]
     known: Mapping[str, Any] = {}
@@ -315,7 +333,7 @@ def _serves(probe: Subquery, mode: str) -> bool:
 
 
 def _checked(row: int, probe: Subquery, dim: int) -> Subquery:
-    """Return a subquery after checks of its terms, with its vector at unit length.
+    """Check the terms and vector of a subquery, and return it with its vector scaled to unit length.
 
     Raises:
         ValueError: Terms are invalid, or a vector does not have ``dim`` finite numbers. The message names the row.

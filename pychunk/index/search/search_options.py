@@ -1,4 +1,4 @@
-"""The options of a search, and what is checked of them before anything is read."""
+"""The options of a search, and their checks before the search reads anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import expansion
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options of ``Index.search``, its objects taken apart."""
+    """The options of ``Index.search``, with the attributes of its option objects as fields."""
 
     k: int = SEARCH.k
     mode: str = SEARCH.mode
@@ -54,10 +54,11 @@ class SearchOptions:
         threads: int | None,
         by_document: bool = False,
     ) -> SearchOptions:
-        """Return the options of the arguments of a search.
+        """Return the options for the arguments of ``Index.search``.
 
         Raises:
-            TypeError: An argument is not of its class. ValueError: A stage occurs twice.
+            TypeError: An argument has the wrong type.
+            ValueError: A stage occurs twice.
         """
         own = Ranking() if ranking is None else ranking
         if not isinstance(own, Ranking):
@@ -97,19 +98,19 @@ class SearchOptions:
 
     @property
     def by_tree(self) -> bool:
-        """Return whether hits bring parts of the tree of headings."""
+        """True if hits are expanded to a subtree or section."""
         return isinstance(self.expand, str)
 
     @property
     def count(self) -> int:
-        """Return how many hits are ranked for each query."""
+        """The number of hits that are ranked for each query."""
         return max(self.k, self.depth) if self.rerank else self.k
 
     def check(self) -> None:
-        """Check the options that no other part checks.
+        """Check the options that are not checked elsewhere.
 
         Raises:
-            ValueError: an option out of range, or two that do not go together.
+            ValueError: An option is out of range, or two options cannot be combined.
         """
         if self.fusion == "levels" and self.by_document:
             raise ValueError("fusion='levels' cannot be combined with search_documents: search with levels='document'")
@@ -128,8 +129,7 @@ class SearchOptions:
             argument_checks.number("min_score", self.min_score, -math.inf)
         if self.parents and not self.by_tree:
             raise ValueError(
-                "parents= are those of a tree: pass Expansion('subtree', parents=True) or Expansion('section', "
-                "parents=True)"
+                "parents= needs a tree: pass Expansion('subtree', parents=True) or Expansion('section', parents=True)"
             )
 
 

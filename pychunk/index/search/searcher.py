@@ -21,15 +21,15 @@ from ..scoring.subqueries import Members, Subquery, SubqueryScorer
 from .heading_outline import Outline
 from .hits import Hit, Passage
 
-#: The most scores of BM25 that are held for queries at once, as float32: 128 MB.
+#: The most BM25 scores, float32, that are in memory at a time for several queries: 128 MB.
 _SCORES = 1 << 25
-#: A function that maps chunks, best first, to the positions of those that stay.
+#: A function that maps chunks, best first, to the positions of the chunks to keep.
 Choice = Callable[[I64], I64]
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """One way of scoring, for all subqueries, with its weight."""
+    """One kind of score, such as cosine or BM25, for all subqueries, with its weight."""
 
     name: str
     batch: Batch | Bm25Scorer | NearDocuments
@@ -38,7 +38,7 @@ class _Stage:
 
 
 def _scanned_and_sparse(stages: Sequence[_Stage]) -> tuple[ScanScorer, Bm25Scorer, float] | None:
-    """Return the two stages and the weight of the second, if nothing else counts and each query is one subquery."""
+    """Return (scan, BM25, weight of BM25) if there are no other stages and each query is one subquery, else None."""
     if len(stages) != 2 or not all(stage.members.single for stage in stages):
         return None
     (dense, one), (sparse, weight) = ((stage.batch, stage.weight) for stage in stages)
@@ -70,7 +70,7 @@ class Searcher(Snapshot):
         return saved
 
     def documents_of(self, hits: Sequence[Hit]) -> list[int]:
-        """Return a number for the document of each hit, by its id, or without ids by its position in the index."""
+        """Return a number for the document of each hit. Hits of the same document have the same number."""
         return list(map(int, self._document_of[[hit.row for hit in hits]]))
 
     def rank(
@@ -92,10 +92,10 @@ class Searcher(Snapshot):
             ranking: The options of the ranking.
             allowed: The chunks to search, bool[rows]. None: all.
             threads: The number of threads. None: the default number.
-            choose: The function that chooses which of the found chunks, best first, may stay: :meth:`of_documents` or
-                :meth:`apart`. More and more chunks are taken until enough stay, or there are no more. The first attempt
-                takes four times as many, because a scan takes no longer for them.
-            names: The levels of all allowed rows. None given: unknown.
+            choose: The function that chooses which of the ranked chunks to keep: :meth:`of_documents` or :meth:`apart`.
+                The first attempt ranks ``4 * count`` chunks, because a scan takes no longer for them. Each further
+                attempt ranks four times as many, until ``count`` chunks are kept or there are no more.
+            names: The levels of all allowed rows. Empty: unknown.
         """
         ranges = self.ranges.at(names) if names and self.sentences is None else []
         if choose is None:
@@ -117,11 +117,11 @@ class Searcher(Snapshot):
         return [found[number] for number in range(len(queries))]
 
     def of_documents(self, chunks: I64) -> I64:
-        """Return the positions of the first chunk of each document among chunks, in rising order."""
+        """Return the position of each document's first chunk among ``chunks``, in rising order."""
         return np.sort(np.unique(self._document_of[chunks], return_index=True)[1])
 
     def apart(self, chunks: I64) -> I64:
-        """Return the positions of chunks that share no character with an earlier one, in rising order."""
+        """Return the positions of the chunks that share no character with an earlier chosen one, in rising order."""
         return level_selection.apart(*self.places(chunks))
 
     def _best(
@@ -161,9 +161,9 @@ class Searcher(Snapshot):
             ranking: The options of the ranking.
             allowed: The nodes to search, bool[rows]. None: all.
             threads: The number of threads. None: the default number.
-            names: The levels of the nodes. None given: all.
-            words: The most words that the nodes of a query have together.
-            kept: Whether ``allowed`` restricts nothing but the levels.
+            names: The levels of the nodes. Empty: all.
+            words: The most words of all nodes of a query together. None: no limit.
+            kept: Whether ``allowed`` only restricts the levels, so that the next search can use the same masks.
 
         Raises:
             ValueError: The index holds no levels, or no vectors of its chunks.
@@ -191,7 +191,7 @@ class Searcher(Snapshot):
         return found
 
     def _asks(self, probe: Subquery) -> bool:
-        """Return whether a subquery has a vector, or terms that the index knows."""
+        """Return whether a subquery has a vector that is not zero, or terms that the index knows."""
         if probe.vector is not None and np.any(probe.vector):
             return True
         return self.bm25 is not None and probe.terms is not None and bool(self.bm25.idf(list(probe.terms)))
@@ -209,7 +209,7 @@ class Searcher(Snapshot):
         stages: list[_Stage] = []
         if ranking.mode != "sparse":
             probes = [[probe for probe in own if probe.vector is not None] for own in queries]
-            if ranking.by_rank:  # For a zero vector every chunk would be the best.
+            if ranking.by_rank:  # By a zero vector, all chunks have the same score, so ranks would mean nothing.
                 probes = [[probe for probe in own if np.any(probe.vector)] for own in probes]
             members = Members.number([[probe.weight for probe in own] for own in probes])
             vectors = np.zeros((sum(map(len, probes)), self.layout.dim), np.float32)
@@ -241,7 +241,7 @@ class Searcher(Snapshot):
             for name, scores, weight in by_words:
                 if ranking.by_rank:
                     stages.append(_Stage(name, Bm25Scorer(scores, allowed, threads), weight, members))
-                else:  # A weighted mean of BM25 is again one array, and so one source.
+                else:  # The weighted mean of the subqueries' BM25 scores is one array, so it can be one source.
                     means = Bm25Scorer(members.means(scores), allowed, threads)
                     stages.append(_Stage(name, means, weight, Members.number([[1.0]] * len(queries))))
         names = [stage.name for stage in stages]
@@ -275,7 +275,7 @@ class Searcher(Snapshot):
     def _by_rank(stages: Sequence[_Stage], queries: int, count: int) -> list[RankedChunks]:
         """Rank by the reciprocal ranks of all subqueries in all stages.
 
-        A stage's score is the mean of its subqueries.
+        The score of a stage in the result is the weighted mean of its subqueries' scores.
         """
         for stage in stages:
             stage.batch.fetch(stage.members.flat(range(queries)), fusion.rank_depth(count))
@@ -303,7 +303,7 @@ class Searcher(Snapshot):
 
     @cached_property
     def outline(self) -> Outline:
-        """The trees of headings of its documents."""
+        """The trees of headings of the index's documents."""
         assert self.stored is not None
         self.check(["subtree", "parent", "chunk_index"])
         for part in self._parts:
@@ -316,14 +316,15 @@ class Searcher(Snapshot):
         return found
 
     def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
-        """Return chunks of one document, given by row, as passages."""
+        """Return chunks, given by row, as passages, without removed ones."""
         values = [self.chunks.row(row) for row in rows if self.alive[row]]
         return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in values)
 
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
         """Return a chunk with up to ``width`` chunks of the same document before and after it.
 
-        In an index of levels these chunks have the coarsest level of the chunk, among ``names`` if there are any.
+        In an index of levels, these are nodes of one level: the coarsest level of the chunk, or if ``names`` has any
+        levels, its coarsest level among them.
         """
         assert self.stored is not None
         if self.levels:
@@ -347,7 +348,7 @@ class Searcher(Snapshot):
             and each.get("document_id") == here.get("document_id")
             and abs(at - row)
             <= abs(each["chunk_index"] - here["chunk_index"])
-            <= width  # Removed chunks may have no rows.
+            <= width  # Removed chunks may have no rows, so numbers of chunks may be further apart than rows.
             and (each["chunk_index"] - here["chunk_index"]) * (at - row) >= 0
         ]
         return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in kept)

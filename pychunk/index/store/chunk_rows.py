@@ -1,4 +1,4 @@
-"""The access to a few rows of an index's chunk table without a copy of its columns."""
+"""The reading of a few rows of an index's chunk table without a copy of its columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..._engine.data.columns import COLUMNS
 
 I64 = npt.NDArray[np.int64]
 
-#: The columns of the chunk table that are useless for a reader of hits.
-# The page of a hit is computed from page_breaks.
+#: The columns of the chunk table that are not needed to build hits.
+# The column page_breaks is needed, because the page of a hit is computed from it.
 _INTERNAL = frozenset(column.name for column in COLUMNS if not column.in_hits) - {"page_breaks"}
 
 
@@ -22,10 +22,11 @@ class ChunkRows:
     """The rows of a chunk table, read from its record batches.
 
     Args:
-        table: A memory-mapped table. Columns that no hit shows are left out.
-        check: A function that checks columns of rows [begin, end).
-        checked: A function that checks columns, except for texts, for the batch of a row, and returns a function that
-            checks the texts of one row. It is called before rows of a batch are first read.
+        table: A memory-mapped table. Columns that hits do not need are not read.
+        check: A function (names, begin, end) that checks columns for rows [begin, end).
+        checked: A function (names, row) that is called before rows of a record batch are first read. It checks the
+            columns of the batch that contains the row, except for the bytes of texts. It returns a function that checks
+            the texts of one row. See :meth:`.Part.checked`.
 
     Example:
         >>> rows = ChunkRows(pa.table({"text": ["Cats purr.", "They sleep a lot."], "chunk_index": [0, 1]}))
@@ -43,15 +44,15 @@ class ChunkRows:
         names = [name for name in table.column_names if name not in _INTERNAL]
         self._batches = table.select(names).to_batches()
         self._first = np.cumsum([0, *(batch.num_rows for batch in self._batches)])[:-1]
-        #: The columns of each requested batch, and the function that checks the texts of a row.
+        #: For each batch that was read: its columns, and the function that checks the texts of one row.
         self._columns: dict[int, tuple[list[tuple[str, pa.Array]], Callable[[int], None]]] = {}
 
     def values(self, rows: I64) -> list[dict[str, Any]]:
-        """Return the values of rows int64[n] by column, as one dict for each.
+        """Return one dict for each of the rows int64[n], with the row's values by column.
 
-        Reading value by value takes 7 us for a row of nine columns. For ten rows in eight batches, slices took 55 us
-        each, and ``take`` of a batch took 80 us before its first row. ``take`` of the table would first copy the
-        columns of strings.
+        Reading value by value takes 7 us for a row of nine columns. Alternatives are slower: for ten rows in eight
+        batches, a slice took 55 us for each row, and ``take`` of a batch took 80 us before its first row. ``take`` of
+        the whole table would first copy all columns of strings.
         """
         batch = np.searchsorted(self._first, rows, side="right") - 1
         values = []

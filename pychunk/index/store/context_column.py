@@ -5,17 +5,18 @@ A chunk table may therefore have a column ``context`` of strings, as :func:`pych
 for BM25. The fields of a hit that show its document (``text``, ``start``, ``end``, ``sentence``) are still those of the
 document.
 
-A context counts once, as text before the chunk's. This was measured on 30 leaflets, with the first 250 characters of
-each as context of its pages. BM25 of 4-grams ranks the document first for 0.947 of 262 questions, and for 0.969 if the
-context counts twice. With the document's own evidence added, however, it ranks the right page first for 0.664 and
-0.645, so counting twice gains nothing there.
+The words of a context count once, as text before the chunk's text. This was measured on 30 leaflets, with the first 250
+characters of each as context of its pages. BM25 of 4-grams ranks the right document first for 0.947 of 262 questions,
+and for 0.969 if the context counts twice. If the document's score is added (``document_weight``), however, the right
+page is first for 0.664 of the questions if the context counts once, and for 0.645 if it counts twice.
 
-Vectors are those of the text alone. As a test, the context's vector was added to the sentences of its chunk. Strict
-Hits@5 of dense search on 3,000 questions of SQuAD v2 dev fell from 0.864 to 0.857 (heads) or 0.832 (neighbours). The
-reason is that all chunks of a document then score the same.
+Vectors are those of the chunk's text alone. As a test, the context's vector was added to the vectors of the chunk's
+sentences. Strict Hits@5 of dense search on 3,000 questions of SQuAD v2 dev then fell from 0.864 to 0.857 with contexts
+of the source ``"head"``, and to 0.832 with ``"neighbours"``. The reason is that all chunks of a document then have
+similar scores.
 
-A column that was added as context is marked in its field's metadata, which a part keeps on the disk. An index older
-than schema 5 may hold a column of that name that is only metadata, and it stays metadata.
+A column that was added as context is marked in its field's metadata, which a part keeps on the disk. An index before
+schema 5 may have a column of that name without the mark. It remains an ordinary metadata column.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ _MARK = {b"pychunk": b"context"}
 
 
 def is_in(schema: pa.Schema) -> bool:
-    """Return whether chunks of a schema have contexts, which is a column that is marked as such."""
+    """Return whether a schema has the column of contexts, marked as such in its metadata."""
     at = schema.get_field_index(CONTEXT)
     return at >= 0 and (schema.field(at).metadata or {}).get(b"pychunk") == _MARK[b"pychunk"]
 
 
 def marked(table: pa.Table) -> pa.Table:
-    """Return a chunk table whose column ``context``, if there is one, is marked as such.
+    """Return a chunk table with its column ``context``, if it has one, marked as the column of contexts.
 
     Raises:
-        ValueError: The values are no strings, or null. The message names the first row.
+        ValueError: The column does not hold strings, or has nulls. The message names the type or the first null.
 
     Example:
         >>> is_in(marked(pa.table({"text": ["Take it with food."], "context": ["Aspirin, leaflet"]})).schema)
@@ -65,7 +66,7 @@ def marked(table: pa.Table) -> pa.Table:
 
 
 def counted(table: pa.Table) -> pa.ChunkedArray:
-    r"""Return the text that BM25 counts for each chunk, which is its context followed by its text.
+    r"""Return the text whose terms BM25 counts for each chunk: its context, if any, followed by its own text.
 
     Example:
         >>> counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]}))).to_pylist()

@@ -1,4 +1,4 @@
-"""The documents of an index and the digests of what they were cut from, as sorted columns of 24 bytes a document."""
+"""A catalog of the documents of an index, with digests of their contents, in sorted columns of 24 bytes a document."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from .document_digests import U64
 
 
 class DocumentCatalog:
-    """Rows of numbers by key, of which the latest counts: uint64[columns, n], with keys in the first column.
+    """A mapping from keys to rows of numbers, uint64[columns, n], in which the first column holds the keys.
 
-    Noted rows form a sorted run of their own. Two runs are joined when the last is at least half as long as the one
-    before. n rows noted in any number of calls therefore take n log n steps.
+    Each call of :meth:`note` adds a sorted run of rows. The latest row of a key replaces all earlier ones. The last two
+    runs are joined when the last is at least half as long as the one before it. Noting n rows in any number of calls
+    therefore takes n log n steps. A row of zeros means that the key was removed.
     """
 
     def __init__(self, columns: int = 3, first: U64 | None = None) -> None:
@@ -37,11 +38,11 @@ class DocumentCatalog:
         return cls(3, found)
 
     def __len__(self) -> int:
-        """Return the number of rows, including those that were noted again or forgotten since the last join."""
+        """Return the number of rows in all runs, including rows that later runs replaced or removed."""
         return sum(run.shape[1] for run in self._runs)
 
     def latest(self, keys: U64) -> U64:
-        """Return the latest values of each key, uint64[columns - 1, n], or zeros if there are none."""
+        """Return the latest values of n keys, uint64[columns - 1, n], with zeros for an unknown key."""
         found = np.zeros((self._columns - 1, len(keys)), np.uint64)
         waiting = np.ones(len(keys), np.bool_)
         for run in reversed(self._runs):
@@ -54,7 +55,7 @@ class DocumentCatalog:
         return found
 
     def note(self, rows: U64) -> None:
-        """Replace the rows of these keys. Of several rows with one key, the last one stays."""
+        """Add rows, which replace earlier rows with the same keys. Of several rows with one key, the last counts."""
         if not rows.shape[1]:
             return
         self.changed = True
@@ -63,19 +64,19 @@ class DocumentCatalog:
             self._join(2)
 
     def forget(self, keys: U64) -> None:
-        """Remove these keys. This costs nothing if none of them is known."""
+        """Remove keys. Keys that the catalog does not have are ignored."""
         known = keys[self.latest(keys).any(axis=0)]
         rows = np.zeros((self._columns, len(known)), np.uint64)
         rows[0] = known
         self.note(rows)
 
     def whole(self) -> U64:
-        """Return all known rows by key, uint64[columns, n]."""
+        """Return the latest rows of all keys, sorted by key, uint64[columns, n]."""
         self._join(len(self._runs))
         return self._runs[0]
 
     def save(self, path: Path) -> None:
-        """Write all known rows, which are on the disk when it returns."""
+        """Write the latest rows of all keys. When this returns, they are on the disk."""
         save_array(path, self.whole())
 
     def _join(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Digests of 128 bits of what documents were cut from, which tell whether an index holds them unchanged."""
+"""Digests of 128 bits of documents and their options, which show whether an index already holds them unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ..._engine.arrow import primitive
 
 U64 = npt.NDArray[np.uint64]
-#: A function that yields what is hashed of the values [begin, end) of a column.
+#: A function (begin, end) that yields the bytes to hash for the values [begin, end) of a column.
 _Pieces = Callable[[int, int], Iterator[Any]]
 _LARGE = (pa.large_string(), pa.large_binary())
 _PLAIN_TEXT = (*_LARGE, pa.string(), pa.binary())
@@ -25,11 +25,12 @@ _PLAIN_TEXT = (*_LARGE, pa.string(), pa.binary())
 
 @dataclass(frozen=True)
 class Digests:
-    """Documents by id, each with a hash of all that its chunks were made from.
+    """The ids of n documents, each with a digest of all that its chunks were made from.
 
     Attributes:
         ids: The ids, large_string[n].
-        values: A key, which is a hash of the id, and the two halves of the digest, uint64[3, n].
+        values: Three numbers for each document: its key, which is a hash of its id, and the two halves of its digest,
+            uint64[3, n].
     """
 
     ids: pa.Array
@@ -39,22 +40,22 @@ class Digests:
         return len(self.ids)
 
     def choose(self, rows: npt.NDArray[Any]) -> Digests:
-        """Return the digests of some rows, given by number or by mask."""
+        """Return the digests of some of the documents, given by number or by mask."""
         kept = primitive(np.arange(len(self))[rows])
         return Digests(self.ids.take(kept), np.ascontiguousarray(self.values[:, rows]))
 
 
 def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
-    """Return the digests of documents, which are the first half of SHA-256.
+    """Return the digests of documents. A digest is the first half of a SHA-256 hash.
 
-    Processors have instructions for SHA-256. It takes 0.09 s for 125 MB on a Zen 4, where BLAKE2b takes 0.23 s. A
-    digest does not depend on other rows, or on how a column is stored in memory. It changes if a value or the type of a
-    column does.
+    SHA-256 is used because processors have instructions for it. It takes 0.09 s for 125 MB on a Zen 4, where BLAKE2b
+    takes 0.23 s. A digest does not depend on other rows, or on how a column is stored in memory. It changes if a value
+    or the type of a column changes.
 
     Args:
         table: One row for each document, with ids in the column ``id``.
-        columns: The columns that chunks are made from: the text, and any others that are read or kept.
-        made_by: The segmenter and its options, as anything that JSON can hold.
+        columns: The columns that chunks are made from: the text, and others that segmentation reads or keeps.
+        made_by: The segmenter and its options, in any form that JSON can hold.
 
     Raises:
         ValueError: A document has no id.
@@ -85,9 +86,9 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
 
 
 def text_of_ids(ids: pa.Array) -> pa.Array:
-    """Return ids as they are stored and compared, large_string[n].
+    """Return ids as the texts by which the index stores and compares them, large_string[n].
 
-    Arrow's own cast gives the bytes of UUIDs as text.
+    UUIDs become their usual form with hyphens. Arrow's own cast would return their raw bytes as text.
     """
     if isinstance(ids.type, pa.BaseExtensionType) and ids.type.extension_name == "arrow.uuid":
         return pa.array(
@@ -99,7 +100,7 @@ def text_of_ids(ids: pa.Array) -> pa.Array:
 def keys(ids: pa.Array) -> U64:
     """Return a hash of each id, uint64[n].
 
-    Two ids in 2^64 share one, which only causes one of them to be cut again.
+    Two ids have the same hash with a probability of 2^-64. One of them would then only be segmented again.
     """
     made = (hashlib.blake2b(each.encode(), digest_size=8).digest() for each in ids.to_pylist())
     return np.frombuffer(b"".join(made), "<u8").astype(np.uint64)
@@ -111,9 +112,9 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _pieces(array: pa.Array) -> _Pieces:
-    """Return a reader of the bytes of any run of an array's values.
+    """Return a function that yields the bytes to hash for any range of an array's values.
 
-    Runs that differ only in type may have the same bytes.
+    Values that differ only in type may have the same bytes, so the type must be hashed separately.
     """
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):

@@ -1,9 +1,9 @@
 """The folder of an index: a manifest that names complete files, with one writer and any number of readers.
 
-Files are never changed once a manifest names them. A save writes new ones, then replaces ``manifest.json`` by renaming.
-A reader of the folder finds the state before or after, even if the process died in between. Files that no manifest
-names are left over, and the next writer removes them. Readers keep the files that they opened. On POSIX systems a
-removed file exists as long as it is open or mapped.
+A file is never changed once a manifest names it. A save writes new files, then replaces ``manifest.json`` by renaming a
+new one. A reader of the folder finds the state before or after the save, even if the process died in between. Files
+that no manifest names are left over, and the next writer removes them. Readers keep the files that they opened, even if
+a writer removes them: on POSIX systems a removed file exists as long as it is open or mapped.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ..files import block_checksums
 from ..files.block_checksums import Blocks, damaged
 from .manifest_values import OWN, fault
 
-#: The newest version of an index that can be read. Version 2 gives BM25's analysis a version of its own, which older
-#: releases of pychunk do not know. Version 3 adds vectors in 8 bits. Version 4 adds options of the analysis. Version 5
+#: The newest version of an index that can be read. Version 2 gives BM25's analyzer a version of its own, which older
+#: releases of pychunk cannot read. Version 3 adds vectors in 8 bits. Version 4 adds options of the analyzer. Version 5
 #: adds contexts (:mod:`.context_column`). Version 6 adds integers of 32 bits
 #: (:mod:`pychunk.index.files.int32_columns`). Version 7 renames columns
 #: (:data:`pychunk._engine.data.columns.FORMER`).
 SCHEMA = 7
 MANIFEST, LOCK = "manifest.json", "lock"
-#: The file in which ``pychunk index`` stores its knowledge of input files. It is no part of the index.
+#: The file in which ``pychunk index`` records the input files that it has read. It does not belong to the index itself.
 SEEN = "seen.bin"
 _BLOCK = 1 << 22
 #: The bytes at either end of a file in which NumPy, Arrow and FAISS describe its contents.
 _END = 1 << 12
 #: The offset of the first message of an Arrow file.
 _ARROW_BEGINS = 8
-#: How much of each file is checked: all at once, or its headers and each block when it is first read, or its size
-#: alone.
+#: How much of each file is checked. True: the whole file at once. "headers": its headers at once, and each block when
+#: it is first read. False: only its size.
 Verify = Literal[True, False, "headers"]
 
 
 def _digest(manifest: dict[str, Any]) -> int:
-    """Return the CRC-32 of all values of a manifest."""
+    """Return the CRC-32 of all values of a manifest, except its own checksum."""
     said = {name: value for name, value in manifest.items() if name != "checksum"}
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
@@ -60,10 +60,12 @@ def checksum(path: Path) -> list[int]:
 
 
 def headers(path: Path) -> int:
-    """Return the CRC-32 of what determines how a file is read: its first and last 4 kB, and Arrow's batch descriptions.
+    """Return the CRC-32 of a file's headers: its first and last 4 kB, and in an Arrow file the metadata of its batches.
+
+    These determine how the rest of the file is read.
 
     Raises:
-        OSError, pa.ArrowException: The file cannot be read that far.
+        OSError, pa.ArrowException: The headers cannot be read.
     """
     with open(path, "rb") as file:
         value = zlib.crc32(file.read(_END))
@@ -78,22 +80,22 @@ def headers(path: Path) -> int:
 
 
 class Store:
-    """The folder, and the manifest as it was last read or written."""
+    """The folder of an index, and the manifest as it was last read or written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest: dict[str, Any] = {}
         self._named: dict[str, list[int]] = {}  # The files that the manifest names.
         self._lock = FolderLock(folder / LOCK)
-        self._verify: Verify = False  # The strictest check that was requested.
-        self._whole: set[tuple[str, int]] = set()  # The files, with their CRC-32, that were checked as a whole.
+        self._verify: Verify = False  # The first check that was requested, if any was.
+        self._whole: set[tuple[str, int]] = set()  # The (name, CRC-32) of files that were already checked as a whole.
 
     def exists(self) -> bool:
         """Return whether the folder holds an index."""
         return (self.folder / MANIFEST).is_file()
 
     def others(self) -> list[str]:
-        """Return the names of files in the folder that belong to no index. Remains of a killed process do not count."""
+        """Return the names of files in the folder that no index writes. Remains of a killed process do not count."""
         if not self.folder.is_dir():
             return []
         names = sorted(os.listdir(self.folder))
@@ -114,10 +116,10 @@ class Store:
             )
 
     def generation(self) -> Any:
-        """Return how often the index was saved, according to the folder now, or None if it does not say."""
+        """Read from the folder how often the index was saved, or return None if its manifest cannot be read."""
         try:
             found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))["generation"]
-            return found if isinstance(found, int) else None  # NaN never equals an earlier value.
+            return found if isinstance(found, int) else None  # NaN would never equal an earlier value.
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -125,12 +127,14 @@ class Store:
         """Read the manifest and check the files that it names.
 
         Args:
-            verify: True compares every file's CRC-32, at about a second for a gigabyte. ``"headers"`` compares that of
-                its :func:`headers`, unless an older version of pychunk left them out of the manifest. False compares
-                only sizes. Unless it is False, :meth:`blocks` of files that are read later are checked, too.
+            verify: True compares the CRC-32 of every whole file, which takes about a second for a gigabyte.
+                ``"headers"`` compares the CRC-32 of each file's :func:`headers`; a file of an older version of pychunk,
+                whose manifest lacks that of the headers, is compared as a whole. False compares only sizes. Unless it
+                is False, the :meth:`blocks` of files are checked when they are read later.
 
         Raises:
-            ValueError: There is no index, or a newer version's, or a file is missing or damaged. The message names it.
+            ValueError: There is no index, a newer version of pychunk wrote it, or a file is missing or damaged. The
+                message names the file.
         """
         path = self.folder / MANIFEST
         if not path.is_file():
@@ -162,9 +166,9 @@ class Store:
         return self.manifest
 
     def check(self, prefix: str) -> None:
-        """Raise an error unless files whose names begin with a prefix have the checksums in the manifest.
+        """Raise an error unless all files whose names begin with a prefix have the checksums in the manifest.
 
-        Call it before files are rewritten. Otherwise damage that was not noticed would get a correct checksum.
+        Call it before files are rewritten. Otherwise unnoticed damage would be copied, with a new and valid checksum.
 
         Raises:
             ValueError: A file is missing or damaged. The message names it.
@@ -174,9 +178,11 @@ class Store:
                 self._check(name, known, True)
 
     def blocks(self, name: str) -> Blocks:
-        """Return the blocks of a file that the manifest names. They are checked if the index was opened with a check.
+        """Return the blocks of a file that the manifest names.
 
-        An index of an older version of pychunk lists no blocks. Its file is checked as a whole.
+        They are checked when they are read, unless the index was opened with ``verify=False`` or the whole file was
+        already checked. If an older version of pychunk wrote the manifest, it has no hashes of blocks, and the file is
+        checked as a whole before its first block is read.
 
         Raises:
             ValueError: The list of blocks is damaged. The message names the file.
@@ -192,7 +198,7 @@ class Store:
             raise ValueError(damaged(self.folder / MANIFEST, f"hashes of blocks of {name}: {error!s:.80}")) from error
 
     def whole(self, name: str) -> Blocks:
-        """Return the blocks of a file that is always checked as a whole."""
+        """Return the blocks of a file that is always checked as a whole, before its first block is read."""
         crc = self._crc(name)
         return Blocks(self.folder / name, crc=None if (name, crc) in self._whole else crc)
 
@@ -220,7 +226,11 @@ class Store:
             raise ValueError(damaged(file))
 
     def _listed(self, manifest: dict[str, Any], column: str, made: Callable[[Path], Any]) -> dict[str, list[Any]]:
-        """Return [CRC-32, result of ``made``] of each file, except old files that the manifest lists without one."""
+        """Return [CRC-32, result of ``made``] of each file, for an entry of the manifest.
+
+        ``made`` is called for new files. For files that the last manifest names, its entry ``column`` is kept; files
+        that are missing there, because an older version wrote it, are missing in the result, too.
+        """
         before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get(column, {})
         found = {}
         for name, known in self.files(manifest).items():
@@ -232,7 +242,7 @@ class Store:
 
     @staticmethod
     def files(manifest: dict[str, Any]) -> dict[str, list[int]]:
-        """Return [size, CRC-32] of every file that a manifest names, by path in the folder."""
+        """Return the [size, CRC-32] of every file that a manifest names, by the file's path in the folder."""
         found = dict(manifest["files"])
         for part in manifest["parts"]:
             found.update({f"{part['name']}/{name}": value for name, value in part["files"].items()})
@@ -258,11 +268,11 @@ class Store:
 
     @property
     def locked(self) -> bool:
-        """Return whether this process is the writer."""
+        """True if this process is the writer."""
         return self._lock.held
 
     def commit(self, manifest: dict[str, Any]) -> None:
-        """Make ``manifest``, whose files are on the disk, the state of the index."""
+        """Make ``manifest`` the state of the index. All files that it names must be on the disk."""
         manifest["headers"] = self._listed(manifest, "headers", headers)
         manifest["blocks"] = self._listed(
             manifest, "blocks", lambda path: block_checksums.written(block_checksums.hashes(path))
@@ -271,7 +281,7 @@ class Store:
         aside = self.folder / f"{MANIFEST}.{os.getpid()}.part"
 
         def named() -> None:
-            # Readers see it from here on, even if an error follows.
+            # From here on readers see the new manifest, even if an error follows.
             self.manifest, self._named = manifest, self.files(manifest)
 
         with whole_file(self.folder / MANIFEST, aside, named) as file:
@@ -279,7 +289,7 @@ class Store:
         self.sweep()
 
     def erase(self) -> None:
-        """Remove the index, and its folder if that holds nothing else. Only the writer may do this."""
+        """Remove the index, and its folder if it holds no other files. Only the writer may call this."""
         (self.folder / MANIFEST).unlink(missing_ok=True)
         self.manifest, self._named = {}, {}
         for path in [*self.folder.iterdir()]:
@@ -289,9 +299,9 @@ class Store:
             self.folder.rmdir()
 
     def sweep(self) -> None:
-        """Remove files that the manifest does not name. Only the writer may do this.
+        """Remove an index's files that the manifest does not name. Only the writer may call this.
 
-        Files that cannot be removed are left to the next call.
+        A file that cannot be removed now is left to the next call.
         """
         named = {name.split("/")[0] for name in self.files(self.manifest)}
         for path in self.folder.iterdir():

@@ -1,4 +1,4 @@
-"""The checks of a manifest's values before anything is opened or allocated because of them."""
+"""The checks of a manifest's values, before any file is opened or memory allocated according to them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 #: A check of one value.
 Check = Callable[[Any], bool]
 
-#: The names that an index writes, in addition to the manifest and the lock. Nothing else in the folder is ever removed.
+#: The names of files and folders that an index writes, besides the manifest and the lock. Only these are ever removed.
 OWN = re.compile(
     r"part-\d+|(removed|documents)-\d+\.npy|(sentences|chunks)-\d+\.(faiss|codes)|(manifest\.json|seen\.bin)\.\d+\.part"
 )
-#: The names of files in a part.
+#: The pattern of the names of files in a part.
 _PLAIN = re.compile(r"\w[\w.]*")
-#: The limit of a vector's width. It is more than any encoder makes, and small enough for one query's memory.
+#: A vector must have fewer numbers than this. No encoder makes wider vectors, and the memory for one query suffices.
 _WIDEST = 1 << 20
 _LARGEST = 1 << 62
 
@@ -40,7 +40,7 @@ def fault(manifest: Any) -> str | None:
             return f"{name!r} is {manifest[name]!r:.80}"
     parts = [part["name"] for part in manifest["parts"]]
     stored = [own["file"] for own in manifest["stored"].values()]
-    for name in (*parts, *stored, *manifest["files"]):  # The index may come from a stranger.
+    for name in (*parts, *stored, *manifest["files"]):  # The manifest may be malicious and name files of others.
         if not OWN.fullmatch(name) or name.startswith("part-") != (name in parts):
             return f"it names {name!r:.200}"
     for name in (name for part in manifest["parts"] for name in part["files"]):
@@ -84,7 +84,7 @@ def _none(value: Any) -> bool:
 
 
 def _object(needed: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
-    """Return the check of an object that has at least these keys."""
+    """Return a check of an object that must have the keys ``needed`` and may have others."""
 
     def check(value: Any) -> bool:
         own = isinstance(value, dict) and all(name in value and test(value[name]) for name, test in needed.items())
@@ -94,7 +94,7 @@ def _object(needed: dict[str, Check], optional: dict[str, Check] | None = None) 
 
 
 def _mapping(values: Check, keys: Check = _text) -> Check:
-    """Return the check of an object with any keys."""
+    """Return a check of an object with any number of keys, whose keys and values pass one check each."""
     return lambda value: isinstance(value, dict) and all(keys(key) and values(own) for key, own in value.items())
 
 
@@ -120,7 +120,7 @@ _NEEDED: dict[str, Check] = {
     "metric": _one_of("cosine"),
     "vectors": _one_of("sentence", "chunk", "both"),
     "dtype": _one_of("float16", "float32", "int8"),
-    "kind": _one_of("auto", "flat", "pq", "hnsw", "ivf", "ivfpq"),  # The last two are those of older versions.
+    "kind": _one_of("auto", "flat", "pq", "hnsw", "ivf", "ivfpq"),  # Only older versions wrote the last two.
     "terms": _either(_none, _object({"unit": _text})),
     "bm25": _BM25,
     "chunks": _whole(),

@@ -1,4 +1,4 @@
-"""Columns with one value for each document, as columns of its chunks."""
+"""Metadata columns, which have one value for each document, and repeat it in each of the document's chunks."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _OF_CHUNKS = {*(column.name for column in COLUMNS), LEVELS, CONTEXT}
 
 
 def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """Return a chunk table with columns by name, in which each chunk has its document's value.
+    """Return a chunk table with metadata columns, in which each chunk has its document's value.
 
     Args:
         table: The chunk table.
-        chunks: The object that the table is from. A batch knows the number of documents that it was cut from.
-        metadata: The values of each column.
+        chunks: The object from which the table was taken. A ``ChunkBatch`` knows its number of documents, including
+            documents without chunks.
+        metadata: The values of each column, one for each document, by name.
 
     Raises:
-        ValueError: The table already has a column of that name, or the number of values differs from that of documents,
-            or the values have no type.
-        TypeError: The values are no list.
+        ValueError: The table already has a column of that name, there is not one value for each document, or the values
+            are not of one type that Arrow knows.
+        TypeError: The values of a column are no list.
     """
     document = np.asarray(table["document_index"], np.int64) - getattr(chunks, "first_document", 0)
     documents = getattr(chunks, "documents", None)
     for name, values in metadata.items():
         if name in table.column_names:
-            raise ValueError(f"metadata {name!r}: the chunks have a column of that name; take another")
+            raise ValueError(f"metadata {name!r}: the chunks already have a column of that name; choose another name")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(f"metadata {name!r} must be a list of one value for each document; got {values!r}")
         try:
@@ -54,19 +55,21 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
 
 
 def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
-    """Return the columns of documents that chunks in an index have, and these chunks lack."""
+    """Return the names of metadata columns that an index, of schema ``known``, has and a chunk table lacks."""
     if "document_id" not in table.column_names or "document_id" not in known.names:
         return []
     return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
 
 
 def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:
-    """Return a chunk table with further columns, in which each chunk has its document's earlier value, or null.
+    """Return a chunk table with columns of earlier chunks, in which each chunk has its document's earlier value.
+
+    A chunk whose document has no earlier value gets null. So does a chunk whose document had different values in its
+    earlier chunks, because these belong to chunks and not to the document.
 
     Args:
         table: The chunk table.
-        before: The earlier chunks, with ``document_id``, as text, and the further columns. Values in which chunks of
-            one document differ belong to single chunks, and are null.
+        before: The earlier chunks, with ``document_id`` as text, and the columns to add.
 
     Example:
         >>> table = pa.table({"document_id": ["a", "a", "b"], "chunk_index": [0, 1, 0]})

@@ -48,17 +48,17 @@ class Layout:
 
     @property
     def sentences(self) -> bool:
-        """Return whether the parts store vectors of sentences."""
+        """True if the parts store vectors of sentences."""
         return self.vectors in ("sentence", "both")
 
     @property
     def pooled(self) -> bool:
-        """Return whether the parts store one vector for each chunk."""
+        """True if the parts store one vector for each chunk."""
         return self.vectors in ("chunk", "both")
 
     @property
     def width(self) -> int:
-        """The number of values of ``dtype`` in a stored vector."""
+        """The number of values of type ``dtype`` in a stored vector. With int8, it includes those of the scale."""
         return int8_vectors.width(self.dim, self.dtype)
 
     @property
@@ -80,11 +80,12 @@ class Rows:
 
     Attributes:
         table: One row for each chunk, without vectors.
-        offsets: The offsets of each chunk's sentences, int64[n + 1].
-        spans: The sentences' spans in characters of the document, int64[m, 2]. A part has them as it stores them.
-        sentences: The vectors of sentences, [m, dim], None if the index does not hold them. They are unit vectors, or
-            rows as a part stores them.
-        pooled: The vectors of chunks, [n, dim], in the same forms, None if the index does not hold them.
+        offsets: The offsets of each chunk's sentences, int64[n + 1] for n chunks.
+        spans: The spans of the m sentences in characters of the document, int64[m, 2]. Rows that were read from a part
+            may have int32.
+        sentences: The vectors of sentences, [m, dim]: unit vectors, or rows in the form in which a part stores them.
+            None if the index does not store them.
+        pooled: The vectors of chunks, [n, dim], in one of the same two forms. None if the index does not store them.
     """
 
     table: pa.Table
@@ -94,7 +95,7 @@ class Rows:
     pooled: Vectors | None = None
 
     def without_vectors(self, chosen: Bools) -> Rows:
-        """Return the rows with zero vectors for some chunks, which no search by vectors finds."""
+        """Return the rows with zero vectors for the chunks in ``chosen``, so that no search by vectors finds them."""
         if not chosen.any():
             return self
         pooled, sentences = self.pooled, self.sentences
@@ -106,7 +107,7 @@ class Rows:
         return replace(self, pooled=pooled, sentences=sentences)
 
     def take(self, begin: int, end: int) -> Rows:
-        """Return chunks [begin, end)."""
+        """Return the rows of chunks [begin, end)."""
         table = self.table.slice(begin, end - begin)
         pooled = None if self.pooled is None else self.pooled[begin:end]
         if self.offsets is None or self.spans is None or self.sentences is None:
@@ -116,7 +117,7 @@ class Rows:
         return Rows(table, offsets, self.spans[first:last], self.sentences[first:last], pooled)
 
     def choose(self, chosen: I64) -> Rows:
-        """Return chunks by number, in that order."""
+        """Return the rows of chunks, given by number, in the order of ``chosen``."""
         table = self.table.take(pa.array(chosen))
         pooled = None if self.pooled is None else self.pooled[chosen]
         if self.offsets is None or self.spans is None or self.sentences is None:
@@ -128,10 +129,10 @@ class Rows:
 
 
 class PartWriter:
-    """A writer of chunks to a new folder as they come. It holds the postings and 8 bytes a chunk in memory.
+    """A writer of a part, which writes chunks to a new folder as they are appended.
 
-    A full disk stops :meth:`append` and :meth:`finish`, but loses nothing. Data that the disk did not take waits in
-    memory, and either method can be called again.
+    It keeps only the postings and 8 bytes a chunk in memory. A full disk stops :meth:`append` and :meth:`finish`, but
+    loses nothing. Data that the disk did not accept wait in memory, and either method can be called again.
 
     Attributes:
         chunks: The number of rows appended.
@@ -147,7 +148,7 @@ class PartWriter:
         self._postings = PostingsBuilder(layout.analyzer) if layout.analyzer else None
         self._inverted: Postings | None = None
         self._table: pa.RecordBatchWriter | None = None
-        self._narrow: tuple[str, ...] = ()  # The columns that are int32, according to the first rows.
+        self._narrow: tuple[str, ...] = ()  # The columns that are stored as int32, as the first rows decide.
         self._sealed = False
         self._files: dict[str, BufferedFile] = {}
         try:
@@ -158,7 +159,7 @@ class PartWriter:
             raise
 
     def takes(self, rows: Rows) -> bool:
-        """Return whether rows have the columns and types of those before them. Other rows go to a part of their own."""
+        """Return whether rows fit into this part, because their columns and types are those of its earlier rows."""
         if self._table is None:
             return True
         schema = rows.table.schema
@@ -166,16 +167,20 @@ class PartWriter:
         return not self._sealed and bool(same) and int32_columns.fits(rows.table, rows.spans, self._narrow)
 
     def append(self, rows: Rows) -> None:
-        """Append the next chunks. If ``chunks`` has grown, they are included, even if the disk then raises an error."""
-        self._drain()  # If the disk is already full, memory takes no more.
-        with ThreadPoolExecutor(1) as aside:  # Storing vectors takes two thirds of the time of counting terms.
+        """Append the next chunks.
+
+        After an error of the disk, they are appended if and only if :attr:`chunks` has grown.
+        """
+        self._drain()  # If the disk is already full, this raises an error before more rows are kept in memory.
+        # Vectors are converted while a thread counts terms, because it takes two thirds of that time.
+        with ThreadPoolExecutor(1) as aside:
             counting = (
                 aside.submit(self._postings.count, context_column.counted(rows.table)) if self._postings else None
             )
             stored = self._as_stored(rows)
             counted = counting.result() if counting else None
         with uninterrupted():
-            self.damaged = True  # It stays True unless every file takes the rows.
+            self.damaged = True  # It stays True unless every file accepts the rows.
             self._take(rows.table.schema, stored)
             if self._postings and counted is not None:
                 self._postings.add(counted)
@@ -208,12 +213,12 @@ class PartWriter:
             file.release()
 
     def abandon(self) -> None:
-        """Remove what was written."""
+        """Close the files and remove the folder."""
         self.release()
         remove(self.folder)
 
     def _as_stored(self, rows: Rows) -> Rows:
-        """Return rows with vectors and integers in the form of the files."""
+        """Return rows with vectors and integers in the types in which the files store them."""
         kept = {name: getattr(rows, name) for name in ("sentences", "pooled") if getattr(self.layout, name)}
         made = {name: int8_vectors.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
         spans = rows.spans if self.layout.sentences else None
@@ -240,7 +245,10 @@ class PartWriter:
             self._files[POOLED].write(self._own(rows.pooled))
 
     def _own(self, vectors: Vectors) -> Vectors:
-        """Return a copy of float32 vectors, which may be the caller's own array and change before they are written."""
+        """Return a copy of float32 vectors, because the caller may change its array before it is written.
+
+        Vectors of other types are already copies.
+        """
         return vectors.copy() if self.layout.dtype == "float32" else vectors
 
     def _flush(self) -> None:
@@ -258,7 +266,7 @@ class PartWriter:
 
 @dataclass(frozen=True)
 class Part:
-    """A part, opened for reading, with integers as :mod:`pychunk.index.files.int32_columns` describes."""
+    """A part, opened for reading. Its integers have the types of :mod:`pychunk.index.files.int32_columns`."""
 
     table: pa.Table
     offsets: I64
@@ -268,22 +276,23 @@ class Part:
     postings: Postings | None
     blocks: Mapping[str, Blocks] = field(repr=False)
     source: Any = field(repr=False)  # This reference keeps the memory map open.
-    # The batches and columns that were checked.
+    # The record batches, by number, and columns that were checked.
     _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)
 
     @classmethod
     def load(cls, folder: Path, layout: Layout, chunks: int, blocks: Callable[[str], Blocks] | None = None) -> Part:
-        """Return the part in a folder, which must hold a number of chunks.
+        """Open the part in a folder.
 
         Args:
             folder: The folder of the part.
             layout: The layout of the index.
             chunks: The expected number of chunks.
-            blocks: A function that returns the blocks of a file by name, with which read data is checked. None: this
-                process wrote the part.
+            blocks: A function that returns the blocks of a file by name; they check the data when they are read. None:
+                this process wrote the part, so it is not checked.
 
         Raises:
-            ValueError: A file holds more or less than the others state, or invalid values. The message names it.
+            ValueError: The sizes of the files do not fit each other or ``chunks``, or a file has invalid values. The
+                message names the file.
         """
         source = pa.memory_map(str(folder / CHUNKS))
         try:
@@ -293,7 +302,7 @@ class Part:
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(damaged(folder / CHUNKS, f"{error!s:.200}")) from error
         if not names or len(set(names)) < len(names):
-            raise ValueError(damaged(folder / CHUNKS, "its columns"))
+            raise ValueError(damaged(folder / CHUNKS, "it has no columns, or two of the same name"))
         _expect(folder / CHUNKS, table.num_rows, chunks)
         own = {} if blocks is None else {name: blocks(name) for name in layout.files()}
 
@@ -329,11 +338,11 @@ class Part:
     def check(self, names: Iterable[str] | None = None, begin: int = 0, end: int | None = None) -> None:
         """Check columns of the table (None: all) for rows [begin, end), unless they were checked before.
 
-        Call it before values are read. In strings and lists, Arrow follows any offset, and a wrong one ends the
-        process.
+        Call it before values are read. Arrow does not check the offsets of strings and lists, and a wrong offset would
+        crash the process.
 
         Raises:
-            ValueError: A block has another hash, or an offset or a text is invalid. The message names the file.
+            ValueError: The hash of a block is wrong, or an offset or a text is invalid. The message names the file.
         """
         if not self.blocks or len(self._checked) == len(self._batches) * self.table.num_columns:
             return
@@ -364,10 +373,14 @@ class Part:
             raise ValueError(damaged(self.blocks[CHUNKS].path, "the parent of a chunk is not before it"))
 
     def checked(self, names: Iterable[str], row: int) -> Callable[[int], None]:
-        """Check columns of a row's batch except for the bytes of texts, and return a check of these for one row.
+        """Check the columns of the record batch that contains a row, except for the bytes of its texts.
 
-        Texts are two thirds of a table, and a search shows ten of them. For 100,000 chunks, 5 MB are read instead of
-        25. The code that decodes the bytes checks that they are UTF-8.
+        Texts are two thirds of a table, and a search shows only ten of them. For 100,000 chunks, 5 MB are read instead
+        of 25.
+
+        Returns:
+            A function that checks the hashes of the bytes of one row's texts. It does not check that they are UTF-8;
+            decoding them does.
         """
         texts, first = list[tuple[I64, int]](), 0
         for number, batch in enumerate(self._batches if self.blocks else ()):
@@ -399,16 +412,20 @@ class Part:
         return self.source.read_buffer()
 
     def _place(self, buffer: pa.Buffer | None) -> tuple[int, int]:
-        """Return [begin, end) of a column's buffer in the file."""
+        """Return the range [begin, end) of bytes of the file that a column's buffer occupies."""
         if buffer is None or not buffer.size:
             return 0, 0
         begin = buffer.address - self._mapped.address
         if not 0 <= begin <= begin + buffer.size <= self._mapped.size:
-            raise ValueError(damaged(self.blocks[CHUNKS].path, "a column is not stored as it is written"))
+            raise ValueError(damaged(self.blocks[CHUNKS].path, "a column cannot be found in the file"))
         return begin, begin + buffer.size
 
     def _check_offsets(self, texts: pa.Array) -> tuple[I64, int]:
-        """Check a column of texts except for their bytes, and return their offsets and the bytes' place in the file."""
+        """Check a column of texts except for their bytes.
+
+        Returns:
+            (the offsets of the texts in their bytes; the offset of these bytes in the file).
+        """
         own, (there, buffer, data) = self.blocks[CHUNKS], texts.buffers()
         for each in (there, buffer):
             begin, end = self._place(each)
@@ -434,11 +451,11 @@ class Part:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as they were added."""
+        """The columns in the types with which they were added."""
         return int32_columns.widened_schema(self.table.schema)
 
     def rows(self) -> Rows:
-        """Return all rows in order to write them again."""
+        """Check and return all rows, for writing them to another part."""
         self.check()
         has = len(self.offsets) > 0
         return Rows(
@@ -451,7 +468,7 @@ class Part:
 
 
 def slices(rows: Rows, size: int) -> Iterable[Rows]:
-    """Yield rows in runs of at most ``size`` chunks. Those of a part are returned as they were added."""
+    """Yield rows in slices of at most ``size`` chunks, with integers in the types with which they were added."""
     for begin in range(0, rows.table.num_rows, size):
         piece = rows.take(begin, min(begin + size, rows.table.num_rows))
         yield replace(piece, table=int32_columns.widened(piece.table))

@@ -1,6 +1,6 @@
-"""The completion of a part on a thread of its own.
+"""The completion of a part in a thread of its own.
 
-Postings are inverted and files are flushed while the next chunks are made.
+The thread inverts postings and flushes files, while the caller already makes the next chunks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Files = dict[str, list[int]]
 
 
 def finished(writer: PartWriter) -> Files:
-    """Write everything to the disk, safe from a loss of power, and return the manifest's facts of the files."""
+    """Write everything to the disk, safe from a loss of power, and return the size and CRC-32 of each file."""
     writer.finish()
     return {name: checksum(writer.folder / name) for name in writer.layout.files()}
 
 
 class PartCompletion:
-    """A part to which nothing is appended any more, until :meth:`result` confirms that it is on the disk.
+    """The completion of a part to which nothing is appended any more. :meth:`result` waits until it is on the disk.
 
     Attributes:
         writer: The writer of the part.
@@ -38,7 +38,7 @@ class PartCompletion:
         _running.add(self)
         try:
             threading.Thread(target=self._work).start()
-        except RuntimeError:  # The system starts no more threads.
+        except RuntimeError:  # The system cannot start another thread.
             self._work()
 
     def _work(self) -> None:
@@ -48,7 +48,10 @@ class PartCompletion:
             self._outcome.set_exception(error)
 
     def result(self) -> Files:
-        """Wait for :func:`finished` of the writer and return its result. After an error, another call tries again."""
+        """Wait until the part is on the disk, and return the result of :func:`finished`.
+
+        After an error, another call tries again.
+        """
         if self._failed:
             return finished(self.writer)
         try:
@@ -58,12 +61,12 @@ class PartCompletion:
             raise
 
     def wait(self) -> None:
-        """Wait until nothing is written any more, whatever the result."""
+        """Wait until the thread has ended, whether or not it succeeded."""
         with contextlib.suppress(BaseException):
             self._outcome.exception()
 
 
-#: The completions that a forked child would wait for in vain, because it has only the forking thread.
+#: The completions that are waited for before a fork. A forked child has only one thread, so they would never end there.
 _running: weakref.WeakSet[PartCompletion] = weakref.WeakSet()
 
 

@@ -1,1 +1,1 @@
-"""The decompression of files to plain blocks of bounded size."""
+"""The decompression of files to blocks of plain bytes, each of bounded size."""

@@ -1,9 +1,9 @@
 """The decompression of bzip2 files to plain blocks, in parallel if a file has several streams.
 
 The multistream dumps of Wikipedia have one stream for each 100 pages. The reader finds the start of a stream by its
-first ten bytes. That finds the same places as the index of a dump, at more than 1 GB/s, and needs no index. Bytes
-inside a stream can look like a start, so a candidate counts only after it has been decompressed and its checksum has
-matched.
+first ten bytes. This search finds the same positions as the index of a dump, at more than 1 GB/s, without the index.
+Bytes inside a stream can look like a start. A candidate therefore counts only after data from there on has been
+decompressed and its checksum has matched.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 _START = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")  # the second form is a stream without data
 _HEADER = re.compile(rb"BZh[1-9]")
 _READ = 1 << 20
-#: The minimum number of compressed bytes of one piece of work, about 500 pages.
+#: The minimum number of compressed bytes that one thread takes at a time, which hold about 500 pages.
 _PIECE = 512 << 10
-#: A stream longer than this is decompressed by one thread, as it is read.
+#: The number of compressed bytes above which a stream is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-#: The compressed bytes that are decompressed at once. They can hold 4 GB, since a block of runs takes 40 bytes.
+#: The compressed bytes that are decompressed at once. They can hold 4 GB, because a block of equal bytes takes only 40
+#: bytes.
 _STEP = 4096
-#: The plain bytes requested at once; a block of the format usually has 900,000.
+#: The plain bytes requested at once. A block of the bzip2 format usually has 900,000.
 _OUTPUT = 1 << 20
-#: The maximum number of plain bytes of one block: 900,000 bytes in which five stand for a run of 259. Output that is
-#: followed by at least this many bytes belongs to blocks whose checksums have matched.
+#: The maximum number of plain bytes of one block: 900,000 bytes, of which each five can stand for 259 equal bytes. If
+#: at least this number of bytes follows some output, the checksum of the output's block has matched.
 _BLOCK = 900_000 // 5 * 259
-#: The plain bytes that a thread makes of a piece in advance; the rest is made on request.
+#: The plain bytes that a thread makes of a piece in advance. The rest is made on request.
 _AHEAD = 32 << 20
 
 
@@ -45,7 +46,13 @@ class ByteSource(Protocol):
 
 
 class Block(NamedTuple):
-    """A block of plain bytes, with how far the file has been read; ``gap``: whether data before this place is lost."""
+    """A block of plain bytes.
+
+    Attributes:
+        data: The bytes.
+        bytes_read: The number of stored bytes of the file that have been read so far.
+        gap: Whether data is lost here. The block is then empty.
+    """
 
     data: bytes
     bytes_read: int
@@ -69,8 +76,8 @@ class _Piece(NamedTuple):
     Attributes:
         offset: The position in the file.
         data: The bytes.
-        start: Whether a stream may begin here.
-        whole: Whether the next piece begins at a start.
+        start: Whether a stream may begin at the piece's first byte.
+        whole: Whether a stream may begin at the next piece, or the file ends, so that this piece ends a stream.
     """
 
     offset: int
@@ -100,13 +107,13 @@ def _pieces(file: ByteSource, start: re.Pattern[bytes]) -> Iterator[_Piece]:
 
 
 class _Decoder:
-    """A decoder of consecutive streams, whose bytes may come in parts."""
+    """A decoder of consecutive streams. The bytes of a stream may come in several calls."""
 
     def __init__(self) -> None:
         self._inner: bz2.BZ2Decompressor | None = None
         self._tail = b""
         self.proven = False  # whether a whole stream, or a block of one, has passed its checksum
-        self.begin = 0  # the beginning of the current stream in the bytes fed last; 0 if before them
+        self.begin = 0  # where the current stream begins in the bytes of the last feed(); 0 if it began before them
 
     @property
     def unfinished(self) -> bool:
@@ -116,7 +123,7 @@ class _Decoder:
         """Yield the plain bytes of the data from ``position`` on, at most ``_OUTPUT`` at a time.
 
         Raises:
-            OSError: The data is not bzip2; then nothing of a damaged block has been yielded.
+            OSError: The data is not bzip2 or is damaged. Nothing of a damaged block has been yielded.
         """
         tail, self._tail = self._tail, b""
         if tail:
@@ -151,7 +158,7 @@ class _Decoder:
 def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
     """Yield the output of ``data`` in parts, each only after the checksum of its block has matched.
 
-    At most one block is therefore held.
+    The output of at most one block therefore waits in memory.
     """
     held: deque[bytes] = deque()
     size = 0
@@ -164,7 +171,7 @@ def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
             yield held.popleft()
         if inner.eof:
             break
-    yield from filter(None, held)  # nothing more came, so the checksum of the last block has matched, too
+    yield from filter(None, held)  # there was no error until the output ended, so the last checksum has matched, too
 
 
 class _DamagedBytes(NamedTuple):
@@ -176,14 +183,14 @@ class _DamagedBytes(NamedTuple):
 
 
 class _Work:
-    """A piece on its way through a decoder; after broken data, the decoder goes on with the next stream."""
+    """The decompression of a piece. After broken data it goes on with the next stream of the piece."""
 
     def __init__(self, piece: _Piece, start: re.Pattern[bytes], decoder: _Decoder | None = None) -> None:
         self.piece, self._start = piece, start
         self.decoder = decoder or _Decoder()
         self._made: list[bytes | _DamagedBytes] = []
         self._source = self._output()
-        self._failed = False  # whether data was broken before the first stream was proven
+        self._failed = False  # whether data was broken before any checksum had matched
 
     def _output(self) -> Iterator[bytes | _DamagedBytes]:
         begin = 0
@@ -203,7 +210,7 @@ class _Work:
                 begin = match.start()
 
     def ahead(self, size: int) -> None:
-        """Make ``size`` bytes, or the first lost ones, in advance."""
+        """Decompress ``size`` bytes in advance, but stop at the first damaged bytes."""
         for made in self._source:
             self._made.append(made)
             size -= len(made) if isinstance(made, bytes) else size
@@ -214,7 +221,7 @@ class _Work:
         return itertools.chain(self._made, self._source)
 
     def is_stream(self) -> bool:
-        """Return whether a stream starts at the candidate."""
+        """Return whether a stream really starts at the beginning of the piece."""
         while not self._failed and not self.decoder.proven:
             before = len(self._made)
             self.ahead(1)

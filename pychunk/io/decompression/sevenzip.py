@@ -1,4 +1,4 @@
-"""The decompression of a 7z archive of one file: py7zr reads the header, and decompressors make a little at a time."""
+"""The decompression of a 7z archive of one file, in small steps; py7zr reads only the archive's header."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any, BinaryIO, NamedTuple
 
 from .bzip2 import Block
 
-#: The maximum size of an archive's dictionaries, in bytes. They are allocated as the header says; 7-Zip's strongest
-#: setting takes 256 MB.
+#: The maximum size of an archive's dictionaries, in bytes. A decompressor allocates the size that the header requests.
+#: 7-Zip's strongest setting requests 256 MB.
 MAX_DICTIONARY = 512 << 20
-#: The maximum size of an unpacked header in bytes. The header of one file has a few hundred, and each file takes a
-#: Python object.
+#: The maximum size of an unpacked header in bytes. An archive of one file has a header of a few hundred bytes. A longer
+#: header may list many files, each of which takes a Python object.
 MAX_HEADER = 1 << 20
 _COPY, _LZMA, _LZMA2, _PPMD, _AES = b"\0", b"\x03\x01\x01", b"\x21", b"\x03\x04\x01", b"\x06\xf1\x07\x01"
 _ENCODED = b"\x17"
 #: The packed bytes read, and plain bytes requested, at once.
 _READ = 32 << 10
 _OUTPUT = 1 << 20
-#: The packed bytes given to deflate64 at once, which has no limit of its own; they hold 7 MB at most.
+#: The packed bytes that are passed to deflate64 at once, because its output cannot be limited. They hold at most 7 MB.
 _CRUMB = 256
 
 
@@ -39,7 +39,7 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
         import py7zr
     except ImportError:
         raise ImportError(
-            'reading .7z needs py7zr: pip install "pychunk-native[7z]", or pipe it in: 7z x -so'
+            'reading .7z needs py7zr: pip install "pychunk-native[7z]", or unpack it into a pipe: 7z x -so'
         ) from None
     if not file.seekable():
         raise OSError("a 7z archive cannot be read from a stream: unpack it, as 7z x -so does")
@@ -61,12 +61,12 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
                 raise OSError("the archive is damaged: the file's checksum does not match")
     except (OSError, EOFError, MemoryError):
         raise
-    except Exception as error:  # these are py7zr's own errors and those of its decompressors
+    except Exception as error:  # py7zr and its decompressors raise errors of many classes
         raise OSError(f"{type(error).__name__}: {error}") from error
 
 
 def _check_header(file: BinaryIO) -> None:
-    """Raise OSError for a header that would take much memory; usually the header is packed, too."""
+    """Raise OSError for a header that would take too much memory. Usually the header itself is packed, too."""
     from py7zr.archiveinfo import HeaderStreamsInfo, SignatureHeader
 
     begin = SignatureHeader.retrieve(file)
@@ -100,7 +100,7 @@ def _check_dictionaries(folders: Any) -> None:
 
 
 def _dictionary(method: bytes, properties: bytes) -> int:
-    """Return the bytes of memory that a coder's properties ask for; 0 for coders that take little."""
+    """Return the bytes of memory that a coder's properties request, or 0 for a coder that needs little memory."""
     if method == _LZMA2 and properties:
         power = min(properties[0], 40)
         return (1 << 32) - 1 if power == 40 else (2 | power & 1) << (power // 2 + 11)
@@ -110,7 +110,7 @@ def _dictionary(method: bytes, properties: bytes) -> int:
 
 
 def _member(file: BinaryIO, archive: Any, size: int) -> Iterator[bytes]:
-    """Yield the archive's only file in pieces of about ``_OUTPUT``; each coder feeds the next one."""
+    """Yield the archive's only file in pieces of about ``_OUTPUT`` bytes; each coder reads the output of the last."""
     streams = archive.header.main_streams
     if not size or not streams:
         return
@@ -142,7 +142,7 @@ class _Coder(NamedTuple):
 
 
 def _coder(coder: Any) -> _Coder:
-    """Return a coder for one of py7zr's decompressors, some of which ignore a limit on their output."""
+    """Return a coder for a decompressor of py7zr, in place of those that ignore a limit on their output."""
     known: Any = importlib.import_module("py7zr.compressor")
     if isinstance(coder, known.DeflateDecompressor):
         return _Coder(_Deflate().unpack)

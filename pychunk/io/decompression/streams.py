@@ -1,8 +1,8 @@
-"""The decompression of files to plain blocks of bounded size.
+"""The decompression of files to blocks of plain bytes, each of bounded size.
 
-The table shows the most memory that a process takes, including its start. The process either decompresses runs of any
-length with two threads, or reads one document of plain words or short lines. The document is just below the length at
-which it is refused (Markdown: at which its blocks are no longer found):
+The table shows the most memory that a process takes, including its start. For a compression, the process decompresses
+long runs of equal bytes with two threads. For a format, it reads one document of plain words or short lines. The
+document is just below the length at which it is refused, or for Markdown at which its blocks are no longer found:
 
 .bz2           400 MB
 .gz            300 MB
@@ -18,12 +18,13 @@ markdown      1900 MB
 parquet       2100 MB
 arrow         1800 MB
 
-For .xz and .7z, LZMA's dictionary may take 512 MB of this, as the file requests it. A file that requests more is
-refused, and so is a 7z archive packed by PPMd, whose unpacker crashes. For Parquet and Arrow the worst case is rows
-that repeat one long value. A compressed record batch of Arrow is in memory as a whole. A batch that has more than 1 GB
-unpacked, and more than 32 times what is stored, is refused before anything is unpacked. So is a row group of Parquet if
-the first page of a column exceeds these limits. Its later pages, which may have 2 GB each, are not checked, so a file
-made for the purpose takes 4 GB. Characters outside Latin-1 take two or four times as much in Python's strings.
+For .xz and .7z, LZMA's dictionary may take up to 512 MB of this, if the file requests it. A file that requests more is
+refused. A 7z archive packed by PPMd is also refused, because its unpacker crashes. For Parquet and Arrow the worst case
+is rows that repeat one long value. A compressed record batch of Arrow is in memory as a whole. A batch is refused
+before anything is unpacked if it has more than 1 GB unpacked, and more than 32 times its stored bytes. A row group of
+Parquet is refused if a page of a column exceeds these limits. In a remote file, only the first page of each column is
+checked. Later pages may have 2 GB each, so a remote file made for the purpose takes 4 GB. Characters outside Latin-1
+take two or four times as much memory in Python's strings.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _READ = 1 << 20
 _SMALL = 64 << 10
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
 _ENDINGS = (".gz", ".bz2", ".zst", ".xz", ".7z")
-#: The memory that an .xz file may request: a dictionary of at most 512 MB, and LZMA's own needs.
+#: The memory that an .xz file may request: a dictionary of at most 512 MB, and 1 MB for LZMA itself.
 _XZ_BYTES = 513 << 20
 
 
@@ -66,7 +67,10 @@ def blocks(file: BinaryIO, name: str, dead_letters: DeadLetters, *, threads: int
 
 
 def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield small blocks joined to ``_SMALL``, since a file may have thousands of streams of a few bytes each."""
+    """Yield the blocks, with small ones joined until they have ``_SMALL`` bytes.
+
+    A file may have thousands of streams of a few bytes each.
+    """
     held = bytearray()
     for block in blocks:
         if not held and (block.gap or len(block.data) >= _SMALL):
@@ -93,7 +97,7 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
     read = {"gz": _gzip, "zst": _zstandard, "xz": _xz}.get(kind or "", _plain)
     try:
         for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
-            source.position = max(source.position, block.bytes_read)  # an archive is not read through the source
+            source.position = max(source.position, block.bytes_read)  # a 7z archive is read past ``source``
             yield block
     except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException, MemoryError) as error:
         check_memory(error)
@@ -111,7 +115,7 @@ class _PrefixedFile:
         self.closed = False
 
     def close(self) -> None:
-        """Do nothing: the caller that opened the file closes it."""
+        """Do nothing, because the caller that opened the file closes it."""
 
     def read(self, size: int = _READ) -> bytes:
         if self._head:
@@ -145,7 +149,7 @@ def _gzip(source: _PrefixedFile) -> Iterator[Block]:
                 yield Block(out, source.position)
             data = inner.unused_data if inner.eof else inner.unconsumed_tail
     while began and not inner.eof and (out := inner.decompress(b"", _READ)):
-        yield Block(out, source.position)  # this is output that the limit held back
+        yield Block(out, source.position)  # this output exceeded the limit of the last call
     if began and not inner.eof:
         raise EOFError("the file ends inside a gzip member: it is cut off")
 
@@ -174,7 +178,7 @@ def _zstandard(source: _PrefixedFile) -> Iterator[Block]:
 
 
 def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks without UTF-8's byte order mark at the beginning, which belongs to no document."""
+    """Yield blocks without the byte order mark of UTF-8 at the beginning, which is not part of the text."""
     first = next(blocks, None)
     if first is not None:
         yield first._replace(data=first.data.removeprefix(b"\xef\xbb\xbf"))
@@ -182,7 +186,7 @@ def without_mark(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def encoding_of(name: str | None) -> str:
-    """Return the codec of a name, "" for UTF-8.
+    """Return the name of Python's codec for an encoding, or "" for UTF-8.
 
     Raises:
         ValueError: No codec that decodes bytes to text has this name.
@@ -201,10 +205,10 @@ def encoding_of(name: str | None) -> str:
 
 
 def as_utf8(blocks: Iterator[Block], encoding: str) -> Iterator[Block]:
-    """Yield blocks in another encoding as UTF-8; bytes that are invalid in it become the byte FF.
+    """Yield blocks in another encoding converted to UTF-8. Bytes that are invalid in that encoding become the byte FF.
 
-    UTF-8 never has the byte FF. A parser of the blocks therefore finds the invalid bytes at their place, as in a file
-    of UTF-8.
+    UTF-8 never has the byte FF. A parser of the converted blocks therefore reports the invalid bytes where they are,
+    as in a file of UTF-8.
     """
     decoder = codecs.getincrementaldecoder(encoding)(_WRONG)
     last: Block | None = None

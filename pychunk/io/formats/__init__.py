@@ -1,1 +1,1 @@
-"""The readers, one for each format of files."""
+"""The readers, one for each file format, and the functions that they share."""

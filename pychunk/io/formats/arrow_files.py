@@ -14,9 +14,9 @@ from ..document_batches import DeadLetter, DeadLetters
 from . import arrow_messages
 from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of
 
-#: The maximum number of rows of a table of an Arrow file; a row may take next to nothing.
+#: The maximum number of rows of a table of an Arrow file. It is limited because a row may take almost no bytes.
 _ROWS = 1 << 16
-#: The mark at the end of an Arrow stream; streams written before 2019 (Arrow 0.15) have only its second half.
+#: The mark at the end of an Arrow stream. Streams written before 2019 (Arrow 0.15) have only the second half of it.
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -30,9 +30,9 @@ def parts(
 ) -> Iterator[Part]:
     """Yield parts of an Arrow file or stream; if all ``columns`` exist, with these and the existing ``optional`` ones.
 
-    The reader checks what it reads before it trusts it. A stream must end with its mark, since a stream that was cut
-    off between two batches has none. Data after the mark, and batches that a file's footer does not list, become dead
-    letters.
+    The reader checks all data before Arrow uses it. A stream must end with its end mark, because a stream that was cut
+    off between two batches is otherwise valid. Data after the mark, and batches that a file's footer does not list,
+    become dead letters.
     """
     try:
         batches = _record_batches(source)
@@ -78,7 +78,7 @@ def parts(
 
 
 class _File:
-    """The record batches of an Arrow file; to skip one that cannot be read, ask for the next."""
+    """The record batches of an Arrow file. After an error, ``next`` goes on with the following batch."""
 
     def __init__(self, file: pa.RecordBatchFileReader, source: pa.NativeFile) -> None:
         self._file, self._source, self._number = file, source, 0
@@ -98,7 +98,7 @@ class _File:
         return self._file.get_batch(self._number - 1)
 
     def missing(self) -> str:
-        """Return why rows may be missing after the last one; "" if none are."""
+        """Return why rows may be missing from the file; "" if none are missing."""
         is_listed = arrow_messages.is_listed(self._source, [*self._dictionaries, *self._blocks])
         return "" if is_listed else "the file holds record batches that its footer does not list: it is damaged"
 
@@ -118,7 +118,7 @@ class _Stream:
         return self._stream.read_next_batch()
 
     def missing(self) -> str:
-        """Return why rows may be missing after the last one; "" if none are."""
+        """Return why rows may be missing after the last row; "" if none are missing."""
         end = self._source.tell()
         self._source.seek(0)
         is_old = self._source.read(4) != _END_OF_STREAM[:4]
@@ -140,7 +140,7 @@ def _record_batches(source: pa.NativeFile) -> _File | _Stream:
 
 
 def _longest(values: pa.Array) -> int:
-    """Return the bytes of the longest value, for arrays that may store one value for many rows; else 0."""
+    """Return the bytes of the longest value if the array may store one value for many rows, else 0."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.dictionary

@@ -1,6 +1,7 @@
-"""A check of the messages of Arrow files and streams before Arrow reads them: their unpacked sizes and their number.
+"""The checks of the messages in Arrow files and streams before Arrow reads them.
 
-The messages are Flatbuffers. A compressed buffer begins with its plain length.
+They check the unpacked size of each message, and that a file's footer lists all messages. Messages are Flatbuffers. A
+compressed buffer begins with its unpacked length.
 """
 
 from __future__ import annotations
@@ -14,23 +15,26 @@ import numpy as np
 from ..decompression import decompression_limits
 
 _DICTIONARY, _BATCH = 2, 3
-#: The bytes after the beginning of a file's schema in which another message is searched.
+#: The number of bytes from the beginning of a file's schema on in which unlisted messages are searched.
 MAX_SCHEMA = 16 << 20
-#: The beginning of a message; the length of its head follows, 0 at the end.
+#: The beginning of a message. The length of the message's header follows, or 0 at the end of a stream.
 _CONTINUES = b"\xff\xff\xff\xff"
-#: The bytes of a file before its schema: ARROW1, padded.
+#: The number of bytes of a file before its schema: ARROW1, padded to 8 bytes.
 _MAGIC = 8
 
 
 class Sizes:
-    """A check of the messages of one file or stream before Arrow reads them; it raises ValueError for one too large."""
+    """The check of the sizes of one file's or stream's messages, which raises ValueError if a message is too large."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self._dictionaries: dict[int, tuple[int, int]] = {}
 
     def check_next(self) -> None:
-        """Check the messages from the source's position on, up to a record batch; the position stays the same."""
+        """Check the messages from the source's position up to and including the next record batch.
+
+        The position of the source stays the same.
+        """
         begin = at = self._source.tell()
         try:
             while (at := self._check(at)) > 0:
@@ -44,7 +48,7 @@ class Sizes:
         self._check(offset)
 
     def _check(self, begin: int) -> int:
-        """Check a message and return the beginning of the next one; 0 after a record batch and at the end."""
+        """Check a message and return the offset of the next one, or 0 after a record batch and at the end."""
         head = self._source.read(8)
         prefix = 8 if head[:4] == _CONTINUES else 4
         if len(head) < prefix or not (length := int.from_bytes(head[prefix - 4 : prefix], "little")):
@@ -65,14 +69,14 @@ class Sizes:
                 self._dictionaries[name] = before[0] + plain, before[1] + stored
                 self._too_large(0, 0)
         except struct.error:
-            raise ValueError("the parts of a message are outside of it") from None
+            raise ValueError("a message is damaged: it refers to bytes outside of itself") from None
         if stored < 0:
             raise ValueError(f"a message has {stored:,} bytes")
         return body + stored
 
     def _plain(self, batch: _Table, body: int) -> int:
         if not batch.at(3):
-            return 0  # the batch is not compressed, so Arrow refers to the bytes that it reads
+            return 0  # the batch is not compressed, so Arrow allocates no more than its stored bytes
         size = 0
         for offset, length in batch.structs(2, "<qq"):
             if length > 0:
@@ -107,7 +111,7 @@ def blocks(source: Any) -> tuple[list[Block], list[Block]]:
 
 
 def is_listed(source: Any, listed: list[Block]) -> bool:
-    """Return whether the footer lists every message of a file, as far as one follows its schema or a listed message."""
+    """Return whether the footer of a file lists every message that follows the schema or a listed message."""
     footer, _ = _footer(source)
     begins = {footer, *(block.begin for block in listed)}
     for end in {block.end for block in listed} - begins:
@@ -116,7 +120,7 @@ def is_listed(source: Any, listed: list[Block]) -> bool:
         source.seek(end)
         if source.read(8).removeprefix(_CONTINUES)[:4] != b"\0\0\0\0":
             return False
-    # Not every writer says where the schema ends (Polars writes no length before it).
+    # The end of the schema is not always known, because Polars writes no length before it.
     source.seek(_MAGIC)
     schema = source.read(max(0, min(min(begins) - _MAGIC, MAX_SCHEMA)))
     words = np.frombuffer(schema[: len(schema) // 8 * 8], "<u4").reshape(-1, 2)
@@ -125,7 +129,7 @@ def is_listed(source: Any, listed: list[Block]) -> bool:
 
 
 def _holds_rows(data: bytes, at: int) -> bool:
-    """Return whether the head of a dictionary or a record batch begins at an offset."""
+    """Return whether the header of a dictionary or a record batch begins at an offset."""
     try:
         return _Table(data, at + _uint32(data, at)).number(1, "<B") in (_DICTIONARY, _BATCH)
     except struct.error:
@@ -143,7 +147,7 @@ def _uint32(data: bytes, at: int) -> int:
 
 
 class _Table:
-    """A Flatbuffers table at an offset; raises struct.error if there is none."""
+    """A Flatbuffers table at an offset. The constructor raises struct.error if there is no table."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data, self._place = data, place
@@ -170,7 +174,7 @@ class _Table:
         return _Table(self._data, at + _uint32(self._data, at))
 
     def structs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
-        """Yield the structures of a vector."""
+        """Yield the structs in the vector that a field holds."""
         if not (at := self.at(field)):
             return
         at += _uint32(self._data, at)

@@ -1,9 +1,9 @@
 """The reader of CSV and TSV, to Arrow tables of bounded size; every field is a string, as the file writes it.
 
 The first row names the columns. Quoted fields may hold line breaks. An empty field without quotes is null, but in the
-document's text it is an empty text. A row becomes a dead letter if it has more or fewer fields than the first one, or
-more than ``MAX_ROW_BYTES``. A quote that means nothing, as ``csv_quotes`` defines it, has the same effect. Reading then
-goes on after the row's first line. Rows are named by the line in which they begin.
+column of the text it is an empty text. A row becomes a dead letter if it has more or fewer fields than the first row,
+or more than ``MAX_ROW_BYTES``. It also becomes one if a quote seems to begin a field but does not, as ``csv_quotes``
+defines it. Reading then goes on after the row's first line. Errors name a row by the line in which it begins.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .text_files import not_text
 
 #: The maximum size of one row in bytes.
 MAX_ROW_BYTES = BYTES.csv_row
-#: The maximum number of rows of one table; a row may take two bytes.
+#: The maximum number of rows of one table. It is limited because a row may have only two bytes.
 _ROWS = 1 << 16
-#: The possible separators if the file's name implies none: a comma, or those that spreadsheets of some countries write.
+#: The possible separators if the file's name implies none. Spreadsheets in some countries write a semicolon or a tab.
 _SEPARATORS = b",;\t"
 _ENDS = (b"\r", b"\n")
 _CR, _LF = 0x0D, 0x0A
-#: The bytes that are searched for the first line.
+#: The number of bytes at the beginning of a file in which the first line is searched.
 _HEAD_BYTES = 1 << 20
 
 
@@ -60,10 +60,10 @@ def parts(
         dead_letters: The callable that gets dead letters.
         columns: The columns to read; None for all.
         optional: The columns that are also read if they exist.
-        separator: The separator. Default: the one of comma, semicolon and tab that the first row has most of.
-        quotes: Whether quotation marks enclose fields; else they are characters like others.
-        typed: Whether columns other than ids and texts get the types that Arrow finds for them, as for files that a
-            program made.
+        separator: The separator. Default: the most frequent of comma, semicolon and tab in the first line.
+        quotes: Whether quotation marks enclose fields; else they are ordinary characters.
+        typed: Whether columns other than ids and texts get the types that Arrow infers. This is for files that a
+            program wrote, such as chunks.
     """
     blocks = iter(blocks)
     first = next(blocks, None)
@@ -88,9 +88,9 @@ def parts(
 
 
 class _Records(NamedTuple):
-    """A set of whole rows, with the byte at which each begins, and the line from 1 in which it begins.
+    """A set of whole rows, with the byte and the line (counted from 1) at which each begins.
 
-    ``told``: dead letters about rows between them, each with its line, in their order.
+    ``told`` holds the dead letters about rows between these rows, each with its line, in the order of lines.
     """
 
     data: bytes
@@ -112,7 +112,7 @@ class _Records(NamedTuple):
             yield _Records(self.data[begin:end], begins - begin, lines, own)
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> _Records:
-        """Return the chosen rows, without the bytes of the others."""
+        """Return only the chosen rows and their bytes."""
         if chosen.all():
             return self
         sizes = np.diff(self.begins, append=len(self.data))[chosen]
@@ -136,20 +136,20 @@ class _Records(NamedTuple):
 
 
 class _Rows:
-    """A reader that cuts a file where rows end."""
+    """A reader that cuts a file into sets of whole rows."""
 
     def __init__(self, name: str, dead_letters: DeadLetters, *, quotes: bool) -> None:
         self.name, self.dead_letters, self.quotes = name, dead_letters, quotes
         self.names: list[str] = []
         self.separator = b""
-        self._line = 1  # the line in which the held bytes begin
-        self._held = bytearray()
-        self._skipping = False  # whether the held bytes begin inside a row that was already reported
+        self._line = 1  # the line in which the bytes of ``_held`` begin
+        self._held = bytearray()  # the bytes that were read but not yet yielded as rows
+        self._skipping = False  # whether ``_held`` begins inside a row that was already reported
         self._begun = False  # whether the first row was read
         self._nameless = False  # whether the first row, which names the columns, cannot be read
 
     def read(self, blocks: Iterable[Block], separator: bytes) -> Iterator[tuple[_Records, int]]:
-        """Yield about 16 MB of rows at a time, without the first row, and the bytes read."""
+        """Yield about 16 MB of rows at a time, without the first row, and the number of bytes read so far."""
         self.separator = separator
         bytes_read, due = 0, TABLE_BYTES
         for block in blocks:
@@ -162,7 +162,7 @@ class _Rows:
                 yield from self._taken(bytes_read, give_up=True)
             if self._nameless:
                 return
-            # A long row is not parsed again for each block.
+            # Wait until the bytes have doubled, so that a long row is not parsed again after each block.
             due = max(TABLE_BYTES, min(2 * len(self._held), MAX_ROW_BYTES + 1))
             if block.gap:
                 self._lose("the row is cut off, and the next one may be, too: the bytes between them could not be read")
@@ -175,7 +175,7 @@ class _Rows:
             self._lose(f"{reason}; {csv_quotes.ADVICE}")
 
     def _taken(self, bytes_read: int, *, last: bool = False, give_up: bool = False) -> Iterator[tuple[_Records, int]]:
-        """Yield the whole rows of the held bytes, with ``last`` also a row without a line break at its end."""
+        """Yield the whole rows in ``_held``. With ``last``, the last row needs no line break at its end."""
         data = bytes(self._held)
         if last and data and not data.endswith(_ENDS):
             data += b"\n"
@@ -240,21 +240,21 @@ class _Rows:
         return False
 
     def _lose(self, reason: str) -> None:
-        """Report the row that is held in part, and skip the rest of it."""
+        """Report the row that ``_held`` begins with, and skip the rest of the row."""
         held = bytes(self._held)
         if not self._skipping:
             self.dead_letters(DeadLetter(self.name, f"line {self._line}", reason, held[:EXCERPT_BYTES]))
         self._line += _line_count(held)
         self._held.clear()
         if held and self._cut(held, last=True, give_up=False).is_open:
-            self._held += b'"'  # the field goes on
+            self._held += b'"'  # the lost bytes end inside a quoted field, which goes on
         elif held.endswith(b'"') and self.quotes:
-            self._held += b'""'  # the field goes on if another quote follows
+            self._held += b'""'  # the quoted field goes on only if the next byte is a quote, too
         self._skipping = True
 
 
 def _letters(found: csv_quotes.Cut) -> dict[int, tuple[str, bool]]:
-    """Return the reason for each row with a dead letter, by its number, and whether the row is read all the same."""
+    """Return the rows with a dead letter, by number, each with the reason and whether it is read nevertheless."""
     told = {row: (reason, True) for row, reason in found.told.items()}
     return told | {row: (reason, False) for row, reason in found.bad.items()}
 
@@ -269,7 +269,7 @@ class _ColumnRequest:
         names = rows.names
         self.text = "text" if typed else column or only_text(names, names, rows.name)
         if asked is None and len(set(names)) < len(names):
-            # If columns that nobody asked for have one name, the first is read.
+            # If several columns have the same name, and the caller did not name it, the first of them is read.
             asked = list(dict.fromkeys(names))
         exact = columns_of_strings(names) if typed else names
         self.convert = arrow.ConvertOptions(
@@ -278,11 +278,11 @@ class _ColumnRequest:
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
-            check_utf8=typed,  # without types, invalid UTF-8 concerns single rows only
+            check_utf8=typed,  # without types, invalid UTF-8 is reported later, for single rows
         )
 
     def part(self, records: _Records, bytes_read: int) -> Part | None:
-        """Return the rows as a table; report those with too few or too many fields."""
+        """Return the rows as a part, and report rows with too few or too many fields; None if no row is left."""
         arrow, rows = self.arrow, self.rows
         if native.find_invalid_utf8(np.frombuffer(records.data, np.uint8)) >= 0:
             records = self._counted(records)
@@ -328,9 +328,9 @@ class _ColumnRequest:
         return Part(table, "line", numbers.tolist(), bytes_read, self.text) if len(table) else None
 
     def _counted(self, records: _Records) -> _Records:
-        """Report the rows with too few or too many fields, and return the others.
+        """Return the rows with the right number of fields, and add dead letters for the other rows.
 
-        Arrow gives up on all rows if one of these is not UTF-8.
+        If a row with a wrong number of fields is not UTF-8, Arrow would reject all rows.
         """
         rows = self.rows
         counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)
@@ -343,7 +343,7 @@ class _ColumnRequest:
 
 
 def _separator_of(data: bytes) -> bytes:
-    """Return the separator that the first line has most of; a comma if it has none."""
+    """Return the most frequent separator in the first line; a comma if there is none."""
     first = next((line for line in data[:_HEAD_BYTES].splitlines() if line), b"")
     return max((bytes([each]) for each in _SEPARATORS), key=first.count)
 

@@ -1,8 +1,8 @@
-"""The ends of rows of CSV, by the rules of Arrow's parser: a quote counts only at the beginning of a field.
+"""The search for the ends of CSV rows, by the rules of Arrow's parser: only a quote that begins a field opens it.
 
-A field that begins with a quote ends with one, before a separator or a line end. If another character follows, the
-quote that began the field was not one, as in ``5,"Never again, he wrote``. Its row is then at fault, and rows go on in
-the next line. One pass over the quotes finds such quotes. If all quotes pair up, the pass is a few array operations.
+A quoted field ends with a quote before a separator or a line end. If another character follows that quote, the field
+was not meant as quoted, as in ``5,"Never again, he wrote``. Its row is then at fault, and the next line begins a new
+row. One pass over the quotes finds such faults. If all quotes pair up, the pass needs only a few array operations.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy.typing as npt
 _CR, _LF, _QUOTE = 0x0D, 0x0A, 0x22
 _ENDS = b"\r\n"
 #: The advice in dead letters about quotes.
-ADVICE = "if quotes mean nothing, pass quotes=False"
-#: The minimum number of fields after the first line of a quoted text that equal those of rows before this is reported.
-#: Prose, too, may have a line with one comma.
+ADVICE = "if quotes are ordinary characters, pass quotes=False"
+#: A quoted field of several lines is suspicious if each line has as many separators as a row. The lines after the first
+#: must have at least this number of separators in all, because prose, too, may have a line with one comma.
 _FIELDS_ALIKE = 3
 
-#: The number of bytes for which arrays are made at a time.
+#: The number of bytes or quotes that are processed at a time, to limit the memory of arrays.
 _PIECE = 1 << 22
 
 Integers = npt.NDArray[np.signedinteger[Any]]
 
 
 class Cut(NamedTuple):
-    """The rows: the end of each after its line break, and the number of lines up to there.
+    """The rows of some bytes.
 
     Attributes:
-        ends: The end of each row.
-        lines: The number of lines up to each end.
+        ends: The end of each row, after its line break.
+        lines: The number of lines up to the end of each row.
         bad: The rows at fault, by their numbers, with the reasons.
-        told: The rows that are read but may be several rows, with the reasons.
+        told: The rows that are read as one row but may be several, by their numbers, with the reasons.
         is_open: Whether the last quote is not closed.
     """
 
@@ -48,9 +48,9 @@ class Cut(NamedTuple):
 
 
 class _Toggles(NamedTuple):
-    """The quotes that begin and end fields, in turn.
+    """The quotes that begin and end fields, in alternation.
 
-    ``faults`` has the quotes that only seem to begin a field, each with the quote that seems to close it.
+    ``faults`` has the quotes that only seem to begin a field, each with the quote that seems to close it, or -1.
     """
 
     at: Integers
@@ -77,8 +77,8 @@ def cut(
         fields: The number of fields of a row; 0 if it is not known yet.
         quotes: Whether quotes enclose fields.
         last: Whether nothing follows these bytes; else an LF may follow a CR at their end.
-        give_up: Whether to give up on a quote that is not closed, if most lines after it look like rows.
-        within: Whether the first byte is a quote that stands for the beginning of a long field, whose rest follows.
+        give_up: Whether a quote that is not closed counts as a fault, if most lines after it look like rows.
+        within: Whether the first byte is an added quote, which stands for the lost beginning of a long quoted field.
     """
     values = np.frombuffer(data, np.uint8)
     at = _breaks(data, values)
@@ -99,7 +99,7 @@ def cut(
 
 
 def fields_of(data: bytes, begins: Integers, separator: bytes, *, quotes: bool) -> Integers:
-    """Return the number of fields of the rows that begin at these bytes, none of which is at fault."""
+    """Return the number of fields of each row. The rows begin at the bytes ``begins``, and none is at fault."""
     values = np.frombuffer(data, np.uint8)
     separators = _places(values == separator[0])
     if quotes and b'"' in data:
@@ -125,12 +125,12 @@ def _fault(line: int, at: Integers, begin: int, close: int) -> str:
     where = f" in line {last:,}" if last > first else ""
     return (
         f"a field begins with a quote, and the quote that seems to close it{where} is followed by neither a separator "
-        f'nor a line end: write quotes inside of it twice (""); {ADVICE}'
+        f'nor a line end: write quotes inside of the field twice (""); {ADVICE}'
     )
 
 
 def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
-    """Return the ends of lines, as the last byte of each line break."""
+    """Return the position of the last byte of each line break."""
     breaks = values == _LF
     if b"\r" in data:
         returns = values == _CR
@@ -142,7 +142,7 @@ def _breaks(data: bytes, values: npt.NDArray[np.uint8]) -> Integers:
 def _places(chosen: npt.NDArray[np.bool_]) -> Integers:
     """Return the positions of the chosen bytes.
 
-    This takes half the memory of ``np.flatnonzero()``, since a row of 64 MB may be all quotes.
+    This takes half the memory of ``np.flatnonzero()``, which matters because a row of 64 MB may be all quotes.
     """
     found = np.empty(np.count_nonzero(chosen), np.int32)
     filled = 0
@@ -154,7 +154,7 @@ def _places(chosen: npt.NDArray[np.bool_]) -> Integers:
 
 
 def _are_inside(toggles: _Toggles, places: Integers) -> npt.NDArray[np.bool_]:
-    """Return which places are inside quotes."""
+    """Return a mask of the positions that are inside quoted fields."""
     found = np.empty(len(places), bool)
     for begin in range(0, len(places), _PIECE):
         some = slice(begin, begin + _PIECE)
@@ -182,8 +182,8 @@ def _toggles(
         doubled[some] = (values[following] == _QUOTE) & (following > marks[some])
     begins[0] |= marks[0] == 0
     ends[-1] |= marks[-1] == len(values) - 1
-    # Each quote begins or ends a field, in turn. Of two quotes inside a field, the first ends it and the second begins
-    # it again.
+    # Quotes begin and end fields in alternation. A doubled quote inside a field fits this, too: the first quote of the
+    # two ends the field, and the second begins it again.
     again = np.append(False, doubled[:-1])
     pair_up = (begins[0::2] | again[0::2]).all() and (ends[1::2] | doubled[1::2]).all()
     if pair_up and (len(marks) % 2 == 0 or hopeless is None):
@@ -201,7 +201,7 @@ def _walked(
     *,
     within: bool,
 ) -> _Toggles:
-    """Return the spans from quote to quote; a quote inside a field that is not quoted is an ordinary character."""
+    """Return the quotes that begin and end quoted fields. Inside other fields, a quote is an ordinary character."""
     found = array("i")
     faults: list[tuple[int, int]] = []
     places, begin, end, twice = marks.data, begins.data, ends.data, doubled.data
@@ -223,7 +223,7 @@ def _walked(
             found.append(first)
             break
         close = places[this] if this < count else -1
-        if within and first == 0 and close > 0:  # the row was already reported, and ends with the line
+        if within and first == 0 and close > 0:  # the row was already reported, and ends with this line
             found.extend((first, close))
         else:
             faults.append((first, close))
@@ -235,7 +235,7 @@ def _walked(
 
 
 def _fields_alike(values: npt.NDArray[np.uint8], separator: bytes, at: Integers, fields: int) -> npt.NDArray[np.bool_]:
-    """Return which lines have as many separators as a row of ``fields`` fields without quotes."""
+    """Return a mask of the lines that have as many separators as a row of ``fields`` fields without quotes."""
     separators = _places(values == separator[0])
     alike = np.empty(len(at), bool)
     before = 0
@@ -269,9 +269,10 @@ def _without_pairs(
     toggles: _Toggles,
     found: Cut,
 ) -> Cut:
-    """Split rows that two meaningless quotes join: each line looks like a row, but together they do not make one.
+    """Return the rows after splitting those that two quotes join by mistake.
 
-    If together they make one row, that is what the file says, and it is reported.
+    Such a row has several lines, each of which looks like a row, but the whole does not have the fields of a row. If
+    the whole does have the fields of a row, it stays one row, as the file says, and is reported in ``told``.
     """
     before = np.append(0, found.lines[:-1])
     count = found.lines - before
@@ -284,7 +285,7 @@ def _without_pairs(
     for row in np.flatnonzero(rows).tolist():
         begin, end = int(found.ends[row - 1]) if row else 0, int(found.ends[row])
         if b'""' in data[begin:end]:
-            continue  # the field may hold a table
+            continue  # the field may hold a table with quoted fields of its own
         separators = begin + np.flatnonzero(values[begin:end] == separator[0])
         own = int(np.count_nonzero(~_are_inside(toggles, separators))) + 1
         if row in found.bad or own != fields:
@@ -303,8 +304,8 @@ def _without_pairs(
         is_open=found.is_open,
         told={
             int(np.searchsorted(starts, begin)): (
-                f"a quoted field goes on for {lines:,} lines, each of which has the {fields} fields of a row. It is "
-                f"read as one row: check that the quote at its beginning is meant; {ADVICE}"
+                f"a quoted field goes on for {lines:,} lines, each of which has the {fields} fields of a row. They are "
+                f"read as one row: check that the quote at the field's beginning is meant; {ADVICE}"
             )
             for begin, lines in told.items()
         },
@@ -312,7 +313,7 @@ def _without_pairs(
 
 
 def _line_faults(data: bytes, separator: bytes) -> list[tuple[int, int]]:
-    """Return the quotes at fault in lines, each taken by itself."""
+    """Return the quotes at fault in some lines, with each line parsed separately."""
     found = []
     begin = 0
     for own in data.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""The reader of HTML, to documents with blocks, a title and the noise."""
+"""The reader of HTML, to documents with blocks, a title and the removed noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "How", "Links", "begins", "check_links", "check_noise", "document", "removed_spans"]
 
-#: The part of links in the text: their words, or also their targets, as Markdown writes them, and texts of images.
+#: What a link becomes in the text. ``"text"``: its words. ``"inline"``: its words and target, as in Markdown; images
+#: then become their alternative texts.
 Links = Literal["text", "inline"]
 #: A removed span: (start, end, reason, score).
 Span = tuple[int, int, str, float]
@@ -61,8 +62,8 @@ def document(
         file: The file's name.
         dead_letters: The callable that gets dead letters.
         noise: The way in which noise is found. See :func:`pychunk.parsing.html.noise.find_noise`.
-        threshold: The score above which the model removes a block. None: the one that fits the page.
-        links: Whether the text has the targets of links and the texts of images. Noise does not depend on it.
+        threshold: The score above which the model removes a block. None: a threshold that is fitted to the page.
+        links: Whether the text has the targets of links and the texts of images. It does not change what is noise.
     """
     held = bytearray()
     read = 0
@@ -95,7 +96,7 @@ def document(
         dead_letters(DeadLetter(file, "whole file", str(error), data[:EXCERPT_BYTES]))
         return None
     if page.reason:
-        is_removed = page.reason.startswith(ALL_REMOVED)  # such a text is kept for callers who ask for removed spans
+        is_removed = page.reason.startswith(ALL_REMOVED)  # such a page is kept for callers who read its removed spans
         dead_letters(DeadLetter(file, "whole file", page.reason, data[:EXCERPT_BYTES], partial=is_removed))
         if not is_removed:
             return None
@@ -103,7 +104,7 @@ def document(
 
 
 class _Page(NamedTuple):
-    """The columns of a page's document, and the reason if it has no text."""
+    """The columns of a page's document, and the reason if the document has no text."""
 
     text: str
     blocks: pa.Array
@@ -113,7 +114,7 @@ class _Page(NamedTuple):
 
 
 def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
-    """Return a page, or the text in its JSON-LD, as this process reads it."""
+    """Return a page, or if it has no text the text in its JSON-LD, by parsing it in this process."""
     from ...parsing.html.empty_pages import linked_page, why_textless
     from ...parsing.html.page import parse_markup
 
@@ -129,7 +130,7 @@ def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, link
 
 
 def _read_apart(*given: Any) -> _Page:
-    """Return a page as a separate process reads it, which Ctrl-C ends at once."""
+    """Return a page by parsing it in a separate process, which Ctrl-C ends at once."""
     from ...parsing.html import html_guard
 
     function = f"{__name__}:{_read_packed.__name__}"
@@ -145,7 +146,10 @@ def _read_packed(given: bytes) -> _Page:
 
 
 def _with_targets(made: HtmlPage, page: HtmlPage, spans: list[Span]) -> tuple[HtmlPage, list[Span]]:
-    """Return the page with the targets of its links, and the spans of the same blocks in its text."""
+    """Return the page ``made``, whose text has the targets of links, and the spans moved to that text.
+
+    ``spans`` are spans of blocks in the text of ``page``, which has the same blocks without targets.
+    """
     starts = dict(zip(page.blocks.start.tolist(), made.blocks.start.tolist(), strict=True))
     ends = dict(zip(page.blocks.end.tolist(), made.blocks.end.tolist(), strict=True))
     return made, [(starts[start], ends[end], reason, score) for start, end, reason, score in spans]
@@ -164,13 +168,15 @@ def check_links(links: str) -> None:
 def removed_spans(
     page: HtmlPage, noise: How = "model", threshold: float | None = None, model: NoiseModel | None = None
 ) -> list[Span]:
-    """Return (start, end, reason, score) of noise; neighbours with one reason become one span, with the highest score.
+    """Return the spans of noise as (start, end, reason, score).
+
+    Neighbouring blocks with the same reason become one span, with the highest of their scores.
 
     Args:
         page: The page.
         noise: The way in which noise is found.
-        threshold: The score above which the model removes a block. None: the one that fits the page.
-        model: The model. Default: the one that pychunk ships.
+        threshold: The score above which the model removes a block. None: a threshold that is fitted to the page.
+        model: The model. Default: the model that pychunk ships.
     """
     removed, score, reasons = find_noise(page.blocks, page.facts, page.text, noise, threshold, page.title, model)
     spans: list[Span] = []

@@ -1,4 +1,4 @@
-"""The conversion of JSON arrays of objects to JSON Lines, one line per element, so that one reader reads both."""
+"""The conversion of JSON arrays of objects to JSON Lines, one line per element, so that both have the same reader."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
-#: The maximum size in bytes of a file, which is in memory as a whole; JSON Lines are read as they come.
+#: The maximum size in bytes of a JSON array, which is in memory as a whole. JSON Lines are read in parts.
 MAX_BYTES = BYTES.json
-#: The beginning of an array, and of lines each of which is an array, or only the first of which is one.
+#: The beginning of an array of objects, and the beginning of lines of which at least the first is a whole array.
 _BEGINS, _LINES = re.compile(rb"\s*\[\s*(?:\{|\])"), re.compile(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BREAKS = str.maketrans("\r\n", "  ")
@@ -22,8 +22,8 @@ _BREAKS = str.maketrans("\r\n", "  ")
 def as_lines(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> tuple[Iterator[Block], DeadLetters, str]:
     """Return blocks of JSON Lines, the callable that gets dead letters about them, and the word for a row.
 
-    Elements stay as they are written; only their line breaks become spaces. A file that is not an array is returned
-    unchanged.
+    Elements stay as they are written, except that line breaks in them become spaces. The blocks of a file that is not
+    an array are returned unchanged.
     """
     first = next(blocks, None)
     if first is None:
@@ -50,7 +50,7 @@ def _elements(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> 
             reason = f"a JSON array longer than {MAX_BYTES:,} bytes: write it as JSON Lines"
             dead_letters(DeadLetter(name, "whole file", reason, bytes(held[:EXCERPT_BYTES])))
             return
-    text = held.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 concern single elements only
+    text = held.decode("utf-8", "surrogateescape")  # invalid UTF-8 is reported later, for single elements
     del held
     decoder = json.JSONDecoder()
     lines: list[str] = []
@@ -86,7 +86,7 @@ def _elements(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> 
         dead_letters(DeadLetter(name, f"element {count + 1}", said, excerpt))
 
 
-#: The characters of elements that are passed on at a time.
+#: The number of characters of elements from which on a block is yielded.
 _BLOCK = 8 << 20
 
 

@@ -1,4 +1,4 @@
-r"""The reader of JSON Lines, to Arrow tables of bounded size; it guesses no types of ids and texts.
+r"""The reader of JSON Lines, to Arrow tables of bounded size; ids and texts stay strings as they are written.
 
 A line is one object of strict JSON (RFC 8259) in strict UTF-8 of at most ``MAX_LINE_BYTES`` and 512 levels. It ends
 with LF, CR LF or CR. Any other line becomes a dead letter, and reading goes on with the next line.
@@ -6,8 +6,8 @@ with LF, CR LF or CR. Any other line becomes a dead letter, and reading goes on 
 - ``-0``, ``1e400`` and integers of any size stay as they are written. ``NaN``, ``Infinity`` and ``-Infinity`` are not
   JSON, but Python writes them, and the reader accepts them as numbers.
 - A string is kept unchanged: ``\u0000`` is a character, and "2020-01-01" is not a date. Half a surrogate pair
-  (``\ud800``) is not text. It makes a dead letter in the text or the id, becomes U+FFFD in other columns, and has no
-  effect in columns that are not read.
+  (``\ud800``) is not text. A row with one in the text or the id becomes a dead letter. In other columns it becomes
+  U+FFFD, and in columns that are not read it has no effect.
 - A key that is read must not occur twice. Other keys are not checked.
 """
 
@@ -58,22 +58,21 @@ def parts(
     A name with dots that is not a key is a path into objects, such as ``meta.author``. Rows without text become dead
     letters.
 
-    If no row of a part has a named column, the reader warns once; it does not warn of columns in ``elsewhere``. It is a
-    warning since nobody knows before the end of the file that a column is missing everywhere. The place of an error
-    would depend on where parts end.
+    If no row of a part has a named column, the reader warns once, except for columns in ``elsewhere``. This is not an
+    error, because later parts may have the column, and where parts end should not decide about an error.
 
     Args:
         blocks: The bytes of the file.
         name: The name of the file.
         dead_letters: The callable that gets dead letters.
-        column: The column of the text. None: the only one that holds strings in the first lines, else ``text``.
-        ids: The column of ids, default ``id``; a number becomes its digits.
+        column: The column of the text. None: the only column that holds strings in the first lines, else ``text``.
+        ids: The column of ids; the default is ``id``. A number becomes a string of its digits.
         metadata_columns: Other columns, in the types that ``_Columns.typed`` gives them.
-        written: Those of ``metadata_columns`` that are strings, whatever their values are.
-        elsewhere: Those of ``metadata_columns`` that other files have.
+        written: The columns of ``metadata_columns`` that become strings whatever their values are.
+        elsewhere: The columns of ``metadata_columns`` that other files of the source have.
 
     Raises:
-        ValueError: Several columns hold strings, and ``column`` names none.
+        ValueError: ``column`` is None, several columns hold strings, and none is called ``text``.
     """
     named = [
         each for each in dict.fromkeys((column, ids, *metadata_columns)) if each is not None and each not in elsewhere
@@ -91,7 +90,7 @@ def parts(
 
 
 def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Yield parts with all columns, for files that a program made, such as chunks; ids and texts are strings."""
+    """Yield parts with all columns, with ids and texts as strings. This is for files of a program, such as chunks."""
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         found = _Columns(lines, [key for key, _ in _keys(lines)])
         found.tell(first, name, dead_letters)
@@ -100,9 +99,9 @@ def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iter
 
 
 def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[tuple[bytes, int, int]]:
-    """Yield about 16 MB of whole lines, the number of lines before them, and the bytes read."""
+    """Yield about 16 MB of whole lines at a time, the number of lines before them, and the number of bytes read."""
     held: list[bytes] = []
-    size = whole = line = bytes_read = 0  # ``size`` counts the bytes held, ``whole`` those of them that are whole lines
+    size = whole = line = bytes_read = 0  # ``size``: the bytes in ``held``; ``whole``: how many of them are whole lines
     skipping = False  # whether the next bytes are the rest of a line that is too long
     for block in blocks:
         bytes_read, data = block.bytes_read, block.data
@@ -134,7 +133,10 @@ def _whole_lines(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) 
 
 
 def _last_end(data: bytes) -> int:
-    """Return the end of the last whole line, 0 if there is none; an LF may follow a CR at the end."""
+    """Return the end of the last whole line, or 0 if there is none.
+
+    A CR at the very end does not count, because an LF may follow it.
+    """
     return max(data.rfind(b"\n"), data.rfind(b"\r", 0, max(0, len(data) - 1))) + 1
 
 
@@ -147,7 +149,10 @@ def _keys(lines: bytes) -> list[tuple[str, int]]:
 
 
 class _Columns:
-    """The wanted columns of some lines with the kinds of their values; ``spans`` has (line, begin, end) of each row."""
+    """The requested columns of some lines, and the kinds of their values.
+
+    ``spans`` has (line, begin, end) of each row. ``faults`` has the lines that cannot be used, with the reasons.
+    """
 
     def __init__(self, lines: bytes, wanted: Sequence[str]) -> None:
         names = list(dict.fromkeys(wanted))
@@ -159,7 +164,7 @@ class _Columns:
         self.columns = {name: json_paths.followed(name, columns) if "." in name else columns[name] for name in names}
 
     def refuse(self, column: str, id_column: str) -> None:
-        """Turn rows whose text or id cannot be used into faults."""
+        """Move rows whose text or id cannot be used to ``faults``."""
         kinds, of_ids = self.columns[column][1], self.columns[id_column][1]
         good = kinds == _KIND["string"]
         fine = good & (of_ids != _KIND["surrogate"])
@@ -175,7 +180,7 @@ class _Columns:
         self.spans = self.spans[fine]
 
     def warn(self, column: str, first: int, name: str) -> bool:
-        """Warn of a column that no row has, if there are rows, and return whether it did."""
+        """Warn of a column that no row has, if there are rows, and return whether it warned."""
         kinds = self.columns[column][1]
         if not len(kinds) or (kinds != _KIND["missing"]).any():
             return False
@@ -202,7 +207,8 @@ class _Columns:
     def typed(self, exact: Sequence[str]) -> pa.Table:
         """Return a table of all columns.
 
-        A column that is not in ``exact`` has the type that all its values have, else strings as Python writes them.
+        A column in ``exact`` is a string. Another column has the type that all its values have. If they have several
+        types, it becomes a string, with values as Python writes them.
         """
         return pa.table({name: each[0] if name in exact else _typed(*each) for name, each in self.columns.items()})
 
@@ -216,7 +222,7 @@ def _strings(
 
 
 def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Array:
-    """Return values as integers, floats, booleans or lists if all are such; objects and mixed values become strings."""
+    """Return values as integers, floats, booleans or lists if all have this type. Other values become strings."""
     held = {native.JSON_KINDS[kind] for kind in np.unique(kinds)} - {"missing", "null"}
     try:
         if not held:
@@ -227,7 +233,7 @@ def _typed(values: pa.LargeStringArray, kinds: npt.NDArray[np.uint8]) -> pa.Arra
             numbers = values.cast(pa.float64())
             beyond = np.flatnonzero(~np.isfinite(numbers.fill_null(0)))
             written = set(values.take(pa.array(beyond)).to_pylist())
-            return numbers if written <= _NOT_FINITE else values  # the string "1e400" is kept as it is written
+            return numbers if written <= _NOT_FINITE else values  # 1e400 does not fit, so all stay as they are written
         if held == {"boolean"}:
             return values.cast(pa.bool_())
         if held == {"array"}:

@@ -16,7 +16,7 @@ _KIND = {name: number for number, name in enumerate(native.JSON_KINDS)}
 _LONE = dict.fromkeys(range(55296, 57344), "�")
 _MISSING = object()
 
-#: A column: the values as they are written, null if there are none, and their kinds.
+#: A column: the values as they are written, with null for a missing value, and the kinds of the values.
 Column = tuple[pa.LargeStringArray, npt.NDArray[np.uint8]]
 
 
@@ -25,11 +25,11 @@ class _Whole(str):
 
 
 class _Number(str):
-    """Another number as it is written."""
+    """A number other than an integer, as it is written."""
 
 
 def heads(name: str) -> list[str]:
-    """Return the keys in whose values a path may begin.
+    """Return the keys with which a path may begin, whose values are then searched for the rest of the path.
 
     >>> heads("meta.author.name"), heads("text")
     (['meta', 'meta.author'], [])
@@ -39,7 +39,7 @@ def heads(name: str) -> list[str]:
 
 
 def followed(name: str, columns: Mapping[str, Column]) -> Column:
-    """Return the values at a path; for a row that has a key of this name, the value of the key."""
+    """Return the values at a path. For a row that has the whole path as a key, it is the value of this key."""
     own, kinds = columns[name]
     inside = [head for head in heads(name) if (np.isin(columns[head][1], _NESTED)).any()]
     if not inside:
@@ -77,7 +77,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _said(value: Any) -> tuple[str, str | None]:
-    """Return the kind of a value, and how the reader writes it."""
+    """Return the kind of a value, and the value as a string."""
     if value is _MISSING:
         return "missing", None
     if value is None:
@@ -106,7 +106,7 @@ def _written(value: Any) -> str:
 
 
 def paths(lines: bytes) -> Iterator[str]:
-    """Yield the paths in the first of some lines."""
+    """Yield the paths in the object of the first line."""
     try:
         held = json.loads(lines.split(b"\n", 1)[0])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The reader of Markdown, one document per file, with blocks, title, and the spans that show no words."""
+"""The reader of Markdown, one document per file, with its blocks, its title, and removed spans that have no words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..decompression.bzip2 import Block
 from ..document_batches import DeadLetters, Document
 from . import text_files
 
-#: The maximum size in bytes of a file whose blocks are found; for a longer one, blocks and title are null. A file of
-#: this size may have 10 million paragraphs of one letter, which take 1.6 GB on their way to a table.
+#: The maximum size in bytes of a file whose blocks are found. For a longer file, blocks and title are null. A file of
+#: this size may have 10 million paragraphs of one letter, which take 1.6 GB until they are in a table.
 MAX_BYTES = BYTES.markdown_block
 #: The columns of its documents in addition to id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
@@ -28,14 +28,14 @@ def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters, *, c
         blocks: The file's bytes.
         file: The file's name.
         dead_letters: The callable that gets dead letters.
-        cleaned: Whether blocks that show no words are removed.
+        cleaned: Whether spans that have no words, such as badges, are removed.
     """
     found = text_files.document(blocks, file, dead_letters)
     return None if found is None else with_blocks(found, cleaned=cleaned)
 
 
 def with_blocks(found: Document, *, cleaned: bool = True) -> Document:
-    """Return a document with its blocks, its title and, if ``cleaned``, the spans that show no words."""
+    """Return a document with its blocks, its title and, if ``cleaned``, removed spans where it has no words."""
     if found.size > MAX_BYTES:
         return found._replace(more=(None, None, None))
     seen = blocks_of([found.text], threads=1)

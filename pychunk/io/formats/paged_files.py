@@ -1,4 +1,4 @@
-"""The common parts of readers of documents with pages: the bytes of a file, and the columns of its document."""
+"""The functions that the readers of documents with pages share: reading the bytes and making the document's row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple[bytes, int] | None:
-    """Return a file's bytes, and how many stored bytes were read; None if they cannot be read."""
+    """Return a file's plain bytes and the number of its stored bytes, or None if it cannot be read."""
     found = bytearray()
     read = 0
     for block in blocks:
@@ -41,7 +41,7 @@ def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple
 
 
 def why_empty(paged: Paged) -> str:
-    """Return why a document has no text except removed spans; "" if it has some."""
+    """Return the reason if a document has no text except removed spans; "" if it has other text."""
     at, kept = 0, []
     for span in paged.removed:
         kept.append(paged.text[at : span.start])

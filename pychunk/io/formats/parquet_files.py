@@ -15,16 +15,16 @@ from ..document_batches import DeadLetter, DeadLetters
 from . import parquet_footer
 from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wanted_of
 
-#: The maximum size of one table's text, in bytes, if a file stores long values once that its rows repeat.
+#: The maximum size of one table's text, in bytes, if a file stores a long value only once for many rows.
 REPEATED_BYTES = 1 << 29
-#: The bytes from which on batches make up a part. With parts of 28 of 8,000 articles, reading took 0.43 s of processor
-#: time, of which Arrow took 0.25 s.
+#: The bytes from which on consecutive batches become one part. With one part for every 28 of 8,000 articles, reading
+#: took 0.43 s of processor time, of which Arrow took only 0.25 s.
 TOGETHER_BYTES = 1 << 22
-#: The bytes of a column that are read ahead of its pages. Without this, Arrow reads all of a row group's column before
-#: it decodes the first page. For a column of 72 MB that takes 70 MB of memory, and 0.05 s of processor time in which
-#: the system clears it.
+#: The size of Arrow's read buffer in bytes. Without it, Arrow reads a column of a row group as a whole before it
+#: decodes the first page. For a column of 72 MB that takes 70 MB of memory, and 0.05 s of processor time in which the
+#: operating system clears the memory.
 _READ_BYTES = 1 << 16
-#: The bytes of a page that are always allowed, whatever its column announces.
+#: The size in bytes up to which a page may be larger than the size that its column announces.
 _CERTAIN = 64 << 20
 
 
@@ -40,8 +40,8 @@ def parts(
 ) -> Iterator[Part]:
     """Yield parts of a Parquet file; if all ``columns`` exist, only these and the existing ``optional`` ones are read.
 
-    ``ahead``: whether to read a row group's bytes in one go. This saves round trips to a remote file, but takes 15 %
-    longer for a local one.
+    If ``ahead``, the bytes of a row group are read at once. This saves round trips to a remote file, but takes 15 %
+    longer for a local file.
     """
     import pyarrow.parquet as pq
 
@@ -65,7 +65,7 @@ def parts(
             try:
                 own = [each for each in places[number] if wanted is None or each.path[0] in wanted]
                 rows = _rows_at_once(file, group, own, most, first=ahead)
-                # Arrow's threads would share two columns, one of which is nearly all the work.
+                # Threads would not help: usually two columns are read, and one of them is nearly all the work.
                 found = opened.iter_batches(batch_size=rows, row_groups=[number], columns=wanted, use_threads=False)
                 for batches in _together(found):
                     before, done = done, done + sum(map(len, batches))
@@ -86,7 +86,10 @@ def parts(
 
 
 def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Yield valid batches, small ones together; if a row group breaks off, yield the rest, then raise the error."""
+    """Yield lists of valid batches with at least ``TOGETHER_BYTES`` in all.
+
+    If a batch cannot be read, yield the batches before it, then raise the error.
+    """
     held: list[pa.RecordBatch] = []
     size = 0
     try:
@@ -106,9 +109,10 @@ def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
-    """Return the columns and types of a Parquet file that has rows, by its footer; none if it cannot be read.
+    """Return the columns of a Parquet file with their types, from its footer; empty without rows or if unreadable.
 
-    Reading its first rows would read the bytes of its first row group: 0.05 s if that is the whole file of 35 MB.
+    Reading the first rows instead would read the whole first row group, which takes 0.05 s for a file of 35 MB with one
+    row group.
     """
     import pyarrow.parquet as pq
 
@@ -123,17 +127,18 @@ def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
 
 
 def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column], most: int, *, first: bool) -> int:
-    """Return the rows of a batch: ``TABLE_BYTES`` of average rows, and fewer if each may repeat a long value.
+    """Return the number of rows of a batch: ``TABLE_BYTES`` of average rows, but fewer if rows may repeat long values.
 
     Args:
         file: The open file.
         group: The metadata of the row group.
         columns: The columns that are read.
         most: The maximum size of a table's text, in bytes.
-        first: Whether to check only the first page of each column, since each page of a remote file takes a round trip.
+        first: Whether to check only the first page of each column. This is for remote files, in which each page takes a
+            round trip.
 
     Raises:
-        ValueError: A page announces far more bytes than are stored, or than exist; Arrow would allocate them.
+        ValueError: A page announces far more bytes than are stored or than the file has, and Arrow would allocate them.
     """
     length = file.seek(0, os.SEEK_END)
     rows = min(8192, TABLE_BYTES * max(1, group.num_rows) // max(1, group.total_byte_size))
@@ -142,9 +147,9 @@ def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column
             try:
                 decompression_limits.refuse(page.plain, page.stored, "write smaller pages")
                 if page.plain > max(column.plain, _CERTAIN):
-                    raise ValueError(f"a page announces {page.plain:,} bytes, and the column {column.plain:,}")
+                    raise ValueError(f"a page announces {page.plain:,} bytes, but the column only {column.plain:,}")
                 if page.end > length:
-                    raise ValueError(f"a page announces {page.stored:,} bytes, and the file ends before")
+                    raise ValueError(f"a page announces {page.stored:,} bytes, but the file ends before")
             except ValueError as error:
                 raise ValueError(f"column {column.name!r}: {error}") from None
             if page.is_dictionary and column.is_bytes:

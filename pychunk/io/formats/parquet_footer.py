@@ -1,8 +1,8 @@
-"""The places of a Parquet file's columns and the sizes of their pages, read without Arrow.
+"""The offsets of a Parquet file's columns and the sizes of their pages, read without Arrow.
 
-If a footer's facts about a column contradict each other, Arrow's readers raise. But the request of its Python module
-for the same column (``RowGroupMetaData.column``) ends the process. This module therefore reads the footer itself.
-Footers and the heads of pages are Thrift in its compact encoding, and only a few of their numbers are needed.
+If a footer contradicts itself about a column, Arrow's readers raise an error. But Arrow's Python method for the facts
+about a column (``RowGroupMetaData.column``) crashes the process. This module therefore reads the footer itself. Footers
+and page headers are Thrift in its compact encoding, and only a few of their numbers are needed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 # The types of Thrift's compact encoding.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
-#: The maximum number of levels of skipped values; Parquet's own structures have five.
+#: The maximum depth of nested values that are skipped. Parquet's own structures have five levels.
 _DEPTH = 64
-#: Parquet's numbers of a physical type and of a kind of page.
+#: Parquet's numbers for the physical type BYTE_ARRAY and for the page type DICTIONARY_PAGE.
 _BYTE_ARRAY, _DICTIONARY_PAGE = 6, 2
-#: The bytes of a page's head that are read: kind and sizes come first, statistics may follow.
+#: The numbers of bytes of a page header that are read, each if the one before is too few. The type and the sizes come
+#: first, and statistics of any length may follow.
 _HEAD_BYTES = (32, 256, 1 << 16)
 
 
@@ -25,10 +26,10 @@ class Column(NamedTuple):
     """A column of one row group.
 
     Attributes:
-        path: The names of the column, from the outermost.
-        is_bytes: Whether its values are bytes.
-        begin: The offset of its first page.
-        plain, stored: The bytes of its pages and their heads, unpacked and as they are in the file.
+        path: The names on the path to the column, from the outermost.
+        is_bytes: Whether the values are of type BYTE_ARRAY.
+        begin: The offset of the first page.
+        plain, stored: The bytes of the pages with their headers, unpacked and as they are stored.
     """
 
     path: tuple[str, ...]
@@ -44,12 +45,12 @@ class Column(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page as its head describes it.
+    """A page as its header describes it.
 
     Attributes:
-        is_dictionary: Whether it is a dictionary.
-        plain, stored: Its bytes, unpacked and as they are stored.
-        end: The offset of its end.
+        is_dictionary: Whether the page is a dictionary.
+        plain, stored: The bytes of the page, unpacked and as they are stored.
+        end: The offset of the end of the page.
     """
 
     is_dictionary: bool
@@ -82,10 +83,10 @@ def columns(file: Any) -> list[list[Column]]:
 
 
 def pages(file: Any, column: Column) -> Iterator[Page]:
-    """Yield the pages of a column up to the first one whose head cannot be read, for which Arrow reports the error.
+    """Yield the pages of a column, up to the first page whose header cannot be read. Arrow later reports that error.
 
-    The first page is read whatever the footer says about the column's length. This takes 0.1 ms a page, compared with
-    10 ms for reading a page of common size.
+    The first page is read even if the footer says that the column is empty. Reading the header of a page takes 0.1 ms,
+    compared with 10 ms for a whole page of common size.
     """
     at, end = column.begin, column.begin + column.stored
     while True:
@@ -100,10 +101,10 @@ def pages(file: Any, column: Column) -> Iterator[Page]:
 
 
 def _page(file: Any, at: int) -> Page:
-    """Return the page whose head is at an offset of the file.
+    """Return the page whose header is at an offset of the file.
 
     Raises:
-        ValueError: There is no such head.
+        ValueError: There is no valid header.
     """
     for most in _HEAD_BYTES:
         file.seek(at)
@@ -121,7 +122,7 @@ def _page(file: Any, at: int) -> Page:
         if len(facts) < 3:
             break
         return Page(facts[1] == _DICTIONARY_PAGE, facts[2], facts[3], at + head.place + facts[3])
-    raise ValueError("a page has no head")
+    raise ValueError("a page has no header")
 
 
 def _row_group(footer: _Compact) -> list[Column]:
@@ -156,18 +157,21 @@ def _column(footer: _Compact) -> Column:
 
 
 class _Compact:
-    """A reader of consecutive values in Thrift's compact encoding; it raises ValueError if they end too early."""
+    """A reader of consecutive values in Thrift's compact encoding; it raises ValueError if the data ends too early."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     @property
     def place(self) -> int:
-        """The number of bytes that were read."""
+        """The number of bytes that were read so far."""
         return self._at
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Yield the number and type of each field of a struct; read or skip its value before the next one."""
+        """Yield the number and type of each field of a struct.
+
+        The caller must read or skip the value of a field before it requests the next field.
+        """
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self.integer()
@@ -237,9 +241,9 @@ class _Compact:
         return self._data[self._at - 1]
 
     def _move(self, count: int) -> None:
-        """Skip ``count`` bytes, and raise at the end of the data.
+        """Skip ``count`` bytes, and raise ValueError if the data ends before.
 
-        Otherwise a list of items without bytes might never end.
+        Without this check, reading a list with a false number of items might never end.
         """
         self._at += count
         if self._at > len(self._data):

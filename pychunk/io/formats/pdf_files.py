@@ -14,10 +14,11 @@ from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from . import paged_files
 
-#: The address space for one document in bytes, of which Python, NumPy and Arrow take half a gigabyte. The time limit in
-#: seconds is the last resort: ten times what a document within the limits of :mod:`pychunk.parsing.pdf.pdf_work` takes.
+#: The limits of a process for one document: its address space in bytes, and its time in seconds. Python, NumPy and
+#: Arrow take half a gigabyte of the address space. The time is a last resort. It is ten times the time of a document at
+#: the limits of :mod:`pychunk.parsing.pdf.pdf_work`.
 MEMORY, SECONDS = 4 << 30, 9000.0
-#: The number of processes that parse, unless the caller asks for more.
+#: The maximum number of processes that parse, unless the caller requests more.
 _MOST = 4
 
 
@@ -53,7 +54,10 @@ def processes(workers: int) -> Processes:
 
 
 def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], list[DeadLetter]]:
-    """Return the documents of files that have text, and dead letters about other files and about pages without text."""
+    """Return the documents of the files that can be read, and dead letters.
+
+    Dead letters are about other files, about documents in which no text is left, and about pages without text.
+    """
     # The import is here since few inputs are PDF; it would add 0.01 s to the start of every command.
     from ...parsing.pdf.pdf_document import PdfError
 
@@ -77,7 +81,7 @@ def parsed(items: Sequence[RawPdf], pool: Processes) -> tuple[list[Document], li
 
 
 def _letters(file: str, notes: Sequence[tuple[int, str]]) -> list[DeadLetter]:
-    """Return one dead letter for consecutive pages with one reason; the rest of the document is read."""
+    """Return a dead letter for each run of pages with the same reason; it is partial, as other pages are read."""
     letters = []
     for (reason, _), group in groupby(enumerate(notes), lambda each: (each[1][1], each[1][0] - each[0])):
         pages = [page for _, (page, _) in group]

@@ -1,4 +1,4 @@
-"""The conversion of rows of tables to documents: the column of the text, and the rows that cannot be used."""
+"""The conversion of rows of tables to documents: the choice of the text column, and dead letters for bad rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def readable(
     id_column: str | None,
     needed: Sequence[str] = (),
 ) -> DocumentRows:
-    """Return the rows with a text, a readable id and all ``needed`` columns; the others become dead letters."""
+    """Return the rows that have a text, a readable id and all ``needed`` columns. Other rows become dead letters."""
     found = DocumentRows([], [], [])
     names = ids(part, file, id_column)
     lacking = [(name, part.table.column(name).is_null().to_pylist()) for name in needed]
@@ -51,7 +51,7 @@ def readable(
 
 
 class UnreadableValue(str):
-    """The reason, in place of a value that Python cannot hold, such as a date in the year 100,000; it is not a text."""
+    """A placeholder for a value that Python cannot hold, such as a date in the year 100,000, with the reason."""
 
     @property
     def reason(self) -> str:
@@ -60,18 +60,18 @@ class UnreadableValue(str):
 
 
 def ids(part: Part, file: str, id_column: str | None) -> list[str]:
-    """Return the id of each row: its column's value, else the file's name and the row's number."""
+    """Return the id of each row: the value in the column of ids, or if it is null the file's name and row's number."""
     given = _strings(part.table, id_column or "id")
     return [f"{file}#{number}" if name is None else name for name, number in zip(given, part.numbers, strict=True)]
 
 
 def _strings(table: pa.Table, name: str) -> list[str | None]:
-    """Return a column's values as strings, None if there is none."""
+    """Return a column's values as strings, with None for null."""
     return [None if value is None else _string(value) for value in _values(table, name)]
 
 
 def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
-    """Return the column of the text if none is named, as ``inputs.value_columns.the_text`` chooses it."""
+    """Return the column of the text if the caller names none, as ``inputs.value_columns.the_text`` chooses it."""
     more = f" and {len(strings) - _LISTED} more" if len(strings) > _LISTED else ""
     try:
         return the_text(strings, names, (", ".join(strings[:_LISTED]) or "none") + more)
@@ -80,13 +80,13 @@ def only_text(strings: Sequence[str], names: Sequence[str], file: str) -> str:
 
 
 def text_of(part: Part, file: str) -> str:
-    """Return the column of a part's text if none is named."""
+    """Return the column of a part's text if the caller names none."""
     schema = part.table.schema
     return part.column or only_text([field.name for field in schema if "string" in str(field.type)], schema.names, file)
 
 
 def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None:
-    """Raise ValueError if a column does not exist; it would be missing in every row."""
+    """Raise ValueError if the table lacks a named column, because every row would lack it."""
     for name in names:
         if name is not None and name not in table.column_names:
             more = f" and {len(table.column_names) - _LISTED} more" if len(table.column_names) > _LISTED else ""
@@ -95,7 +95,10 @@ def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:
-    """Return a column as Python objects, None if it does not exist; text is bytes if it is not valid UTF-8."""
+    """Return a column as Python objects, all None if it does not exist.
+
+    If some text is not valid UTF-8, all texts of the column are returned as bytes.
+    """
     if name not in table.column_names:
         return [None] * table.num_rows
     values = table.column(name)
@@ -106,7 +109,7 @@ def _values(table: pa.Table, name: str) -> list[Any]:
     except UnicodeDecodeError:
         try:
             return list(values.cast(pa.large_binary()).to_pylist())
-        except pa.ArrowException:  # the text is inside lists
+        except pa.ArrowException:  # the invalid text is inside lists
             return [_value(value, name) for value in values]
     except (ValueError, OverflowError, pa.ArrowException):
         return [_value(value, name) for value in values]

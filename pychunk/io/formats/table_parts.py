@@ -1,4 +1,4 @@
-"""The parts of bounded size that readers of tables yield, the choice of columns, and checks of what was read."""
+"""The parts of bounded size that readers of tables yield, the choice of columns, and checks of batches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 from ..._engine.data.columns import current_names
 from ..._util.memory_errors import check_memory
 
-#: The approximate text of one table, in bytes.
+#: The approximate size of one table's text, in bytes.
 TABLE_BYTES = 16 << 20
-#: The maximum size of one table's text, in bytes, if a file stores repeated long values once and each value becomes a
-#: Python object. Dictionaries, views and runs store values in this way.
+#: The maximum size of one table's text, in bytes, if a file may store a long value once for many rows, and each row
+#: gets a Python object of it. Dictionaries, views and run-end encoding store values in this way.
 REPEATED_OBJECTS = 256 << 20
 
 
@@ -21,7 +21,7 @@ _STRINGS = ("id", "document_id", "text", "chunk_id", "relevance")
 
 
 def columns_of_strings(names: Sequence[str]) -> list[str]:
-    """Return the columns that are strings whenever types are found, since an id such as 007 is not a number.
+    """Return the columns that stay strings when types are inferred, because an id such as 007 is not a number.
 
     Example:
         >>> columns_of_strings(["document_index", "document_id", "text", "year"])
@@ -34,11 +34,11 @@ def columns_of_strings(names: Sequence[str]) -> list[str]:
 
 
 class Part(NamedTuple):
-    """A part of a file: rows, with the number from 1 of each.
+    """A part of a file: some consecutive rows with their numbers.
 
     Attributes:
         table: The rows.
-        unit: The word for a row: row or line.
+        unit: The word for a row in errors: row, line or element.
         numbers: The number of each row, from 1.
         bytes_read: The bytes of the file up to the end of this part.
         column: The column of the text, if known.
@@ -52,10 +52,12 @@ class Part(NamedTuple):
 
 
 def wanted_of(names: list[str], columns: list[str] | None, optional: Sequence[str]) -> list[str] | None:
-    """Return ``columns`` and the existing ``optional`` ones to read; None (all) if some of ``columns`` are missing.
+    """Return the columns to read, which are ``columns`` and the existing ``optional`` ones, or None for all.
+
+    All columns are read if ``columns`` is None, or names a column that does not exist.
 
     Raises:
-        ValueError: A column exists twice.
+        ValueError: A column to read exists twice.
     """
     for name in [*(columns or ["text"]), *optional]:
         if (times := names.count(name)) > 1:
@@ -66,9 +68,9 @@ def wanted_of(names: list[str], columns: list[str] | None, optional: Sequence[st
 
 
 def check(batch: pa.RecordBatch) -> None:
-    """Raise if a batch refers to memory that is not its own; Arrow trusts what it reads, and would crash later.
+    """Check that a batch refers only to its own memory. Arrow does not check this, and could crash later.
 
-    This function does not check for valid UTF-8, which concerns single rows only.
+    This function does not check for valid UTF-8, because invalid UTF-8 is reported for single rows.
 
     Raises:
         ValueError: A column is not valid.
@@ -82,7 +84,7 @@ def check(batch: pa.RecordBatch) -> None:
 
 
 def as_bytes(values: pa.Array) -> pa.Array:
-    """Return text as an array of the corresponding binary type."""
+    """Return an array of text as the corresponding binary type, and any other array unchanged."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         values.indices.validate(full=True)

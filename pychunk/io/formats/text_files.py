@@ -11,7 +11,7 @@ from ..document_batches import EXCERPT_BYTES, MAY_BE, DeadLetter, DeadLetters, D
 
 #: The maximum size of a file in bytes.
 MAX_BYTES = BYTES.text
-#: The first bytes of files that are not text, with what such a file is, and what to do about it.
+#: The first bytes of files that are not text, each with a description of the file and what to do about it.
 _OTHERS = (
     (b"%PDF-", "a PDF, not text: its kind is pdf"),
     (b"PK\x03\x04", "a ZIP archive (as .docx, .xlsx and .epub are), not text: extract its text first"),
@@ -34,17 +34,17 @@ _OTHERS = (
 )
 
 
-#: The control characters that do not occur in text: all but white space, form feeds, and escapes of terminals and
-#: ISO-2022.
+#: The control characters that do not occur in text. White space, form feeds, backspaces and the escape character occur,
+#: the last in ISO-2022 and in output for terminals.
 _CONTROLS = bytes(range(0x20)).translate(None, b"\t\n\v\f\r\x08\x1b") + b"\x7f"
-#: The number of bytes that show what a file is, and the share of control characters among them that text never reaches;
-#: random bytes have 9 %.
+#: The number of bytes at the beginning that are examined, and the largest share of control characters among them that
+#: text may have. Random bytes have 9 %.
 _HEAD, _MOST_CONTROLS = 4096, 0.02
 BINARY = "not text at all: bytes of a program, an image or the like"
 
 
 def not_text(data: bytes | bytearray) -> str:
-    """Return what bytes are that are not UTF-8 text, such as "a PDF, not text: ..."; "" if they may be text."""
+    """Return a description of bytes that are not UTF-8 text, such as "a PDF, not text: ..."; "" if they may be text."""
     for magic, meaning in _OTHERS:
         if data.startswith(magic):
             return meaning
@@ -70,13 +70,13 @@ def decoded(data: bytes | bytearray) -> tuple[str, str, int]:
 
 
 def is_binary(data: bytes | bytearray) -> bool:
-    """Return whether bytes that are not UTF-8 are not text in another encoding either, by their control characters."""
+    """Return whether bytes that are not UTF-8 have too many control characters to be text in another encoding."""
     head = bytes(data[:_HEAD])
     return len(head) - len(head.translate(None, _CONTROLS)) > _MOST_CONTROLS * len(head)
 
 
 def advice(data: bytes | bytearray) -> str:
-    """Return the end of a dead letter about invalid UTF-8, a guess of the encoding; "" if none is likely.
+    """Return a guess of the encoding for the end of a dead letter about invalid UTF-8; "" if no encoding is likely.
 
     Example:
         >>> advice("“Quoted” – it costs 5 €".encode("cp1252"))
@@ -88,7 +88,7 @@ def advice(data: bytes | bytearray) -> str:
 
 def document(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Document | None:
     """Return a file as one document, named by its path; None if it cannot be decoded."""
-    held = bytearray()  # a list of blocks would be in memory together with the bytes that they are joined to
+    held = bytearray()  # blocks in a list would be in memory a second time while they are joined
     read = 0
     for block in blocks:
         read = block.bytes_read

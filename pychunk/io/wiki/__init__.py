@@ -1,4 +1,4 @@
-"""The readers of Wikipedia: XML dumps, the output of WikiExtractor, and wikitext to plain text."""
+"""The readers of Wikipedia's XML dumps and of WikiExtractor's output, and the conversion of wikitext to plain text."""
 
 from ..._util.lazy_imports import on_demand as _on_demand
 

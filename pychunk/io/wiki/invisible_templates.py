@@ -1,10 +1,10 @@
-"""The templates that show a reader no text of the article: references, notices, boxes, icons, anchors."""
+"""The names of templates that show readers no text of the article: references, notices, boxes, icons, anchors."""
 
 from __future__ import annotations
 
 import re
 
-#: The beginnings and ends of such names, in lower case.
+#: The beginnings, and then the ends, of the names of such templates, in lower case.
 _BEGIN = re.compile(
     r"(?:cite|citation|vcite|harv|sfn|efn|refn|ref|#|r from|r to|use |pp-|infobox|taxobox|automatic taxobox|speciesbox|"
     r"chembox|drugbox|geobox|navbox|sidebar|portal|commons|wikt|wikisource|wikiquote|wikibooks|wikinews|wikispecies|"
@@ -39,7 +39,7 @@ _NAMES = frozenset(
 
 
 def is_unseen(name: str) -> bool:
-    """Return whether a template of this name, in lower case, shows a reader no text of the article.
+    """Return whether a template with this name (in lower case) shows readers no text of the article.
 
     >>> is_unseen("cite web"), is_unseen("fr icon"), is_unseen("railgauge")
     (True, True, False)

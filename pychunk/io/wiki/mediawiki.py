@@ -1,8 +1,8 @@
-"""The reader of MediaWiki XML dumps, to articles; it finds pages by their tags, and parses each by itself.
+"""The reader of MediaWiki XML dumps, to articles. It finds pages by their tags, and parses each page separately.
 
-A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are limits that need no parser. The XML between them goes
-through expat, Python's XML parser. One broken page is one dead letter. A document type, which could declare entities,
-is an error inside a page and is ignored outside.
+A page's text cannot hold ``<``, so ``<page>`` and ``</page>`` are found without a parser. The XML between them is
+parsed by expat, Python's XML parser. One broken page becomes one dead letter. A document type, which could declare
+entities, is an error inside a page, and is ignored outside of pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 if TYPE_CHECKING:
     from .wikitext import Cleaner
 
-#: The maximum number of bytes of XML of one page; a page of a history dump can be larger than memory.
+#: The maximum number of bytes of XML of one page. It is limited because a page of a history dump may exceed the memory.
 MAX_PAGE_BYTES = BYTES.wiki_page
 #: The column with the number of templates that were left out inside a page's sentences.
 DROPPED = "dropped_templates"
@@ -49,20 +49,20 @@ _FURNITURE = re.compile(rb"<\?xml\b[^<>]*>|</?mediawiki\b[^<>]*>")
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
 _REDIRECT_TEXT = re.compile(r"\s*#redirect[\s:]*\[\[([^\]|#]*)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 20
-#: The maximum number of elements open at once; pages of dumps have 4.
+#: The maximum depth of nested elements. Pages of dumps have 4.
 _DEPTH = 100
-#: The elements of a page, and of a dump's head, that are read, by path below the root.
+#: The elements of a page that are read, by their paths below the root.
 _PAGE = frozenset(
     {("title",), ("ns",), ("id",), ("redirect",), *(("revision", x) for x in ("timestamp", "model", "text"))}
 )
 _NAMESPACE = ("namespaces", "namespace")
 
-#: The namespace names by number, as a tuple so that they can be a key.
+#: The numbers and names of namespaces, as a tuple, so that they can be a key of a cache.
 Namespaces = tuple[tuple[int, str], ...]
 
 
 class RawPage(NamedTuple):
-    """A page's XML, its offset in the plain dump, and the dump's namespaces."""
+    """A page's XML, its offset in the decompressed dump, and the dump's namespaces."""
 
     file: str
     data: bytes
@@ -86,7 +86,7 @@ class PageFilter(NamedTuple):
 def pages(
     blocks: Iterable[Block], file: str, dead_letters: DeadLetters, wanted: PageFilter, max_bytes: int = MAX_PAGE_BYTES
 ) -> Iterator[RawPage]:
-    """Yield the wanted pages of one dump, in order, not parsed yet."""
+    """Yield the pages of one dump that may be wanted, in order and not parsed yet."""
     scan = _Scan(file, dead_letters, max_bytes)
     for block in _as_utf8(blocks, file, dead_letters):
         for page in scan.feed(block):
@@ -96,7 +96,7 @@ def pages(
 
 
 def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Block]:
-    """Yield the blocks unchanged, or in UTF-8 if the dump is in UTF-16, as Windows' tools write it."""
+    """Yield the blocks unchanged, or converted to UTF-8 if the dump is in UTF-16, as tools of Windows write it."""
     source = iter(blocks)
     first = next(source, None)
     if first is None:
@@ -126,7 +126,7 @@ def begins(head: bytes) -> bool:
 
 
 def may_be(head: bytes) -> bool:
-    """Return whether a file may be a dump or a part of one, and not other markup, by its first bytes."""
+    """Return whether the first bytes of a file may be those of a dump or of a part of one, and not of other markup."""
     if encoding := utf_16(head):
         head = head.decode(encoding, "replace").encode()
     is_markup = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and _ELEMENT.search(head)
@@ -134,14 +134,17 @@ def may_be(head: bytes) -> bool:
 
 
 def utf_16(head: bytes) -> str:
-    """Return the codec of bytes that begin with a byte order mark of UTF-16, or with "<" in it; "" for others."""
+    """Return the codec if bytes begin with a byte order mark of UTF-16 or with "<" in UTF-16, else ""."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be" if head.startswith(b"\0<") else ""
 
 
 def _may_be_wanted(data: bytes, wanted: PageFilter) -> bool:
-    """Return whether a page may be wanted, by its head; pages of old dumps have no ``ns`` and are checked later."""
+    """Return whether a page may be wanted, judged by its XML before the first revision.
+
+    Pages of old dumps have no ``ns`` and are checked again after parsing.
+    """
     end = data.find(b"<revision")
     end = len(data) if end < 0 else end
     if not wanted.redirects and data.find(b"<redirect", 0, end) >= 0:
@@ -155,17 +158,17 @@ class _Scan:
 
     def __init__(self, file: str, dead_letters: DeadLetters, max_bytes: int) -> None:
         self._file, self._dead_letters, self._max = file, dead_letters, max_bytes
-        # These are the bytes not yet processed, from a page's begin if inside; taking bytes from the front moves
-        # nothing.
+        # These are the bytes that are not processed yet. Inside a page they begin with the page. Python deletes bytes
+        # at the front of a bytearray without moving the others.
         self._held = bytearray()
-        self._offset = 0  # the offset of the first of them in the plain dump
+        self._offset = 0  # the offset of the first of these bytes in the decompressed dump
         self._searched = 0
         self._inside = False
         self._outside = bytearray()
         self._outside_offset = 0
         self._namespaces: Namespaces = ()
         self._opened = self._closed = self._gap = False
-        self._lost = False  # the rest of a page that was already reported may come before the next one
+        self._lost = False  # whether the rest of a page that was already reported may come before the next page
 
     def feed(self, block: Block) -> Iterator[RawPage]:
         if block.gap:
@@ -221,7 +224,7 @@ class _Scan:
         self._searched = 0
 
     def _between(self) -> None:
-        """Check the bytes before a page: white space, a dump's head or foot, or bytes that are lost."""
+        """Check the bytes before a page, and report any but white space and the beginning or end of a dump."""
         outside, self._outside = bytes(self._outside).strip(), bytearray()
         lost, self._lost = self._lost, False
         if not outside:
@@ -234,7 +237,7 @@ class _Scan:
             self._letter(self._outside_offset, "bytes outside pages", rest)
 
     def _without_site(self, outside: bytes) -> bytes:
-        """Return the bytes outside siteinfo, which defines the namespaces from here on."""
+        """Return the bytes without the ``siteinfo`` elements, and read the namespaces that these define."""
         kept, position = [], 0
         while (begin := outside.find(_SITE_BEGIN, position)) >= 0:
             end = outside.find(_SITE_END, begin)
@@ -273,10 +276,11 @@ class _Scan:
 
 
 class Parsed:
-    """The parts of a page or of siteinfo that are read; other elements are not kept, however many there are.
+    """The elements of a page or of ``siteinfo`` that are needed. Other elements are parsed, but not kept in memory.
 
     Attributes:
-        texts: The texts of a page's elements by path below the root; of several with one path, the last.
+        texts: The texts of a page's elements, by path below the root. Of several elements with the same path, only the
+            last counts.
         redirect: The target that the redirect element names.
         namespaces: The attributes and text of each namespace.
 
@@ -326,7 +330,7 @@ class Parsed:
 
 
 def _number(text: str) -> int | None:
-    """Return an integer that fits a column of 32 bits; None if the text is not one."""
+    """Return the integer that a text writes, or None if it is not an integer that fits into 32 bits."""
     if not _WHOLE.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
         return None
     return int(text)
@@ -345,7 +349,7 @@ def _cleaner(namespaces: Namespaces) -> Cleaner:
 
 
 def rendered(found: Sequence[RawPage], wanted: PageFilter) -> tuple[list[Document], list[DeadLetter]]:
-    """Return the parsed and cleaned pages, and dead letters for broken ones."""
+    """Return the documents of the wanted pages, parsed and cleaned, and dead letters for broken pages."""
     documents: list[Document] = []
     letters: list[DeadLetter] = []
     for page in found:
@@ -380,7 +384,7 @@ def _document(page: RawPage, wanted: PageFilter) -> Document | None:
         ns = _number(texts["ns",].strip())
         if ns is None:
             raise ValueError(f"<ns> must be a whole number of at most 32 bits; got {_short(texts['ns',])}")
-    else:  # exports before 2011 name neither the namespace nor redirects
+    else:  # dumps from before 2011 mark neither the namespace nor redirects
         ns = _namespaces(page.namespaces).get(title.partition(":")[0], 0) if ":" in title else 0
         match = _REDIRECT_TEXT.match(text)
         target = target or (match[1].strip() if match else None)

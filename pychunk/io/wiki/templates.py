@@ -1,9 +1,9 @@
-"""A table, by name, of the templates that carry prose or values, with functions that return their text.
+"""The table of templates that carry prose or values, by name, with functions that return their text.
 
-Of all other templates, one with a single plain argument shows it inside a sentence. The rest is left out. A template
-that is left out inside a sentence is counted, unless its name says that no reader sees text there
-(``invisible_templates``). The names are those of the English Wikipedia, which many others share.
-``Cleaner(templates=...)`` takes more.
+Any other template shows its argument if it is inside a sentence and has a single plain argument. Otherwise it is left
+out. A template that is left out inside a sentence is counted, unless its name says that readers see no text there
+(``invisible_templates``). The names are from the English Wikipedia; many other Wikipedias share them. Pass further
+templates as ``Cleaner(templates=...)``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from datetime import date
 
 from .invisible_templates import is_unseen
 
-#: The marks of text that only the line can decide about: text shown only inside a sentence, text left out and counted
-#: there, a blank between two digits, raised text, lowered text, and the end of both.
+#: Marks that are resolved later, when the line around them is known. ``UNSURE`` is on both sides of text that is shown
+#: only inside a sentence. ``COUNTED`` is a template that is counted as left out inside a sentence. ``APART`` becomes a
+#: blank between two digits. ``RAISED`` and ``LOWERED`` begin raised and lowered text, and ``END`` ends it.
 UNSURE, COUNTED, APART, RAISED, LOWERED, END = "\x0e", "\x0f", "\x10", "\x11", "\x12", "\x13"
 
 _NAMED = re.compile(r"([A-Za-z0-9_\- ]{1,30}?)\s*=")
@@ -35,11 +36,11 @@ _MONTHS = [
     "October",
     "November",
     "December",
-]  # the text of "as of" is English in any case
+]  # these names are English because the text of "as of" is always English
 
 
 class Arguments:
-    """A template's arguments: positional ones in order from 1, named ones by name.
+    """A template's arguments: positional arguments by number, from 1, and named arguments by name.
 
     >>> given = Arguments("quote|To be|author=Hamlet")
     >>> given.name, given[1], given["author"], given[2]
@@ -63,7 +64,7 @@ class Arguments:
                 self._named[match[1]] = value[match.end() :].strip()
 
     def __getitem__(self, key: int | str) -> str:
-        """Return an argument's text; "" if it was not given. A numbered argument may be positional or written as 1=."""
+        """Return an argument's text, or "" if there is none. A numbered argument may be positional or written as 1=."""
         if isinstance(key, str):
             return self._named.get(key, "")
         if str(key) in self._named:
@@ -77,20 +78,21 @@ class Arguments:
 
     @property
     def values(self) -> list[str]:
-        """The positional arguments that are not empty, also those given by number."""
+        """The positional arguments that are not empty, including arguments that are written by number, as 1=."""
         numbered = [value for name, value in self._named.items() if name.isdigit()]
         return [value for value in (*self.positional, *numbered) if value]
 
 
 def name_of(text: str) -> str:
-    """Return a template's name as the table has it: lower case, no underscores, no "Template:" before it."""
+    """Return a template's name as in the table: lower case, without underscores and a leading "Template:"."""
     return text.strip().replace("_", " ").lower().removeprefix("template:").strip()
 
 
 def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: date | None = None) -> str:
-    """Return the text of a template with the given ``content``; "" if it has no known text.
+    """Return the text of a template, "" if it has none, or marks if the line around it must decide.
 
-    ``when``: the date of the page, for templates that count up to it.
+    ``content`` is the text between the template's braces. ``more`` has further templates, which come before the table.
+    ``when`` is the date of the page, for templates that count years up to it.
 
     >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("chess row|a|b", {}) == COUNTED
     ('5 km', '', True)
@@ -113,11 +115,11 @@ def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: d
     return COUNTED
 
 
-#: The form of an argument that is shown, whatever the template: some words or a number, no address, no file name.
+#: The form of an argument that an unknown template may show: some words or a number, but no address or file name.
 _PLAIN = re.compile(
     r"(?![^ ]*(?:://|\.(?:png|jpe?g|svg|gif|og[gav]|wav|mp3|webm|pdf)$)).{0,200}\w.{0,200}", re.IGNORECASE
 )
-#: The named arguments of templates that stand for references, notices and links.
+#: Named arguments that only references, notices and links have.
 _OF_NOTES = frozenset({"date", "reason", "url", "title", "author", "last", "first", "access-date", "group", "id"})
 
 
@@ -125,12 +127,12 @@ def _argument(number: int) -> Callable[[Arguments], str]:
     return lambda given: given[number]
 
 
-#: The named arguments that define how something looks.
+#: Named arguments that only define how a template looks.
 _LOOKS = frozenset({"lang", "class", "style", "id", "inline", "size", "color", "link", "title", "big", "sep"})
 
 
 def _whole(given: Arguments) -> str:
-    """Return the first argument, also if an equals sign in it makes it a named one, as in ``x=1``."""
+    """Return the first argument, even if an equals sign in it makes it a named argument, as in ``x=1``."""
     if given[1] or given.positional:
         return given[1]
     name = next((name for name in given.names if name not in _LOOKS), None)
@@ -138,7 +140,7 @@ def _whole(given: Arguments) -> str:
 
 
 def _foreign(given: Arguments) -> str:
-    """Return words of another language, which may follow a code, as in ``IPA|fr|pʁi``."""
+    """Return words of another language. A code may come before them, as in ``IPA|fr|pʁi``."""
     return given[2] if given[2] and re.fullmatch(r"[a-z]{2,3}(?:-[A-Za-z]+)?", given[1]) else given[1]
 
 
@@ -181,7 +183,7 @@ def _quote(given: Arguments) -> str:
 
 
 def _convert(given: Arguments) -> str:
-    """Return the given value with its unit; a conversion is arithmetic, not text."""
+    """Return the first value with its unit, without the units to which the page would convert it."""
     values = [value for value in given.positional if value]
     out: list[str] = []
     for i, value in enumerate(values[:8]):
@@ -190,11 +192,11 @@ def _convert(given: Arguments) -> str:
         number = _NUMBER.fullmatch(value) is not None
         before_number = i > 0 and _NUMBER.fullmatch(values[i - 1]) is not None
         if not number and before_number and value not in _RANGES and not _NUMBER.fullmatch(following):
-            break  # no number follows this unit, so the units after it are those to convert to
+            break  # no number follows this unit, so the arguments after it are the units to convert to
     return " ".join(_RANGES.get(word) or _UNITS.get(word, word) for word in out)
 
 
-#: The units by the codes that readers do not see.
+#: The units as readers see them, by their codes in the template.
 _UNITS = {
     "C": "°C", "F": "°F", "C-change": "°C", "F-change": "°F", "sqmi": "sq mi", "sqft": "sq ft", "cuft": "cu ft",
     "cumi": "cu mi", "km2": "km²", "m2": "m²", "cm2": "cm²", "mm2": "mm²", "km3": "km³", "m3": "m³", "cm3": "cm³",
@@ -227,7 +229,7 @@ def _as_of(given: Arguments) -> str:
 
 
 def _ipa_english(given: Arguments) -> str:
-    """Return the sounds of IPAc-en, which takes one in each argument, and words such as "lang" as labels."""
+    """Return the sounds of IPAc-en, one in each argument, without labels such as "lang"."""
     labels = {"lang", "local", "pron", "us", "uk", "ipa", "en", "also", "us-also", "uk-also"}
     sounds = [" " if value == "_" else value for value in given.positional if value.lower() not in labels]
     return f"/{''.join(sounds)}/" if any(sounds) else ""
@@ -242,7 +244,7 @@ def _value(given: Arguments) -> str:
 
 
 def _fraction(given: Arguments) -> str:
-    """Return ``5 1/2``; a number before the template stays separate from it."""
+    """Return a fraction such as ``5 1/2``, with a mark that separates it from a number before the template."""
     parts = given.values
     if len(parts) == 1:
         return f"{APART}1/{parts[0]}"
@@ -258,7 +260,7 @@ def _lowered(given: Arguments) -> str:
 
 
 def _over(given: Arguments) -> str:
-    """Return one text over the other, as in ``su|p=+1|b=-2``."""
+    """Return lowered text, then raised text, for a template with one above the other, as in ``su|p=+1|b=-2``."""
     raised, lowered = given["p"] or given[1], given["b"] or given[2]
     return (f"{LOWERED}{lowered}{END}" if lowered else "") + (f"{RAISED}{raised}{END}" if raised else "")
 
@@ -342,7 +344,10 @@ def _ordinal(given: Arguments) -> str:
 
 
 def _day(parts: list[str]) -> date | None:
-    """Return the date of year, month and day, as far as they are given; the month may be a word."""
+    """Return the date of a year, a month (a number or word) and a day, or None if it cannot be read.
+
+    A missing month or day counts as 1.
+    """
     words = [each.strip() for each in parts if each.strip()]
     if len(words) == 1 and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", words[0]):
         words = words[0].split("-")
@@ -362,7 +367,10 @@ def _years(begin: date, end: date) -> int:
 
 
 def _age(given: Arguments) -> str:
-    """Return the years between two dates, or up to the date of the page; the date itself if that is unknown."""
+    """Return the years between two dates, or from one date to the page's date.
+
+    If the page's date is needed but unknown, return the date itself.
+    """
     parts = 1 if "-" in given[1] else 3
     begin = _day(given.positional[:parts])
     end = _day(given.positional[parts : 2 * parts]) or given.when
@@ -374,7 +382,7 @@ def _age(given: Arguments) -> str:
 
 
 def _born(given: Arguments) -> str:
-    """Return ``1 January 1990 (age 30)``, or the date alone if the page's date is unknown."""
+    """Return a date of birth such as ``1 January 1990 (age 30)``, without the age if the page's date is unknown."""
     begin = _day(given.positional[:3])
     if begin is None or given.when is None:
         return _date(given)
@@ -382,19 +390,19 @@ def _born(given: Arguments) -> str:
 
 
 def _died(given: Arguments) -> str:
-    """Return ``1 January 1990 (aged 39)``."""
+    """Return a date of death such as ``1 January 1990 (aged 39)``."""
     end, begin = _day(given.positional[:3]), _day(given.positional[3:6])
     return _date(given) if end is None or begin is None else f"{_date(given)} (aged {_years(begin, end)})"
 
 
 def _died_in(given: Arguments) -> str:
-    """Return ``1955 (aged 75–76)`` for two years."""
+    """Return a year of death such as ``1955 (aged 75–76)``, from the years of death and birth."""
     death, birth = (int(each) if each.isdecimal() else 0 for each in (given[1], given[2]))
     return f"{death} (aged {death - birth - 1}–{death - birth})" if birth else given[1]
 
 
 def _born_in(given: Arguments) -> str:
-    """Return ``1990 (age 29–30)``, or the year alone if the page's date is unknown."""
+    """Return a year of birth such as ``1990 (age 29–30)``, without the age if the page's date is unknown."""
     if given.when is None or not given[1].isdecimal():
         return given[1]
     years = given.when.year - int(given[1])
@@ -402,7 +410,7 @@ def _born_in(given: Arguments) -> str:
 
 
 def _coordinates(given: Arguments) -> str:
-    """Return ``55°N 12°E`` inside a sentence; "" if the coordinates are only in the page's corner."""
+    """Return coordinates such as ``55°N 12°E`` to show inside a sentence; "" if they are only in a page's corner."""
     if "display" in given.names and "inline" not in given["display"] and given["display"] not in ("i", "it", "ti"):
         return ""
     parts: list[str] = []
@@ -424,12 +432,12 @@ def _coordinates(given: Arguments) -> str:
 
 
 def _old_style(given: Arguments) -> str:
-    """Return ``February 2 [O.S. January 20] 1905``."""
+    """Return a date with its old style, such as ``February 2 [O.S. January 20] 1905``."""
     return f"{given[1]} [O.S. {given[3]}] {given[2]}" if given[3] else " ".join(given.values)
 
 
 def _this(form: str) -> Callable[[Arguments], str]:
-    """Return a function for a part of the page's date; the template is left out and counted if the date is unknown."""
+    """Return a function for a part of the page's date; if that is unknown, the template counts as left out."""
 
     def part(given: Arguments) -> str:
         if given.when is None:
@@ -476,7 +484,7 @@ def _items(given: Arguments) -> str:
     return "\n\n" + "\n".join(value if value[0] == "*" else f"* {value}" for value in given.values) + "\n\n"
 
 
-#: The templates, each with its names, separated by semicolons.
+#: The functions of templates, each with the names of its templates, separated by semicolons.
 _NAMES: tuple[tuple[Callable[[Arguments], str], str], ...] = (
     (
         _argument(1),
@@ -625,5 +633,5 @@ def _table() -> dict[str, Callable[[Arguments], str]]:
     return {name.strip(): template for template, names in (*_NAMES, *ships, *money) for name in names.split(";")}
 
 
-#: The functions from Arguments to text, by lower-case name.
+#: The functions from a template's ``Arguments`` to its text, by the template's name in lower case.
 TEMPLATES: Mapping[str, Callable[[Arguments], str]] = _table()

@@ -1,4 +1,4 @@
-"""The reader of WikiExtractor's output, ``<doc id= url= title=> ... </doc>``; its JSON form is JSON Lines."""
+"""The reader of WikiExtractor's output, ``<doc id= url= title=> ... </doc>``; ``json_lines`` reads its JSON output."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def documents(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> 
 
 
 def _documents(data: bytes, offset: int, file: str, dead_letters: DeadLetters, bytes_read: int) -> Iterator[Document]:
-    """Yield the documents of bytes that end with </doc>; each byte is read a few times, whatever is not closed."""
+    """Yield the documents of bytes that end with </doc>.
+
+    Each byte is read only a few times, even if many documents are not closed.
+    """
     begin, position = _BEGIN.search(data), 0
     while begin is not None and (end := _END.search(data, begin.end())) is not None:
         while (again := _BEGIN.search(data, begin.end(), end.start())) is not None:
@@ -92,6 +95,6 @@ def _attributes(head: str) -> dict[str, str]:
 def _lost(
     file: str, offset: int, data: bytes | bytearray, reason: str, dead_letters: DeadLetters, start: int = 0
 ) -> None:
-    """Report as lost the bytes from ``start`` on, which are at ``offset`` in the file."""
+    """Report a dead letter about the bytes of ``data`` from ``start`` on, which are at ``offset`` in the file."""
     excerpt = bytes(data[start : start + EXCERPT_BYTES])
     dead_letters(DeadLetter(file, f"byte {offset}", reason, excerpt))

@@ -1,9 +1,9 @@
-"""The conversion of wikitext to plain text: prose, headings and lists stay, markup goes.
+"""The conversion of wikitext to plain text: prose, headings and lists stay, markup is removed.
 
-A first pass finds text that must not be parsed (comments, nowiki, math, references). A second one goes from bracket to
-bracket with a stack of open ones, and a third one goes over lines. All are linear, so hostile input costs time in
-proportion to its length. Brackets that do not match lose their marks and keep their text. Nothing stays open past a
-section heading.
+A first pass finds text that must not be parsed (comments, nowiki, math, references). A second pass goes from bracket to
+bracket, with a stack of the open brackets. A third pass goes over the lines. All passes are linear, so even hostile
+input takes time only in proportion to its length. Brackets without a counterpart are removed, but the text in them
+stays. A heading of a section closes all brackets.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from html.entities import html5
 from ..._engine.data.superscripts import script_text
 from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, render
 
-#: The maximum number of template, link and table frames open at once; further marks are dropped. Real pages stay below
-#: 20.
+#: The maximum number of templates, links and tables that are open at once. Further opening brackets are removed. Real
+#: pages stay below 20.
 _DEPTH = 100
 
-# The marks of this module are control characters, which XML cannot hold and which are first removed from the text.
+# The marks that this module puts into text are control characters. XML cannot hold them, and they are first removed
+# from the text.
 _DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
-#: The namespace names that dumps do not list: aliases of File in large Wikipedias.
+#: The aliases of the namespace File in large Wikipedias, which dumps do not list.
 _FILE_ALIASES = re.findall(
     r"\w+", "file image media bild imagen immagine afbeelding grafika imagem изображение зображення 画像 图像 圖像"
 )
@@ -37,7 +38,7 @@ _OPAQUE = (
     "dynamicpagelist|charinsert"
 )
 _OPENING = re.compile(rf"\n[ \t]*<!--|<!--|<({_OPAQUE})\b([^<>]*)>", re.IGNORECASE)
-#: The elements in which even their own tag is text.
+#: The elements in which even another opening tag of the same name is text.
 _VERBATIM = frozenset({"nowiki", "pre", "source", "syntaxhighlight"})
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"<(/){name}\s*>|<{name}\b([^<>]*)>", re.IGNORECASE) for name in _OPAQUE.split("|")
@@ -82,16 +83,16 @@ _INLINE = frozenset(
 )
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)(\b[^<>]*)>")
 _ATTRIBUTES = re.compile(r"(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=]+))*\s*/?", re.ASCII)
-#: Raised and lowered text without markup in it, by its element or by a template's marks.
+#: Raised or lowered text without markup in it, between the tags of an element or the marks of a template.
 _SCRIPT = re.compile(
     rf"<(su[pb])\b([^<>]*)>([^<>\n]{{0,200}})</\1\s*>|([{RAISED}{LOWERED}])([^\n{RAISED}{LOWERED}{END}]{{0,200}}){END}",
     re.IGNORECASE,
 )
 _SCRIPT_MARKS = str.maketrans("", "", RAISED + LOWERED + END)
 _FEW = re.compile(r"[0-9+\-−ni]+")
-#: The text that may come between a raised text and its base: bold and italic type, tags, and dropped text.
+#: The markup that may come between raised text and the text before it: bold and italic marks, tags, and dropped text.
 _BETWEEN = re.compile(rf"(?:'{{2,}}|<[^<>\n]{{0,100}}>|{_DROPPED})+\Z")
-#: The number of characters before a raised text that are checked.
+#: The number of characters before raised or lowered text by which the form of that text is chosen.
 _BEFORE = 160
 _UNSURE_TEXT = re.compile(f"{UNSURE}([^{UNSURE}\n]*){UNSURE}")
 _SHOWN = re.compile(rf"{UNSURE}[^{UNSURE}\n]*{UNSURE}|[{COUNTED}{_DROPPED}{UNSURE}]")
@@ -107,17 +108,18 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
 _CODE_LINE = re.compile(f"[ {_BREAK}]*{_HELD}([0-9]+){_HELD}[ {_BREAK}]*")
-#: The mark of a block before white space, where it would separate lines and blanks that belong together.
+#: The mark of a block before white space. It is moved after the white space, whose lines and blanks are then merged.
 _MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
 
-#: The maximum numbers of lines, and of characters in lines, that are objects at once. A page of lines of two letters
-#: would otherwise take 50 times its bytes.
+#: The maximum numbers of lines that are separate Python strings at once, and of characters that are split into lines at
+#: a time. Otherwise a page of lines with two letters each would take 50 times its bytes.
 _HELD_LINES, _HELD_LETTERS = 4096, 1 << 16
 
-#: The maximum number of blocks of a page; a page with more gets none. Pages of Wikipedia have a few hundred.
+#: The maximum number of blocks of a page. A page with more blocks gets none. Pages of Wikipedia have a few hundred.
 MAX_BLOCKS = 200_000
-#: A block begins with ``_BEGINS`` and one of these letters; nested items are distinguished up to a depth of 20.
+#: The letters that follow the mark ``_BEGINS`` of a block and name its kind. Items have a letter for each level of
+#: nesting up to 20.
 _PARAGRAPH, _CODE, _ITEMS = "p", "c", "ABCDEFGHIJKLMNOPQRST"
 _KINDS = {
     _PARAGRAPH: ("paragraph", 0),
@@ -126,23 +128,24 @@ _KINDS = {
     **{letter: ("item", level) for level, letter in enumerate(_ITEMS, 1)},
 }
 
-#: A block of the plain text: kind, level, first character, and the character after its last.
+#: A block of the plain text: its kind, its level, and the positions of its start and end in characters.
 Row = tuple[str, int, int, int]
 #: A function from a template's arguments to its text; see ``templates``.
 Template = Callable[[Arguments], str]
 
 
 class Cleaner:
-    """A converter of one wiki's pages from wikitext to plain text; picklable, thread-safe.
+    """A converter of one wiki's pages from wikitext to plain text. It can be pickled and is thread-safe.
 
-    Headings are lines of their own without marks, with blank lines around them. A paragraph is a line. A list item is a
-    line that begins with ``- ``. References, tables, files, categories and unknown templates are left out. Link texts
-    stay, and a formula stays as TeX. Templates that carry prose or values are rendered (``templates``). An unknown
-    template with a single plain argument shows it inside a sentence.
+    A heading becomes a separate line without marks, between blank lines. A paragraph becomes one line. A list item
+    becomes a line that begins with ``- ``. References, tables, files, categories and most unknown templates are left
+    out. Link texts stay, and formulas stay as TeX. Templates that carry prose or values become text (see
+    ``templates``). An unknown template inside a sentence shows its argument if it has a single plain one.
 
     Args:
-        namespaces: A dump's namespace names by number, for links to files (6) and categories (14) in its language.
-        templates: More templates by lower-case name: functions from ``Arguments`` to text.
+        namespaces: The names of a dump's namespaces by number. By them, links to files (6) and categories (14) are
+            recognized in the dump's language.
+        templates: Functions from ``Arguments`` to text for further templates, by their names in lower case.
 
     >>> Cleaner()("'''Ada''' ({{IPA|ˈeɪdə}}) is a [[programming language|language]].<ref>x</ref>")
     'Ada (ˈeɪdə) is a language.'
@@ -158,19 +161,19 @@ class Cleaner:
         self._templates = dict(templates or {})
 
     def __call__(self, wikitext: str, when: date | None = None) -> str:
-        """Return the plain text of one page; never raise, since markup that cannot be parsed only loses its marks.
+        """Return the plain text of one page. No input raises an error; from invalid markup only the marks are removed.
 
-        ``when``: the date of the page, for templates that count years up to it.
+        ``when`` is the date of the page, for templates that count years up to it.
         """
         held: list[str] = []
         return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
-        r"""Return the same text, and its blocks as ``segment(columns={"blocks": ...})`` takes them.
+        r"""Return the plain text of a page, and its blocks in the form of ``segment(columns={"blocks": ...})``.
 
-        Headings have the level of their marks, which is 2 for the sections of an article. List items have the depth of
-        their nesting. Code of several lines is a block of its own. Everything else is a paragraph. The blocks of a page
-        with more than ``MAX_BLOCKS`` blocks are None.
+        The level of a heading is the number of its equals signs, which is 2 for the sections of an article. The level
+        of a list item is its depth of nesting. Code of several lines is one block. Everything else is a paragraph. If a
+        page has more than ``MAX_BLOCKS`` blocks, the result is None in place of blocks.
 
         >>> Cleaner().with_blocks("A cat.\n== Diet ==\n* fish")
         ('A cat.\n\nDiet\n\n- fish', [('paragraph', 0, 0, 6), ('heading', 2, 8, 12), ('item', 1, 14, 20)])
@@ -193,10 +196,10 @@ class Cleaner:
         return re.sub(f"{_BEGINS}.", "", marked).strip(), None, dropped
 
     def _prose(self, wikitext: str, held: list[str], when: date | None) -> tuple[str, int]:
-        """Return the text without markup, except that of headings, lists, bold and italic type.
+        """Return the text without markup except for headings, lists, bold and italic type.
 
-        Text that is set aside goes to ``held``. The second value is the number of templates that were left out inside
-        sentences.
+        Text that must not be parsed is moved to ``held``. The second value is the number of templates that were left
+        out inside sentences.
         """
         text = _CONTROLS.sub("", wikitext).replace("\r\n", "\n").replace("\r", "\n")
         text, dropped = _decided(self._resolve(_hold("\n" + text + "\n", held), when))
@@ -224,14 +227,15 @@ class Cleaner:
         _collapse(stack, 1)
         out = "".join(stack[0].parts).replace(_PIPE, "|")
         for _ in range(4):
-            # Removing a mark can join two halves of another one; hostile input could repeat this for ever.
+            # Removing a mark can join two halves of another mark. Hostile input could do this many times, so the loop
+            # has a limit.
             if not any(mark in out for mark in _STRAY_MARKS):
                 break
             out = _STRAY.sub(lambda match: "\n" if match[0][0] == "\n" else "", out)
         return out
 
     def _bracket(self, text: str, start: int, end: int, stack: list[_Frame], when: date | None) -> int:
-        """Open or close a frame at the bracket text[start:end], and return the position to go on from."""
+        """Open or close a frame at the bracket ``text[start:end]``, and return the position to continue from."""
         token = text[start:end]
         if token in ("{{", "[["):
             if len(stack) < _DEPTH:
@@ -291,7 +295,7 @@ class Cleaner:
 
     def _template(self, content: str, when: date | None) -> str:
         if "\n=" in content and _HAS_HEADING.search(content + "\n"):
-            return content  # it spans a section's heading, so the marks do not belong together
+            return content  # a heading is between the braces, so they do not belong together
         text = render(content.replace(UNSURE, ""), self._templates, when)
         return text.replace("|", _PIPE) if text else _DROPPED
 
@@ -300,7 +304,7 @@ _ENGLISH = Cleaner()
 
 
 def clean(wikitext: str) -> str:
-    r"""Return the plain text of an English page; see ``Cleaner``.
+    r"""Return the plain text of a page of an English wiki. See :class:`Cleaner`.
 
     >>> print(clean("A [[cat|cat]] sat.\n== Diet ==\n* fish\n* {{convert|2|kg|lb}} of mice"))
     A cat sat.
@@ -314,7 +318,7 @@ def clean(wikitext: str) -> str:
 
 
 class _Frame:
-    """An open template ``{{``, link ``[[``, table ``{|`` or the page, with the text in it so far."""
+    """An open template ``{{``, link ``[[`` or table ``{|``, or the whole page, with the text in it so far."""
 
     __slots__ = ("kind", "parts")
 
@@ -332,7 +336,7 @@ def _nearest(stack: list[_Frame], kind: str) -> int:
 
 
 def _collapse(stack: list[_Frame], depth: int) -> None:
-    """Close the frames from a depth on, which have no end; their text joins the frame around them."""
+    """Close the frames from a depth on, which have no closing bracket. Their text moves to the frame around them."""
     while len(stack) > depth:
         frame = stack.pop()
         stack[-1].parts.extend(frame.parts)
@@ -345,7 +349,7 @@ def _is_language(prefix: str) -> bool:
 
 
 def _hold(text: str, held: list[str]) -> str:
-    """Return the text without comments and references; set text that must not be parsed aside in ``held``."""
+    """Return the text without comments and references, and move text that must not be parsed to ``held``."""
     parts: list[str] = []
     position = 0
     unclosed: set[str] = set()
@@ -365,7 +369,7 @@ def _hold(text: str, held: list[str]) -> str:
         stop, more = _end_of(name, text, end)
         if stop is None:
             if not more:
-                unclosed.add(name)  # there is none further down either, so it is not searched again
+                unclosed.add(name)  # no closing tag follows anywhere, so none is searched again
             continue
         position = stop.end()
         parts.append(_opaque(name, text[end : stop.start()], held))
@@ -374,7 +378,7 @@ def _hold(text: str, held: list[str]) -> str:
 
 
 def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[str]) -> int:
-    """Return the end of a comment, and of its line if it stands alone."""
+    """Return the position after a comment, or after its line if the line holds nothing else."""
     stop = None if "!" in unclosed else _COMMENT_END.search(text, end)
     if text[start] == "\n":
         after = None if stop is None else _LINE_END.match(text, stop.end())
@@ -388,18 +392,18 @@ def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[st
 
 
 def _end_of(name: str, text: str, position: int) -> tuple[re.Match[str] | None, bool]:
-    """Return an element's closing tag, and whether one may follow if it has none."""
+    """Return an element's closing tag or None, and whether a later element of the same name may have one."""
     while (match := _CLOSING[name].search(text, position)) is not None:
         if match[1]:
             return match, True
         if name not in _VERBATIM and not match[2].rstrip().endswith("/"):
-            return None, True  # another one opens first, so this one was never closed
+            return None, True  # another element of this name opens first, so this element was never closed
         position = match.end()
     return None, False
 
 
 def _opaque(name: str, content: str, held: list[str]) -> str:
-    """Return the replacement in the text for an element that is not parsed further."""
+    """Return the text that replaces an element whose content is not parsed."""
     if name == "poem":
         return "\n\n" + content.strip("\n").replace("\n", f"{_BREAK}\n") + "\n\n"
     if name == "nowiki":
@@ -422,7 +426,7 @@ def _restore(text: str, held: list[str]) -> str:
 
 
 def _told(marked: str) -> tuple[str, list[Row]]:
-    """Return the text without the marks of its blocks, and the blocks."""
+    """Return the text without the marks of blocks, and the blocks."""
     before, *pieces = marked.split(_BEGINS)
     parts = [before]
     rows: list[Row] = []
@@ -441,7 +445,7 @@ def _told(marked: str) -> tuple[str, list[Row]]:
 
 
 def _placed(match: re.Match[str]) -> str:
-    """Return white space, then the mark of the block that begins after it; no mark at the end of the text."""
+    """Return the white space of a match, then the mark of the last block in it; at the end of the text, no mark."""
     marks = match[0]
     blank = re.sub(f"{_BEGINS}.", "", marks)
     if match.end() == len(match.string):
@@ -453,8 +457,8 @@ def _placed(match: re.Match[str]) -> str:
 def _decided(text: str) -> tuple[str, int]:
     """Decide whether unknown templates are shown or left out.
 
-    Return the text, and the number of templates left out in sentences. A template shows its argument if its line has
-    other words; one that stands alone is a notice or a box.
+    Return the text, and the number of templates that were left out inside sentences. A template shows its argument if
+    its line has other words. A template that is alone in its line is a notice or a box, and is left out.
     """
     if UNSURE not in text and COUNTED not in text:
         return text, 0
@@ -471,9 +475,9 @@ def _decided(text: str) -> tuple[str, int]:
 
 
 def _scripts(text: str) -> str:
-    """Write raised and lowered text as in pages of HTML: ``x^{n+1}``, ``x_i``, ``H2O``, ``[3]``.
+    """Return the text with raised and lowered text written as from HTML: ``x^{n+1}``, ``x_i``, ``H2O``, ``[3]``.
 
-    Digits alone become raised digits if an element raises them.
+    If an element, and not a template, raises only digits, signs, n or i, they become Unicode's superscripts.
     """
     parts: list[str] = []
     position = 0
@@ -508,7 +512,7 @@ def _scripts(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return the text without tags, addresses of external links, and traces of dropped text."""
+    """Return the text without tags, addresses of external links, and blanks and brackets around dropped text."""
     if APART in text:
         text = _BETWEEN_DIGITS.sub(" ", text).replace(APART, "")
     if RAISED in text or LOWERED in text or END in text or "</su" in text or "</SU" in text:
@@ -558,13 +562,13 @@ def _entity(match: re.Match[str]) -> str:
 
 
 def _lines(text: str, held: list[str] | None = None) -> str:
-    """Put headings, paragraphs and list items on lines of their own, and decode entities.
+    """Return the text with each heading, paragraph and list item on a separate line, and with entities decoded.
 
-    If ``held`` is given, the result has a mark at the beginning of each block.
+    If ``held`` is not None, the result has a mark at the beginning of each block.
     """
     done: list[str] = []
     out: list[str] = []
-    last = ""  # the kind of the line before: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
+    last = ""  # the kind of the previous line: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
     marks = {letter: "" if held is None else _BEGINS + letter for letter in _KINDS}
     for raw in _split(text):
         if len(out) > _HELD_LINES:
@@ -587,7 +591,7 @@ def _lines(text: str, held: list[str] | None = None) -> str:
         if first in "*#:;":
             body = line.lstrip("*#:; \t")
             if not any(map(str.isalnum, body)) and _HELD not in body:
-                continue  # the item was only a template
+                continue  # the item held only a template that was left out
             signs = line[: len(line) - len(body)]
             listed = "*" in signs or "#" in signs
             if last != "-":
@@ -624,13 +628,16 @@ def _lines(text: str, held: list[str] | None = None) -> str:
 
 
 def _is_code(line: str, held: list[str]) -> bool:
-    """Return whether a line holds nothing but code of several lines that was set aside."""
+    """Return whether a line holds only a reference to code of several lines in ``held``."""
     match = _CODE_LINE.fullmatch(line)
     return match is not None and "\n" in held[int(match[1])]
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the lines of a text, split a part at a time, since each is an object with about 60 bytes of overhead."""
+    """Yield the lines of a text, splitting one part of it at a time.
+
+    Each line is a Python object with about 60 bytes of overhead, so not all lines should exist at once.
+    """
     begin = 0
     while (end := text.find("\n", begin + _HELD_LETTERS)) >= 0:
         yield from text[begin:end].split("\n")

@@ -1,7 +1,7 @@
-"""The prompts, one file for each task in a folder for each language.
+"""The prompts. Each language has a folder with one file for each task.
 
 The first line of a file is its version, which is part of every key of the cache. Raise the version if you change the
-text, so that no cached answer to the old text is used.
+text, so that cached answers to the old text are not used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Prompt(NamedTuple):
-    """A prompt, with the text of the system and ``language/task/version``."""
+    """A prompt: the text of the system message, and the version as ``language/task/version``."""
 
     system: str
     version: str

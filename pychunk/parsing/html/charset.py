@@ -1,4 +1,4 @@
-"""The encoding of bytes that declare none, or a wrong one, by the letters that a language uses most."""
+"""Guessing the character encoding of bytes that declare none, or a wrong one, by languages' most frequent letters."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import NamedTuple
 
 #: The number of bytes that are checked.
 _LOOKED_AT = 1 << 18
-#: The minimum number of bytes beyond ASCII that a guess needs, and the share of them that must be in runs of three and
-#: more. Letters with accents stand between other letters; those of another script, and pairs of bytes, stand next to
-#: each other.
+#: The minimum number of bytes beyond ASCII that a guess needs. If at least half of them are in runs of three or more,
+#: the text is in another script or in characters of two bytes, which follow each other. Else it is in Latin letters,
+#: where accented letters stand alone between others.
 _LEAST, _IN_RUNS = 12, 0.5
-#: A guess of a script needs this part of the usual share of frequent letters, and at most this share of invalid ones.
+#: The minimum share of frequent letters that a guess of a script needs, divided by their usual share; and the maximum
+#: share of invalid characters.
 _SURE, _WRONG = 0.6, 0.02
 _RUNS = re.compile(rb"[\x80-\xff]{3,}")
-#: For a language in Latin letters: the share of letters beyond ASCII that must be its own, and by how much this share
-#: must exceed that of any language of windows-1252. Of 60,000 bags of two to four words in those languages, nine were
-#: taken for another language.
+#: For a language in Latin letters: the share of a text's letters beyond ASCII that must be letters of the language, and
+#: by how much this share must exceed the share for any language that windows-1252 writes. Of 60,000 samples of two to
+#: four words in languages that windows-1252 writes, nine were taken for another language.
 _OWN, _MORE = 0.95, 0.05
-#: The marks that are not letters and show nothing: they are the same bytes in most encodings, or occur in all texts.
+#: The characters that are not letters and do not help a guess: they are the same bytes in most encodings, or occur in
+#: texts of all languages.
 _MARKS = re.compile(r"[\x00-\x7f\xa0\xad“”„‘’‚‹›«»–—…•·§©®™°€†‡‰´¨×]+")
 _ASCII = re.compile(r"[\x00-\x7f]+")
 
@@ -58,12 +60,12 @@ _WESTERN = tuple(
         ),
     )
 )  # fmt: skip
-#: The signs of windows-1252 that are letters in other encodings. In its languages none is between letters: ``10³``,
-#: ``¿Qué``.
+#: The signs of windows-1252 that are letters in other encodings. In languages that windows-1252 writes, no such sign is
+#: between two letters: ``10³``, ``¿Qué``.
 _SIGNS = re.compile("(?<![^\\W\\d_])[¡-¿]+|[¡-¿]+(?![^\\W\\d_])")
-#: The languages in Latin letters that windows-1252 does not write: their encodings, their letters, and the minimum
-#: share of these that must be other bytes in windows-1252. Slovak is without ĺ and ŕ, which are rare, and the bytes of
-#: å and à.
+#: The languages in Latin letters that windows-1252 does not write: their encodings, their letters beyond ASCII, and the
+#: minimum share of a text's letters that windows-1252 would read as other characters. The letters of Slovak do not
+#: include ĺ and ŕ, which are rare and have the same bytes as å and à in windows-1252.
 _LATIN = tuple(
     (tuple(encodings.split()), frozenset(letters), telling)
     for encodings, letters, telling in (
@@ -83,7 +85,7 @@ _LATIN = tuple(
 def guessed(data: bytes) -> str | None:
     """Guess the encoding of bytes that are not UTF-8; None if no language fits.
 
-    The result is an encoding in which the bytes read like a language that windows-1252 does not write.
+    In the guessed encoding, the bytes have the letters of a language that windows-1252 does not write.
 
     Example:
         >>> guessed("Все счастливые семьи похожи друг на друга".encode("cp1251")), guessed("naïve".encode("cp1252"))
@@ -101,7 +103,7 @@ def guessed(data: bytes) -> str | None:
 
 
 def _latin(data: bytes) -> str | None:
-    """Guess by letters with accents: a language must have more of them than any that windows-1252 writes."""
+    """Guess by accented letters, which must fit a language better than any language that windows-1252 writes."""
     western = _letters(_SIGNS.sub("", data.decode("cp1252", "replace")))
     most = max(_share(western, own) for own in _WESTERN)
     best, found = max(_OWN, most + _MORE), None
@@ -118,12 +120,12 @@ def _latin(data: bytes) -> str | None:
 
 
 def _letters(text: str) -> Counter[str]:
-    """Count each character beyond ASCII, in lower case, without marks."""
+    """Count each character beyond ASCII, in lower case, except for ``_MARKS``."""
     return Counter(_MARKS.sub("", text).lower())
 
 
 def _share(letters: Counter[str], own: frozenset[str]) -> float:
-    """Return the share of the letters that are a language's own; 1 if there are no letters."""
+    """Return the share of the letters that belong to a language; 1 if there are no letters."""
     return sum(count for each, count in letters.items() if each in own) / sum(letters.values()) if letters else 1.0
 
 

@@ -1,8 +1,8 @@
-"""The comments under an article, which are not part of its text; the posts of a forum are the page's text.
+"""The comments under an article, which are not part of its text, unlike the posts of a forum.
 
-The network cannot tell them apart for sure. Of 1,497 labelled pages, 117 call themselves articles and hold a section of
-comments; 2.3 % of these 43,800 words are content. On pages that do not call themselves articles, 44 % of such words
-are.
+The network cannot reliably distinguish comments from posts. Of 1,497 labelled pages, 117 declare themselves articles
+and have a section of comments. Of the 43,800 words in these sections, 2.3 % are content. On pages that do not declare
+themselves articles, 44 % of the words in such sections are content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def _hashes(words: str) -> npt.NDArray[np.uint32]:
     return np.array(sorted(map(word_hash, words.split())), np.uint32)
 
 
-#: The types that pages declare: kinds of schema.org, ``og:type``, the software of forums, names of their bodies.
+#: The types of pages, as pages declare them: types of schema.org (@), ``og:type``, the software that made a forum
+#: (by:), and names of its ``<body>`` element (body:).
 _ARTICLE = frozenset(
     _hashes(
         "og:article @article @newsarticle @blogposting @reportagenewsarticle @analysisnewsarticle @opinionnewsarticle"
@@ -45,11 +46,11 @@ ELSE = 0.3
 
 
 def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
-    """Return bool[b]: blocks in comments, on a page that calls itself an article and not a forum; elsewhere none.
+    """Return bool[b]: the blocks in comments; none unless the page declares itself an article, and not a forum.
 
     A section that contains the page's headline or ``<main>`` is the page, not its comments.
 
-    Time: the names of the page's elements once, 4 bytes each, on pages of articles.
+    Time: on pages that declare themselves articles, reads the names of all elements once, 4 bytes each.
 
     Source: schema.org, "Article" and "DiscussionForumPosting"; Open Graph, "og:type".
 
@@ -79,7 +80,7 @@ def comments(facts: HtmlFacts) -> npt.NDArray[np.bool_]:
 
 
 def without_comments(content: npt.NDArray[np.float64], found: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Return the probability that each block is content, 0 for comments if any other block is content: float64[b].
+    """Return the probability that each block is content, float64[b]; comments get 0 if any other block is content.
 
     Example:
         >>> without_comments(np.array([0.75, 0.5]), np.array([False, True])).tolist()

@@ -1,4 +1,4 @@
-"""The pages that show no text of their own: the reason, and the text that their JSON-LD has instead."""
+"""Pages without visible text: the reason why they have none, and the text that their JSON-LD has instead."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .page import parse_html
 if TYPE_CHECKING:
     from .page import HtmlPage
 
-#: The maximum number of kept characters of a page that may be a notice about scripts, and of one that may ask for
-#: consent. The longest consent walls of a search engine have 1,800.
+#: The maximum number of characters, without noise, of a page that may be only a notice about scripts, and of a page
+#: that may be only a request for consent. The longest requests of a search engine have 1,800.
 _NOTICE_CHARS, _CONSENT_CHARS = 800, 2500
-#: The maximum number of characters around a notice that carry no text either: a name, "Loading".
+#: The maximum number of other characters on a page that is only a notice, such as a name or "Loading".
 _BESIDE_CHARS = 60
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
-#: A sentence that asks for scripts, in the languages of most pages; or one that says that a browser is being checked.
+#: A sentence that asks to enable scripts, in the languages of most pages, or says that the browser is being checked.
 _SCRIPTS = re.compile(
     r"java[\s-]?script.{0,80}(?:enabl|disabl|turn|activ|allow|requir|need|support|without|must|on\b|off\b|aktivier|"
     r"eingeschaltet|deaktiv|benötig|habilit|abilit|ativ|włącz|wyłącz|zapn|vypn|включ|отключ|выключ|увімкн|вимкн|有効|無効|"
@@ -35,7 +35,7 @@ _SCRIPTS = re.compile(
     r"|checking (?:your browser|if the site connection is secure)|verify(?:ing)? (?:that )?you are (?:a )?human",
     re.I,
 )
-#: The subjects of consent walls, and the labels of their buttons.
+#: The subjects of requests for consent, and the labels of their buttons.
 _CONSENT = re.compile(
     r"cookie|consent|gdpr|privacy|personal (?:data|information)|our partners|vendors|tracking|before you continue|"
     r"datenschutz|einwilligung|zustimm|données personnelles|confidentialité|consentement|privacidad|consentimiento|"
@@ -48,7 +48,7 @@ _BUTTON = re.compile(
     r"akceptuj|zgadzam|odrzu|принять|принимаю|соглас|отклон|прийн|погодж|відхил",
     re.I,
 )
-#: The maximum numbers of characters of a button, and of buttons and links that are checked.
+#: The maximum number of characters on a button, and the maximum number of buttons and links that are checked.
 _BUTTON_CHARS, _PRESSED = 40, 500
 #: The beginning of the reason for a page whose blocks were all taken for noise.
 ALL_REMOVED = "no text is left: "
@@ -56,7 +56,7 @@ _NOSCRIPT = Names(("<noscript",))
 _SCRIPT, _FRAMESET, _IFRAME = (re.compile(rb"<%b\b" % name, re.I) for name in (b"script", b"frameset", b"iframe"))
 _MADE = "no text: the page is made by scripts"
 _FRAMES = "no text: the page shows other pages in frames"
-#: The placeholder text that a script will replace by the page.
+#: A placeholder that a script replaces with the page's text.
 _WAITS = re.compile(
     r"#* *(?:(?:app |page )?(?:is )?(?:now )?loading|please wait|laden|lädt|wird geladen|chargement(?: en cours)?|"
     r"cargando|carregando|caricamento|ładowanie|загрузка|идёт загрузка|завантаження|読み込み中|加载中|正在加载|載入中|"
@@ -66,11 +66,11 @@ _WAITS = re.compile(
 
 
 def why_textless(page: HtmlPage, removed: Sequence[tuple[int, int, str, float]], data: bytes) -> str:
-    """Return why a page has no text, as a dead letter says it; "" for a page that has some.
+    """Return the reason, for a dead letter, why a page has no text; "" if the page has text.
 
     Args:
         page: The page.
-        removed: The spans of its text that are noise.
+        removed: The spans of the page's text that are noise.
         data: The bytes of the page.
 
     Example:
@@ -119,7 +119,7 @@ def _asks_for_scripts(texts: Sequence[str]) -> bool:
 
 
 def _is_within_noscript(page: HtmlPage, rows: Any, texts: Sequence[str]) -> bool:
-    """Return whether all blocks are few and inside elements that only browsers without scripts show."""
+    """Return whether the texts are short, and all in elements that only browsers without scripts show."""
     if sum(map(len, texts)) > _NOTICE_CHARS:
         return False
     found, _ = _NOSCRIPT.find(page.facts)
@@ -137,7 +137,10 @@ def _pressed(page: HtmlPage) -> list[str]:
 
 
 def _asks_for_consent(texts: Sequence[str], pressed: Sequence[str]) -> bool:
-    """Return whether texts are only about cookies and privacy, with a button to accept, which a policy lacks."""
+    """Return whether texts are only about cookies and privacy, and there is a button to accept.
+
+    A privacy policy has no such button.
+    """
     about = sum(len(text) for text in texts if _CONSENT.search(text) or _is_button(text))
     return (
         about > 2 * (sum(map(len, texts)) - about)
@@ -155,7 +158,8 @@ _JSON_BYTES, _ITEMS = 8 << 20, 10_000
 _OPENS = re.compile(r"<script\b[^<>]{0,300}\bld\+json\b[^<>]{0,300}>", re.I)
 _CLOSES = re.compile(r"</script", re.I)
 _WRAPPED = re.compile(r"^\s*(?:/[/*]\s*)?(?:<!--|<!\[CDATA\[)(?:\s*\*/)?|(?:/[/*]\s*)?(?:-->|\]\]>)(?:\s*\*/)?\s*$")
-#: The types of schema.org whose description is about the page's own subject; an organisation's is about the site.
+#: The types of schema.org whose description is about the page's subject. An organisation's description, for example, is
+#: about the whole site.
 _TYPES = re.compile(
     r"(?:Article|Posting|Report|Product|ProductGroup|Recipe|HowTo|Event|Book|Movie|Course|VideoObject|Dataset|Application|"
     r"Page|CreativeWork|Service|Series|Episode|Game|Place|Accommodation|Question)$"
@@ -166,13 +170,13 @@ _IS_HTML = re.compile(r"<(?:p|br|div|h[1-6]|[uo]l|li|table|b|strong|em|i|a|span)
 
 
 def linked_page(data: bytes, title: str = "") -> HtmlPage | None:
-    r"""Return the page that a page's JSON-LD describes, or None if that has no text either.
+    r"""Return the page that a page's JSON-LD describes, or None if the JSON-LD has no text either.
 
     The text is the ``articleBody`` of its items, else their answers, steps and descriptions.
 
     Args:
         data: The page's bytes.
-        title: The title of the page, which stays.
+        title: The title of the page, which the returned page keeps. If it is empty, the JSON-LD's title is used.
 
     Example:
         >>> found = linked_page(b'<script type="application/ld+json">{"articleBody": "It opened."}</script>')
@@ -214,7 +218,7 @@ def _found(text: str) -> Iterator[Any]:
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the items that a value describes as the page's own, in order, without those that they only refer to."""
+    """Yield the items that a JSON-LD value describes as parts of the page, in order, but none that these refer to."""
     waiting = [value]
     for _ in range(_ITEMS):
         if not waiting:
@@ -228,7 +232,7 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(item: dict[str, Any]) -> list[str]:
-    """Return the types of an item, without the place where they are defined."""
+    """Return the types of an item, without the address or prefix of the vocabulary that defines them."""
     kinds = item.get("@type")
     named = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(kind, str)]
     return [kind.rpartition("/")[2].rpartition(":")[2] for kind in named]
@@ -257,7 +261,7 @@ def _described(item: dict[str, Any]) -> str:
 
 
 def _steps(value: Any) -> Iterator[str]:
-    """Yield the texts of a string, of an item with a text, or of a list of such."""
+    """Yield the text of a string or of an item, or the texts of a list of strings and items."""
     for each in value[:_ITEMS] if isinstance(value, list) else [value]:
         text = each if isinstance(each, str) else _string(each, "text") if isinstance(each, dict) else ""
         if text.strip():
@@ -271,7 +275,7 @@ def _string(item: dict[str, Any], key: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """Return a text as HTML: plain text as paragraphs, HTML unchanged, even if it was escaped once more."""
+    """Return a text as HTML. Plain text becomes paragraphs; HTML that was escaped once more is unescaped."""
     if "&lt;" in text and "<" not in text:
         text = html.unescape(text)
     if _IS_HTML.search(text):

@@ -1,4 +1,4 @@
-"""The decoding of a page's bytes, whatever character encoding it declares, falsely or not at all."""
+"""The decoding of a page's bytes, even if the page declares a wrong character encoding or none."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 
 from .charset import guessed
 
-#: The bytes in which a declaration counts. The standard looks ahead at 1,024 and heeds later ones while it parses; a
-#: quarter of real pages have theirs later.
+#: The number of bytes at the beginning of a page in which a declaration counts. The HTML standard searches 1,024 bytes
+#: first, and obeys later declarations while it parses. A quarter of real pages have their declaration later.
 DECLARED_WITHIN = 4096
-#: The bytes in which zeros show UTF-16 and UTF-32, and the share of characters that must have a zero byte. On any page,
-#: markup, spaces and digits reach this share, and in Cyrillic prose alone one character in six has one.
+#: The number of bytes at the beginning in which zero bytes show UTF-16 or UTF-32, and the minimum share of characters
+#: with a zero byte. The markup, spaces and digits of any page reach this share. Even in Cyrillic prose without markup,
+#: one character in six has a zero byte.
 _ZEROS_WITHIN, _ZEROS = 4096, 0.1
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -20,8 +21,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-#: The labels of the Encoding Standard, by the codec that each means. A page that is read as ASCII cannot be UTF-16, so
-#: this label means UTF-8 there. Labels that the standard refuses (iso-2022-kr, hz-gb-2312) are left out.
+#: The labels of the Encoding Standard, by the codec that they mean. A label is read as ASCII, so its page cannot be
+#: UTF-16 or UTF-32; these labels mean UTF-8. Labels that the standard refuses (iso-2022-kr, hz-gb-2312) are left out.
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8 csunicode iso-10646-ucs-2 ucs-2 "
     "unicode unicodefeff unicodefffe utf-16 utf-16be utf-16le utf16 utf-32 utf32",
@@ -67,13 +68,13 @@ _LABELS = {
 }
 _MEANT = {label: codec for codec, labels in _LABELS.items() for label in (codec, *labels.split())}
 
-#: The bytes by which an encoding is guessed that is not declared.
+#: The number of bytes at the beginning from which :func:`likely` guesses the encoding.
 _LIKELY_WITHIN = 1 << 18
 _BEYOND, _BEYOND_BYTES = re.compile(r"[^\x00-\x7f]+"), re.compile(rb"[\x80-\xff]+")
 #: The bytes that windows-1252 does not define.
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SPACE = rb"\t\n\f\r "
-#: A tag, or another construct that "<" begins in markup: a comment, a meta element, another tag, a declaration.
+#: What "<" begins in markup: a comment, a meta element, another tag, or a declaration.
 _MARKUP = re.compile(rb"<(?:(!--)|(meta)(?=[%b/])|/?[a-z][^%b>]*|[!/?])" % (_SPACE, _SPACE), re.I)
 #: An attribute as the standard's prescan parses it: its name, and its value with or without quotes.
 _ATTRIBUTE = re.compile(
@@ -84,18 +85,18 @@ _XML = re.compile(rb"""<\?xml[^>]*?encoding[%(s)b]*=[%(s)b]*(["'])([^"'>]*)\1"""
 
 
 def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
-    """Return the text, without NUL and without a byte order mark, and the encoding by which it was read.
+    """Return the text, without NUL and without a byte order mark, and the encoding with which it was decoded.
 
-    The following rules apply in order:
+    The first of these rules that applies decides:
 
-    - A byte order mark decides.
-    - Zero bytes at the places where UTF-16 and UTF-32 have them decide.
-    - Bytes that are valid UTF-8 are UTF-8, whatever is declared. Other text is not valid UTF-8 by chance once it has
-      letters beyond ASCII.
-    - The encoding that the page declares counts, except windows-1252, which is also declared on pages that are not in
+    - A byte order mark names the encoding.
+    - Zero bytes at the positions where UTF-16 and UTF-32 have them show the encoding.
+    - Bytes that are valid UTF-8 are UTF-8, whatever is declared. Text in another encoding that has letters beyond ASCII
+      is not valid UTF-8 by chance.
+    - The encoding that the page declares counts, except windows-1252. Many pages declare that although they are not in
       it.
-    - The encoding is UTF-8 if most of the bytes beyond ASCII are valid in it.
-    - The encoding is one in which the letters are those of a language that windows-1252 does not write.
+    - The encoding is UTF-8 if most of the bytes beyond ASCII are valid UTF-8.
+    - An encoding is guessed in which the letters fit a language that windows-1252 does not write (:mod:`charset`).
     - The encoding is windows-1252.
 
     The function never fails: bytes without a meaning become U+FFFD.
@@ -114,7 +115,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return _clean(data.decode(declared, "replace")), "iso-2022-jp"
     try:
         text = data.decode()
-        return (_clean(text) if b"\0" in data else text), "utf-8"  # bytes are searched in no time, text is not
+        return (_clean(text) if b"\0" in data else text), "utf-8"  # NUL is found faster in bytes
     except UnicodeDecodeError:
         pass
     declared = declared_in(data)
@@ -127,7 +128,7 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return _clean(text), "utf-8"
     if found_by_letters := guessed(data):
         return _clean(data.decode(found_by_letters, "replace")), found_by_letters
-    # The five bytes that windows-1252 leaves open become control characters, as in browsers.
+    # The five bytes that windows-1252 does not define become control characters, as in browsers.
     return _clean(data.decode("latin-1").translate(_WINDOWS)), "cp1252"
 
 
@@ -146,13 +147,13 @@ def likely(data: bytes | bytearray) -> str:
         return found
     beyond = _BEYOND_BYTES.findall(data)
     in_runs = sum(len(run) for run in beyond if len(run) > 2)
-    # These bytes come from a broken mark of UTF-16, and seldom from a text.
+    # FE and FF mostly come from a broken byte order mark of UTF-16, seldom from text.
     letters = b"".join(beyond).strip(b"\xfe\xff")
     return "cp1252" if letters and not _UNUSED.search(data) and 2 * in_runs <= len(letters) else ""
 
 
 def without_mark(data: bytes | bytearray) -> str:
-    """Return the codec of UTF-16 or UTF-32 without a byte order mark, by the places of zero bytes; "" for other bytes.
+    """Return the codec of UTF-16 or UTF-32 without a byte order mark, by the positions of zero bytes; "" otherwise.
 
     Example:
         >>> without_mark("<!-- Привіт --><p>".encode("utf-16-le")), without_mark("<p>".encode())
@@ -162,7 +163,7 @@ def without_mark(data: bytes | bytearray) -> str:
     if b"\0" not in head or len(head) < 8:
         return ""
     for encoding, (first, second) in {"utf-32-le": (3, 2), "utf-32-be": (0, 1)}.items():
-        planes = head[second::4]  # the plane of most letters is 0
+        planes = head[second::4]  # most letters are in Unicode's plane 0
         if not head[first::4].strip(b"\0") and 2 * planes.count(0) > len(planes) and _reads(head, encoding):
             return encoding
     low, high = head[0::2], head[1::2]
@@ -175,7 +176,7 @@ def without_mark(data: bytes | bytearray) -> str:
 
 
 def _reads(head: bytes, encoding: str) -> bool:
-    """Return whether bytes are text of an encoding: at most 1 % of its characters are invalid or controls."""
+    """Return whether at most 1 % of the characters are invalid or control characters if decoded with ``encoding``."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
     return 100 * len(_NO_TEXT.findall(text)) <= len(text)
 
@@ -186,8 +187,8 @@ _NO_TEXT = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff
 def declared_in(data: bytes) -> str:
     """Return the codec that a page declares in its first bytes, as browsers understand it; "" if it declares none.
 
-    The function is the prescan of the HTML standard, so text in a comment or in another attribute declares nothing. An
-    XML declaration counts if no ``<meta>`` does.
+    The function follows the HTML standard's prescan, so text in a comment or in another attribute is no declaration. An
+    XML declaration counts only if no ``<meta>`` declares an encoding.
 
     Example:
         >>> declared_in(b'<!-- <meta charset=koi8-r> --><meta name="x" content="charset=koi8-r"><META charset="866">')
@@ -214,7 +215,7 @@ def declared_in(data: bytes) -> str:
 
 
 def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """Return the attributes of a tag by their names in lower case, the first of each, and the end of the tag."""
+    """Return a tag's attributes by name in lower case, and the end of the tag; of equal names, the first one counts."""
     found: dict[bytes, bytes] = {}
     while (one := _ATTRIBUTE.match(head, at)) and one.end() > at:
         at = one.end()

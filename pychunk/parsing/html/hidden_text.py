@@ -1,9 +1,10 @@
 """The prose that a page hides inside visible prose: withdrawn drafts, and text only for machines.
 
-The network sees that a block is hidden, and has learned that much of this is content. Of 152,000 hidden words on 1,497
-labelled pages 31 % are: tab panels, answers to questions, and articles that a script shows later. Those are in elements
-of their own, after a label. A hidden paragraph next to a visible one is read by no person. Of the 47,000 hidden words
-that would otherwise be kept, 94 are in such a place, on 6 pages, and half of those are content.
+The network sees that a block is hidden, and has learned that much hidden text is content. Of 152,000 hidden words on
+1,497 labelled pages, 31 % are content: tab panels, answers to questions, and articles that a script shows later. Such
+text is in elements of its own, after a label. A hidden paragraph next to a visible one, however, is never shown to
+people. Of the 47,000 hidden words that would otherwise be kept, 94 are in such paragraphs, on 6 pages. Half of these 94
+are content.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: The names of elements whose text is shown on request, unless they hold most of the page.
+#: The names of elements whose hidden text is shown on request, unless the element holds most of the page.
 _SHOWN_LATER = (
     "tab tabs tabpanel panel pane accordion collapse collapsed collapsible toggle more expand expanded expander "
     "expandable slide slider carousel faq faqs answer lazy <details"
 )
 _NAMES = Names(_SHOWN_LATER.split())
-#: The minimum number of words of visible prose, and of the rest of a line; and the ends of prose. A question labels its
-#: answer.
+#: The minimum number of words of visible prose, the minimum number of words of any visible block that counts, and the
+#: last characters of prose. A question mark is not among them, because a question labels its answer.
 PROSE, _LINE = 6, 2
 ENDS = '.!…。！"”»)'
 #: Visible blocks are prose if they are content with this probability.
@@ -40,11 +41,12 @@ SEEN = 0.5
 
 
 def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: F64) -> I64:
-    """Return int64[k, 4]: runs of hidden blocks (first, one past the last), and visible prose before and after.
+    """Return int64[k, 4]: for each run of hidden blocks its first block, one past its last, and the prose next to it.
 
-    The prose is -1 if there is none; runs without any are left out. Prose is a paragraph whose element, or the one
-    around it, also holds the run. On the other side, that element may have nothing but a heading, since another block
-    there might show the run.
+    The last two columns are the block of visible prose before the run, and the one after it; -1 if there is none. Runs
+    without visible prose on either side are left out. Visible prose must be in the element that also holds the run, or
+    in an element inside that one. If only one side has prose, the element may have nothing but a heading on the other
+    side, because another block might be a control that shows the run.
 
     Args:
         blocks: The blocks of the page.
@@ -101,9 +103,10 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
 
 
 def without_hidden(content: F64, runs: I64, weight: F64) -> tuple[F64, Bools]:
-    """Return content, with 0 for prose hidden inside visible prose (float64[b]), and which blocks that is (bool[b]).
+    """Return content with 0 for blocks hidden inside visible prose (float64[b]), and which blocks these are (bool[b]).
 
-    A run with more words than half of the likely words of the page stays: it is an article that a script shows.
+    A hidden run stays if it has more than half as many words as the page has likely words, because it is then an
+    article that a script shows.
 
     Example:
         >>> without_hidden(np.array([0.75, 0.875, 0.75]), np.array([[1, 2, 0, 2]]), np.array([7.0, 1, 7]))[0].tolist()

@@ -1,4 +1,4 @@
-"""The facts by which noise in a page is detected: its tree of elements, and counts of each block, as arrays."""
+"""The facts by which noise in a page is detected, as arrays: the tree of elements, and counts for each block."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 class HtmlFacts:
     """The facts of the b blocks of one page and of the e elements above them.
 
-    Elements are in preorder, so those inside element i are the rows ``i + 1`` up to ``last[i]``. Each block has a row
-    of its own, ``element``, whose words are those of its inline elements.
+    Elements are in preorder, so the elements inside element i are the rows from ``i + 1`` to before ``last[i]``. Each
+    block is also a row of this tree, which has the words of the block's inline elements.
 
     Attributes:
-        element: int32[b], ascending.
-        text_chars: int32[b], characters without markup, with runs of white space as one.
-        link_chars: int32[b], the number of them in links.
+        element: int32[b], the row of each block, ascending.
+        text_chars: int32[b], the number of characters without markup; a run of white space counts as one.
+        link_chars: int32[b], the number of these characters that are in links.
         links: int16[b], links that begin in the block.
         hidden: bool[b], whether the page hides the block (``hidden``, ``display: none``).
-        told: bool[b], whether the page gives search engines the same text, as its description or its article's body.
-        parent: int32[e], the element around each; -1 for the first.
-        last: int32[e], one past the last row inside.
-        depth: int16[e], the number of elements around each.
+        told: bool[b], whether the page's metadata for search engines has the block's text, as a description or as the
+            body of the article.
+        parent: int32[e], the element around each element; -1 for the first element.
+        last: int32[e], one past the last row inside each element.
+        depth: int16[e], the number of elements around each element.
         words: uint32 hashes (``word_hash``) of each element's tag and of the words of its class, id, role and label;
             ``words.offsets`` int64[e + 1].
         page: uint32 hashes of what the page declares itself to be: its type, its generator, the names of its body.
@@ -57,7 +58,7 @@ class HtmlFacts:
 
 
 def held_blocks(facts: HtmlFacts) -> I64:
-    """Return int64[e, 2]: the first block of each element, and one past the last.
+    """Return int64[e, 2]: the first block of each element, and one past its last block.
 
     >>> from pychunk.parsing.html.page import parse_html
     >>> held_blocks(parse_html("<p>Home<div><p>One<p>Two</div>").facts).tolist()[-5:]
@@ -70,7 +71,7 @@ def held_blocks(facts: HtmlFacts) -> I64:
 
 
 class Names:
-    """A set of words to find among the names of elements; a check of each name's last bits rules most names out.
+    """A set of words to find among the names of elements; a check of the last bits of a name's hash rules most out.
 
     Attributes:
         words: The words, each once; :meth:`find` returns positions in this tuple.
@@ -93,11 +94,11 @@ class Names:
         self._maybe[hashes & self._BITS] = True
 
     def find(self, facts: HtmlFacts) -> tuple[I64, I64]:
-        """Return the rows of elements named with one of the words, and the positions of the words: int64[n] each.
+        """Return the n occurrences of the words as (rows of elements, positions in :attr:`words`), int64[n] each.
 
-        Rows are ascending; an element has a row for each of its names.
+        Rows are ascending. An element occurs once for each of its names that is one of the words.
 
-        Time: 4 bytes of each name once, and a search for one name in 4,096, plus the hits.
+        Time: reads 4 bytes for each name once. Then a binary search for each hit, and for one in 4,096 other names.
         """
         names = facts.words.values
         hits = np.flatnonzero(self._maybe[names & self._BITS])

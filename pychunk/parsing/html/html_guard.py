@@ -1,10 +1,10 @@
-"""A guard against pages for which a parser would take more than linear time.
+"""A guard against pages that a parser could not parse in linear time.
 
-HTML's tree rules walk the open elements at many tags. Therefore 100,000 nested ``div`` take half a minute, as do
-100,000 attributes of one tag or a list of 100,000 options. The native core counts this work
-(``csrc/parsing/html/html_work.h``), so a page has the same result on any machine. :func:`flattened` rewrites a suspect
-page with the same text, at most ``MAX_DEPTH`` elements deep. A page that takes much memory or time, though in
-proportion to its size, gets a process of its own (:attr:`Work.is_large`).
+HTML's rules make a parser visit all open elements at many tags. Therefore 100,000 nested ``div`` take half a minute, as
+do 100,000 attributes of one tag or a list of 100,000 options. The native core counts this work instead of measuring
+time (``csrc/parsing/html/html_work.h``), so a page has the same result on any machine. :func:`flattened` rewrites a
+suspect page with the same text, at most ``MAX_DEPTH`` elements deep. A page that takes much memory or time, but only in
+proportion to its size, is parsed in a process of its own (:attr:`Work.is_large`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 from ..._engine import native
 from ..._engine.data.html_tags import BLOCK, CELLS, UNSEEN
 
-#: Drawings and formulas, the elements in them that hold HTML, and the elements of HTML that end them anywhere else.
+#: The elements of drawings and formulas; the elements in them that hold HTML; and the HTML elements whose start ends a
+#: drawing or formula, except inside an element that holds HTML.
 _FOREIGN, _HOLDS_HTML = ("svg", "math"), ("foreignobject", "desc", "annotation-xml", "mi", "mn", "mo", "ms", "mtext")
 _ENDS_FOREIGN = frozenset((
     "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2",
@@ -28,23 +29,24 @@ _ENDS_FOREIGN = frozenset((
 _TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])", re.I)
 #: The maximum number of nested elements that are kept; browsers keep 512.
 MAX_DEPTH = 256
-#: The number of elements open at once from which on a page is suspect: as many as browsers keep.
+#: A page with more elements open at once than this is suspect; browsers keep as many.
 OPEN = 512
-#: The maximum number of attributes of a tag, options of a page, and active formatting elements.
+#: A page is also suspect with more attributes of one tag, more options, or more active formatting elements than these.
 ATTRIBUTES, OPTIONS, FORMATTING = 2000, 3000, 200
-#: The maximum number of different names of attributes and unknown elements. The parser looks each up in 128 lists, so
-#: that 200,000 names take 30 s.
+#: A page is also suspect with more different names of attributes and unknown elements than this. The parser looks each
+#: name up in one of 128 lists, so 200,000 names take 30 s.
 NAMES = 2000
-#: The maximum number of nodes of a page: this number, or one for each 20 bytes if that is more; 998 of 1,000 pages have
-#: fewer. A node takes up to 450 bytes, so 31 kB of gzip, which are 31 MB of tags, take less than 0.8 GB.
+#: The maximum number of nodes of a page is ``NODES``, or one for each ``NODE_BYTES`` bytes of the page if that is more.
+#: Of 1,000 pages, 998 have fewer. A node takes up to 450 bytes of memory. Therefore 31 MB of tags, which gzip
+#: compresses to 31 kB, take less than 0.8 GB.
 NODES, NODE_BYTES = 1_000_000, 20
-#: The maximum number of nodes of a page that is flattened, which takes 4 microseconds each.
+#: The maximum number of nodes of a page that is flattened. Flattening takes 4 microseconds for each node.
 FLATTENED = 300_000
-#: The bytes, nodes or steps from which on a page gets a process of its own; others take less than 120 MB and half a
-#: second. The largest of 120 common pages has 4,900 nodes. A step takes 4 nanoseconds.
+#: The numbers of bytes, nodes and steps from which on a page gets a process of its own. Pages below these take less
+#: than 120 MB and half a second. The largest of 120 common pages has 4,900 nodes. A step takes 4 nanoseconds.
 LARGE, LARGE_NODES, LARGE_STEPS = 8 << 20, 50_000, 50_000_000
-#: The last resort for such a process, ten times what the limits of work allow: seconds and bytes of address space. A
-#: page of 128 MB takes 6 s for each process that reads.
+#: The limits at which such a process is ended as a last resort: seconds, and bytes of address space. They are ten times
+#: what a page within the limits of work takes. A page of 128 MB takes 6 s for each process that reads.
 SECONDS, MEMORY = 600.0, 6 << 30
 
 _FORMATTING = frozenset(
@@ -68,7 +70,7 @@ _INLINE = _FORMATTING | {
     "samp",
     "bdi",
 }
-#: The elements whose names are kept, however many others there are.
+#: The elements whose names are kept in a flattened page, however many other names there are.
 _KNOWN = BLOCK | UNSEEN | CELLS | _VOID | _INLINE
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 _KEPT = frozenset(("class", "id", "role", "itemprop", "hidden", "style", "aria-label", "aria-level", "href"))
@@ -92,8 +94,8 @@ _SIBLINGS = {
     "td": {"td", "th", "p"}, "th": {"td", "th", "p"}, "tbody": {"tbody", "thead", "tr", "td", "th", "p"},
 }  # fmt: skip
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
-#: The end of a tag, or the beginning of a quoted value, in which no tag ends. One pattern for a whole tag would take
-#: 180 bytes a character.
+#: The end of a tag, or the beginning of a quoted value, inside which ``>`` does not end the tag. A single pattern for a
+#: whole tag would take 180 bytes of memory for each character.
 _ENDING = re.compile(r""">|=\s*(["'])""")
 #: The number of characters of a tag that are searched for attributes.
 _ATTRIBUTES_WITHIN = 4000
@@ -102,7 +104,7 @@ _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'
 
 
 class WorkError(ValueError):
-    """A page takes its parser more work than is allowed; the message names the limit and the remedy."""
+    """The error for a page that needs more parsing work than is allowed; the message names the limit and the remedy."""
 
 
 class Work(NamedTuple):
@@ -122,7 +124,7 @@ class Work(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """The need for a process of its own, which Ctrl-C ends at once."""
+        """True if the page needs a process of its own, which Ctrl-C can end at once."""
         return self.size >= LARGE or self.nodes >= LARGE_NODES or self.steps >= LARGE_STEPS
 
     def check(self) -> None:
@@ -158,8 +160,8 @@ def work_of(page: bytes) -> Work:
 def flattened(page: str) -> str:
     """Return the page's text in tags that any parser takes in linear time, without scripts and comments.
 
-    An element below ``MAX_DEPTH`` becomes a break (``<hr>``), or nothing if it is inline. Only the attributes that
-    blocks depend on are kept.
+    An element deeper than ``MAX_DEPTH`` is replaced by a break (``<hr>``), or only removed if it is inline; its text
+    stays. Only the attributes on which blocks depend are kept.
 
     Example:
         >>> flattened("<div>" * 1000 + "deep").count("<div>"), flattened("<p a=1 class=x>one<p>two")
@@ -287,7 +289,7 @@ class _Flat:
             while (kept := _under_inline(stack)) and stack[kept - 1] in ends:
                 while len(stack) >= kept:
                     self._pop()
-        # The content of svg and math depends on them, so they are kept at any depth.
+        # How the content of svg and math is parsed depends on these elements, so they are kept at any depth.
         is_deep = len(stack) >= MAX_DEPTH and (name not in _FOREIGN or self._is_foreign())
         if is_deep or (name in _FORMATTING and self._formatting >= 8):
             if name not in _INLINE and not is_drawn:
@@ -300,7 +302,7 @@ class _Flat:
 
 
 def _end_of_template(page: str, at: int) -> int:
-    """Return the end of a template whose start tag ends at ``at``, with nested templates."""
+    """Return the end of a template, including nested templates, whose start tag ends at ``at``."""
     depth = 1
     for found in _TEMPLATE.finditer(page, at):
         depth += -1 if found[1] else 1
@@ -311,7 +313,7 @@ def _end_of_template(page: str, at: int) -> int:
 
 
 def _under_inline(stack: list[str]) -> int:
-    """Return the number of open elements, without inline ones at the end."""
+    """Return the number of open elements without the innermost ones that are inline."""
     depth = len(stack)
     while depth and stack[depth - 1] in _INLINE:
         depth -= 1
@@ -319,7 +321,7 @@ def _under_inline(stack: list[str]) -> int:
 
 
 def _end_of_tag(page: str, at: int) -> int:
-    """Return the position of the ``>`` that ends a tag, searched after its name; -1 if there is none."""
+    """Return the position of the ``>`` that ends a tag whose name ends at ``at``; -1 if there is none."""
     while found := _ENDING.search(page, at):
         if not found[1]:
             return found.start()
@@ -329,7 +331,7 @@ def _end_of_tag(page: str, at: int) -> int:
 
 
 def _attributes(written: str) -> str:
-    """Return the attributes that blocks depend on, in plain notation."""
+    """Return the attributes on which blocks depend, all with quoted values."""
     if not written.strip():
         return ""
     kept = {}

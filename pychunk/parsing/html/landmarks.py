@@ -1,9 +1,9 @@
 """The parts of a page that HTML itself declares not to be its text: menus, header and footer, asides, dialogs.
 
-The network sees the name of an element as one word among those of all elements around a block. If a footer holds a
-whole privacy policy, prose outweighs the name. On 1,497 labelled pages, 1.2 % of the 456,000 words in menus, dialogs
-and the page's footer are content. Of the 122,000 words in its header, in asides and in labels of forms, 3.5 % are. The
-network kept 34,000 of the former.
+The network sees the name of an element as one word among the names of all elements around a block. If a footer holds a
+whole privacy policy, the prose outweighs the name. On 1,497 labelled pages, 1.2 % of the 456,000 words in menus,
+dialogs and the page's footer are content; alone, the network kept 34,000 of these words. Of the 122,000 words in the
+page's header, in asides and in labels of forms, 3.5 % are content.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
     from .html_facts import HtmlFacts
 
-#: The verdict of a landmark on a block: none, seldom content, never content, or never content as it links to the pages
-#: before and after (:func:`pychunk.parsing.html.manuals.turns`).
+#: The verdict of a landmark on a block: none, seldom content, never content, or never content because the block links
+#: to the pages before and after (:func:`pychunk.parsing.html.manuals.turns`).
 NONE, BESIDE, OUTSIDE, PAGER = 0, 1, 2, 3
-#: The divisor of the odds of content in a landmark that seldom holds any.
+#: The number by which the odds of content are divided in a landmark that seldom holds content.
 SELDOM = 8
-#: The names of elements and roles; a header or footer is the page's own unless an element of ``_OWN`` is around it.
+#: The names of elements and roles, with their verdicts. A header or footer counts only if no element of ``_OWN`` is
+#: around it, because it is otherwise not the page's.
 _OF_PAGE = {"<footer": OUTSIDE, "<header": BESIDE}
 _ANYWHERE = {"<nav": OUTSIDE, "<dialog": OUTSIDE, "contentinfo": OUTSIDE, "<aside": BESIDE, "<label": BESIDE}
 _OWN = ("<article", "<main", "<blockquote")
@@ -34,11 +35,11 @@ _SAYS = {**_OF_PAGE, **_ANYWHERE}
 
 
 def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
-    """Return int8[b]: the verdict of the landmarks around each block of a page, the strictest of them.
+    """Return int8[b]: for each block of a page, the strictest verdict of the landmarks around it.
 
-    A landmark that contains ``<main>`` has no verdict, since its end tag is missing.
+    A landmark that contains ``<main>`` has no verdict, because its end tag must be missing.
 
-    Time: the names of the page's elements once, 4 bytes each, and the blocks of each landmark.
+    Time: reads the names of the page's elements once, 4 bytes each, and the blocks of each landmark.
 
     Source: HTML, "Sections" and "The main element"; ARIA landmark roles.
 
@@ -57,7 +58,7 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
     held: list[tuple[int, int, int, int]] = []
     mains: list[int] = []
     for at, (row, end, number) in enumerate(zip(rows.tolist(), ends.tolist(), which.tolist(), strict=True)):
-        # The elements are in preorder.
+        # The rows ascend, and elements are in preorder.
         name = _NAMES.words[number]
         if name in _OWN:
             own_until = max(own_until, end)
@@ -76,8 +77,8 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
 def by_landmarks(content: npt.NDArray[np.float64], found: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
     """Return the probability that each block is content, given its landmarks: float64[b], multiples of 1 / 1024.
 
-    If no block outside them has a probability of at least 0.5, they have no effect: the page is one dialog, or all in
-    one ``<nav>``.
+    Landmarks have no effect if no block would then have a probability of at least 0.5. In that case, the whole page is
+    a dialog, or inside a ``<nav>``.
 
     Example:
         >>> content = np.array([0.75, 0.5, 0.875])

@@ -1,10 +1,11 @@
 """The pages of manuals, whose main element is content as a whole.
 
-A term, a caption or the NAME line in it is not noise. The network learned from pages of the web, where a short line in
-an article is usually a share link. On manuals its scores for terms, headings and captions are just below the threshold:
-0.3 to 0.45. Multiplying the odds on every page would keep menus (precision on 1,497 labelled pages -0.0040). This
-module therefore does it only on pages that are manuals by their build tool, their code, their definitions or their NAME
-heading. Half of the words that it keeps in addition are labelled as content.
+A term, a caption or the NAME line in a manual is not noise. But the network learned from pages of the web, where a
+short line in an article is usually a share link. On manuals, the probability of content that it computes for terms,
+headings and captions is just below the threshold: 0.3 to 0.45. Multiplying the odds of content on every page would also
+keep menus, and lower precision on 1,497 labelled pages by 0.0040. This module therefore multiplies them only on pages
+of manuals, which it recognizes by their build tool, code, definitions or NAME heading. Half of the words that it keeps
+in addition are labelled as content.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: The tools that make manuals, as ``<meta name="generator">`` names them, in words as in HtmlFacts.page.
+#: The tools that make manuals, as ``<meta name="generator">`` names them. HtmlFacts.page has their names as words.
 _TOOLS = (
     "Docutils Sphinx DocBook Publican AsciiDoc Asciidoctor Doxygen Javadoc makeinfo texinfo MkDocs Docusaurus "
     "VitePress mandoc groff"
@@ -41,31 +42,31 @@ _OTHER = FORUM | {word_hash("@product"), word_hash("og:product")}
 #: The names of elements that are not part of the text, if they hold less than half of the page.
 _APART = "footer nav navbar navigation navfooter navheader breadcrumb breadcrumbs copyright share social"
 _BESIDE = Names(_APART.split())
-#: The minimum number of blocks of code on a manual's page that names no tool. Alternatively, the minimum number of
-#: definitions, with the minimum average of their words.
+#: A page that names no tool is a manual's if it has at least this number of blocks of code or of numbered headings. It
+#: is also one if it has at least ``_DEFINED`` definitions, of ``_DEFINITION`` words on average.
 _CODE, _DEFINED, _DEFINITION = 2, 3, 6
 #: The minimum number of consecutive blocks of links that are a table of contents or a menu.
 _LINKS = 3
-#: The number of first headings that are searched for numbers of sections in sections: 2.1, A.1.
+#: The number of headings, from the first on, that are searched for the numbers of nested sections: 2.1, A.1.
 _HEADINGS = 60
 _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z])\.\d{1,2}\b(?![.%]?\d)[. ]")
-#: The headings of a reference page's first section, one word.
+#: The heading of the first section of a reference page.
 _NAME = frozenset(("NAME", "Name"))
-#: The minimum share of likely words in the main element, the minimum share of the page's likely words that it holds,
-#: and the minimum number of these.
+#: The minimum share of the main element's words that are likely content, the minimum share of the page's likely words
+#: that it holds, and the minimum number of likely words in it.
 WHOLE, HALF, LEAST = 0.6, 0.5, 15
-#: The factor of the odds of content inside it.
+#: The factor by which the odds of content are multiplied inside the main element.
 WITHIN = 5
 
 
-#: The words of links to the pages before and after, and the words next to them.
+#: The words of links to the page before, to the page after, and to other pages of a manual.
 _TO = (
     "prev previous back zurück précédent anterior indietro предыдущий назад « ← << ‹ <<<",
     "next forward weiter nächste suivant siguiente avanti successivo следующий далее » → >> › >>>",
     "up home top contents index toc first last start ↑",
 )
 _BACK, _ON, _UP = (frozenset(words.split()) for words in _TO)
-#: The maximum number of words of a line with such links; a table's cells are read whole.
+#: The maximum number of words of a line or table with such links.
 _TURN_WORDS = 40
 _MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
 
@@ -73,8 +74,9 @@ _MARKED = re.compile(r"(?:^|[,\s(\[])(\w+):\s")
 def turns(blocks: Blocks, facts: HtmlFacts, text: str, weight: F64, manual: bool = True) -> Bools:
     """Return bool[b]: lines and tables that link to the pages before and after, ``Prev | Up | Next``.
 
-    They have links. One of their cells, or of the words before a colon, names the next page or the previous one, and
-    another one names any page. On pages that are not a ``manual``, only tables are checked.
+    Such a block has links. One cell of the table, or one word before a colon in the line, names the next page or the
+    previous one. Another cell or word names a further page. On pages that are not a ``manual``, only tables are
+    checked.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -103,9 +105,10 @@ class MainElement(NamedTuple):
     """The elements of a manual's page that may be its main element, and the blocks that may be content in it.
 
     Attributes:
-        spans: int64[k, 2], the first block, and one past the last, of each element that holds several; of two nested
-            elements the larger comes first. Empty for a page that is not a manual's.
-        free: bool[b], blocks that are not menus by their element or its name, nor controls or lists of links.
+        spans: int64[k, 2], the first block, and one past the last, of each element that holds several blocks. Of two
+            nested elements, the larger comes first. Empty for a page that is not a manual's.
+        free: bool[b], blocks that are not controls, not in lists of links, and not in elements whose kind or name shows
+            a menu or a footer.
     """
 
     spans: I64
@@ -115,7 +118,7 @@ class MainElement(NamedTuple):
 def main_elements(
     blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, held: I64, landmark: npt.NDArray[np.int8], weight: F64
 ) -> MainElement:
-    """Return the elements of a page that may be a manual's main one.
+    """Return the elements of a page that may be a manual's main element.
 
     Args:
         blocks: The blocks of the page.
@@ -131,14 +134,14 @@ def main_elements(
     linked = (facts.link_chars * 5 > facts.text_chars * 3) & (blocks.kind != HEADING)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], linked, [False])))).reshape(-1, 2)
     few = edges[edges[:, 1] - edges[:, 0] < _LINKS].tolist()
-    for first, end in few:  # a reference by itself is not a list of links
+    for first, end in few:  # so few links in a row are references, not a list of links
         linked[first:end] = False
     spans = held[held[:, 1] > held[:, 0] + 1]
     new = np.ones(len(spans), np.bool_)
     new[1:] = (spans[1:] != spans[:-1]).any(axis=1)
     free = (landmark < OUTSIDE) & ~linked & (blocks.kind != FORM)
     until, named = 0, _BESIDE.find(facts)[0]
-    named = named[~np.isin(named, facts.element)]  # a span of a line names no part of the page
+    named = named[~np.isin(named, facts.element)]  # an inline element is not a part of the page
     for first, end in held[named].tolist():  # the elements are in preorder
         if end > until and (end - first) * 2 <= len(free):
             free[first:end] = False
@@ -147,7 +150,7 @@ def main_elements(
 
 
 def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: F64) -> bool:
-    """Return whether a page is one of a manual, by what built it, or by its code, definitions or NAME heading.
+    """Return whether a page belongs to a manual, by its build tool, code, definitions, or headings.
 
     >>> from pychunk.parsing.html.page import parse_html
     >>> page = parse_html("<h2>NAME</h2><p>ls - list files")
@@ -175,7 +178,8 @@ def _is_manual(blocks: Blocks, facts: HtmlFacts, text: str, pairs: I64, weight: 
 def within_main(content: F64, found: MainElement, weight: F64) -> F64:
     """Return content with ``WITHIN`` times the odds inside the main element: float64[b], multiples of 1 / 1024.
 
-    The main element is the largest in which ``WHOLE`` of the words is likely content, if it holds most of the page's.
+    The main element is the largest element in which at least ``WHOLE`` of the words are likely content. It must also
+    hold ``HALF`` of the page's likely words, and ``LEAST`` likely words. Only the blocks that are ``free`` change.
 
     Args:
         content: The probability that each block is content, float64[b].

@@ -1,4 +1,4 @@
-"""The detection of noise in a page: menus, banners, share links, related links, footers; with reasons."""
+"""The detection of noise in a page (menus, banners, share links, related links, footers), with the reasons."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ if TYPE_CHECKING:
     F64 = npt.NDArray[np.float64]
     I64 = npt.NDArray[np.int64]
 
-#: The maximum number of blocks that the model judges; ordinary pages have a few hundred, the longest of 1,497 web pages
-#: 2,641.
+#: The maximum number of blocks of a page that the model judges. Ordinary pages have a few hundred blocks; the longest
+#: of 1,497 web pages has 2,641.
 MAX_BLOCKS = 20_000
-#: The minimum number of words of a block of which only one copy is kept: pages hold copies for narrow screens,
-#: carousels and printing. A copy between blocks that are not copies needs the larger number, since manuals repeat a
-#: sentence that is true again.
+#: The minimum number of words of a block whose copies are removed. Pages hold copies for narrow screens, carousels and
+#: printing. A copy between blocks that are not copies must have the larger number of words, because manuals repeat a
+#: sentence wherever it applies.
 COPIED, COPIED_ALONE = 6, 25
-#: A copy stays if the blocks around it are content with this probability. On 1,497 labelled pages, compared with a rule
-#: that keeps no copy, this raises recall by 0.0025 and lowers precision by 0.0019; forums lose 0.0027 of word F1.
+#: A copy stays if the blocks around it are content with at least this probability. Compared with a rule that keeps no
+#: copy, this raises recall on 1,497 labelled pages by 0.0025 and lowers precision by 0.0019. Forums lose 0.0027 of word
+#: F1.
 MEANT = 0.5
 How = Literal["model", "rules", "off"]
-#: The names of elements that tell which noise is in them; for one element, the first reason counts.
+#: The names of elements that show the reason for removing the text in them. If an element has names of several reasons,
+#: the first reason counts.
 _NAMED = {
     "cookies": "cookie cookies consent gdpr onetrust cookiebot cmp ccpa",
     "advertisement": "ad ads advert advertisement advertising adsense sponsored dfp taboola outbrain banner promo",
@@ -60,7 +62,7 @@ _WORDED = {
     "subscription": "subscribe newsletter unsubscribe",
     "footer": "© copyright",
 }
-#: The reasons for which the rules alone remove a block. Comments stay, since a forum consists of replies.
+#: The reasons for which a block is removed without the model. Comments stay, because a forum consists of replies.
 _BY_RULE = frozenset(REASONS) - {"comments", "form", "duplicate", "boilerplate"}
 
 
@@ -80,7 +82,7 @@ def check_noise(how: Any, threshold: Any) -> None:
     """Check the options of noise detection, before any page is read.
 
     Raises:
-        ValueError: ``how`` is unknown. The threshold is not between 0 and 1, or is given without scores.
+        ValueError: ``how`` is unknown, the threshold is not between 0 and 1, or ``how`` computes no scores for it.
     """
     if how not in ("model", "rules", "off"):
         raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r}")
@@ -101,22 +103,23 @@ def find_noise(
     title: str = "",
     model: NoiseModel | None = None,
 ) -> tuple[Bools, F32, list[str]]:
-    """Return which blocks are removed (bool[b]), a score from 0 to 1 (float32[b]), and the reasons ("" if kept).
+    """Return which blocks are removed (bool[b]), scores (float32[b]), and the reason for each ("" for a kept block).
 
-    Only the copy with the lowest score counts (:func:`copies`); the scores of the others are 1. So are the scores of
-    blocks in the page's menus and footer (:mod:`pychunk.parsing.html.landmarks`), and of comments under an article
-    (:mod:`pychunk.parsing.html.comments`). Outside an element with the name of an article's body, scores are higher
-    (:mod:`pychunk.parsing.html.main_content`).
+    The score, from 0 to 1, is the probability that the block is noise. Of several copies of a text, only the one with
+    the lowest score keeps its score; the other copies get 1 (:func:`copies`). Blocks in the page's menus and footer get
+    1 (:mod:`pychunk.parsing.html.landmarks`), as do comments under an article (:mod:`pychunk.parsing.html.comments`).
+    Outside the page's body, scores are raised (:mod:`pychunk.parsing.html.main_content`).
 
     Args:
-        blocks: The blocks of one page, as :func:`pychunk.parsing.html.page.parse_html` reads it.
-        facts: The facts of its HTML.
-        text: Its text.
-        how: The method: the trained model, names of elements and share of links alone, or none. Pages of more than
-            ``MAX_BLOCKS`` blocks are judged by names alone, since the features of a block take a kilobyte.
-        threshold: The threshold of the model; blocks with scores above it are removed. Default: for each page the one
-            by which the kept words agree best with the content words, as far as the scores tell (their expected F1). A
-            page of uncertain blocks therefore keeps the better half of them instead of nothing.
+        blocks: The blocks of one page, from :func:`pychunk.parsing.html.page.parse_html`.
+        facts: The facts of the page's HTML.
+        text: The text of the page.
+        how: ``model`` uses the trained model, ``rules`` only the names of elements and the shares of links, and ``off``
+            removes nothing. Pages of more than ``MAX_BLOCKS`` blocks are judged by the rules, because the model's
+            features take a kilobyte for each block.
+        threshold: Blocks with scores above it are removed. The default is chosen for each page: the threshold with the
+            highest F1 between the kept words and the content words that the scores predict. A page of uncertain blocks
+            therefore keeps the better half of them instead of nothing.
         title: The title of the page.
         model: The model. Default: the one that pychunk ships.
 
@@ -147,21 +150,21 @@ def find_noise(
         removed = content <= least if threshold is None else 1 - content > threshold
         why[features.comments & (why == REASONS.index("boilerplate"))] = REASONS.index("comments")
         why[unseen] = REASONS.index("hidden")
-        # A copy gets this reason if it has no other, or if it would be kept were it not a copy.
+        # A copy gets the reason "duplicate" if it has no other reason, or if only being a copy removes it.
         why[again & ((likely > least) | (why == REASONS.index("boilerplate")))] = REASONS.index("duplicate")
         score = (1 - content).astype(np.float32)
     return removed, score, [REASONS[reason] if gone else "" for reason, gone in zip(why, removed, strict=True)]
 
 
 def judged(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
-    """Return the probability that each block is content, by model and rules (float64[b]); and which are copies."""
+    """Return the probability that each block is content, by model and rules (float64[b]), and which are copies."""
     likely, _ = _likely(model, features)
     again = copies(likely, features)
     return np.where(again, 0.0, likely), again
 
 
 def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
-    """Return the probability that each block is content, copies included; and which are hidden in prose."""
+    """Return each block's probability of content, before copies are removed, and which blocks are hidden in prose."""
     content = by_landmarks(model.content(features), features.landmark)
     content = without_comments(content, features.comments)
     content = within_body(content, features.bodies, features.titles, features.weight)
@@ -173,14 +176,14 @@ def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
 
 
 def copies(content: F64, features: NoiseFeatures) -> Bools:
-    """Return bool[b]: blocks that repeat a likelier block, or an earlier one that is as likely, as templates do.
+    """Return bool[b]: the copies that a template makes of a likelier block, or of an earlier block as likely.
 
     Pages hold copies for narrow screens, for carousels and for printing, each with its heading or among other noise.
-    Text that people repeat stays: a warning in each procedure, a note under each function (:func:`_told_again`). So do
-    code, blocks of fewer than ``COPIED`` words, and blocks of fewer than ``COPIED_ALONE`` words between blocks that
-    occur once.
+    Text that authors repeat does not count: a warning in each procedure, a note under each function
+    (:func:`_told_again`). Nor do code, blocks of fewer than ``COPIED`` words, and blocks of fewer than ``COPIED_ALONE``
+    words between blocks that are not copies.
     """
-    order = np.lexsort((-content, features.copy))  # the sort is stable: of equal blocks the first comes first
+    order = np.lexsort((-content, features.copy))  # the sort is stable, so of equally likely copies the first leads
     ordered = features.copy[order]
     again = np.zeros(len(content), bool)
     again[order[1:]] = ordered[1:] == ordered[:-1]
@@ -199,18 +202,19 @@ def copies(content: F64, features: NoiseFeatures) -> Bools:
 
 
 def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64, once: Bools) -> Bools:
-    """Return bool[b]: copies that are content at their place.
+    """Return bool[b]: the copies that are content where they are, because an author repeated the text.
 
-    A copy under another heading than its original is content if the previous block of its section that occurs only once
-    is: the heading, or another step. Without such a block it is a template's copy, unless the headings above it differ
-    from those of the original. Under one heading, a copy is content if the nearest block before or after it that occurs
-    once is content, by the tree of elements; if both are equally near, both must be.
+    The rules look at the nearest blocks of a copy's section whose text occurs once on the page. A copy under another
+    heading than its original is content if the nearest such block before it is content. If there is none, the copy is
+    content only if the headings above it differ from those of the original, and its own heading is content. A copy
+    under the same heading as its original is content if the nearer of the blocks before and after it is content, by
+    distance in the tree of elements. If both are equally near, both must be content.
 
     Args:
         content: The probability that each block is content, float64[b].
         features: The features of the page.
         again: bool[b], the copies.
-        first: int64[b], the likeliest block of the same text.
+        first: int64[b], for each block the likeliest block with the same text.
         once: bool[b], blocks whose text occurs once on the page.
     """
     told = np.zeros(len(content), np.bool_)
@@ -224,7 +228,8 @@ def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64,
     led = before >= np.searchsorted(section, own)
     followed = after < np.searchsorted(section, own, side="right")
     around = features.held[features.above[:, rows]]
-    # The number of elements that must be left to get there; a block beyond the section is out of reach.
+    # The distance to a block is the number of elements around the copy that do not contain that block. A block outside
+    # the section is farther away than any other.
     back = np.where(led, (around[:, :, 0] > before).sum(axis=0), LEVELS + 1)
     forth = np.where(followed, (around[:, :, 1] <= after).sum(axis=0), LEVELS + 1)
     near = np.append(content, 1.0) >= MEANT
@@ -238,7 +243,11 @@ def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64,
 
 
 def _paths(features: NoiseFeatures) -> tuple[I64, I64]:
-    """Return int64[s + 1] twice, by section: a number for the texts of headings above it, and its heading's block."""
+    """Return two arrays int64[s + 1] for the s headings' sections, after the text before the first heading.
+
+    The first array has equal numbers for sections whose headings and all headings above them have the same texts. The
+    second array has the block of each section's heading.
+    """
     heads = np.flatnonzero(features.level > 0)
     numbers: dict[tuple[int, int], int] = {}
     open_: list[tuple[int, int]] = []  # the level, and the number of the path
@@ -253,9 +262,10 @@ def _paths(features: NoiseFeatures) -> tuple[I64, I64]:
 
 
 def best_threshold(content: npt.NDArray[np.float64], features: NoiseFeatures) -> float:
-    """Return the probability of content above which words are kept, for the greatest expected F1 of the page.
+    """Return the probability of content above which blocks must be kept for the greatest expected F1 of a page's words.
 
-    It is half of that F1 (as for any measure 2 TP / (kept + wanted)), found by keeping blocks from the surest on.
+    This threshold is half of the greatest F1, as for any measure 2 TP / (kept + wanted). The greatest F1 is found by
+    keeping one block after the other, from the likeliest on.
     """
     words = features.weight
     order = np.argsort(-content, kind="stable")
@@ -272,7 +282,7 @@ def _reasons(blocks: Blocks, facts: HtmlFacts, features: NoiseFeatures | None) -
     linked = facts.link_chars * 5 > facts.text_chars * 3
     why[linked] = REASONS.index("navigation")
     why[blocks.kind == FORM] = REASONS.index("form")
-    # The innermost element with a telling name decides, unless it holds most of the page, since bodies have many names.
+    # The innermost element with a name in _NAMED decides, unless it holds most of the page: <body> has many names.
     page = {
         "names": facts.words.values,
         "name_offsets": facts.words.offsets,

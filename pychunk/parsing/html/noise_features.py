@@ -1,7 +1,7 @@
-"""The features of each block for the noise model: its text, its place, its elements and its neighbours.
+"""The features of each block for the noise model: its text, its position, its elements and its neighbours.
 
-All features are exact arithmetic (integers, division, binary logarithms by parts). They, and therefore the removed
-blocks, are the same on every machine.
+All features are computed by exact arithmetic (integers, division, piecewise binary logarithms). The features, and
+therefore the removed blocks, are the same on every machine.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 
 #: The kinds of blocks that the network knows: those up to ``FORM``.
 _KINDS = FORM + 1
-#: The words of a block whose hashes are kept: the first ones and the last ones.
+#: The number of first words, and of last words, of a block whose hashes are features.
 FIRST_WORDS, LAST_WORDS = 12, 4
-#: The number of elements above those next to a block whose names are features.
+#: The number of elements whose names are features, in addition to the three nearest to a block and above these.
 PATH = 12
-#: The number of levels of the tree above a block that are features; levels without branches are left out.
+#: The number of levels of the tree above a block from which features are computed. Levels without branches do not
+#: count.
 LEVELS = 5
 _STRIPPED = ".,;:!?()[]{}\"'`“”‘’«»…|*#<>-–—_/\\&+=~^"
 
@@ -51,12 +52,12 @@ class NoiseFeatures(NamedTuple):
 
     Attributes:
         dense: float64[b, f], multiples of 1 / 64 between -8 and 8.
-        names: uint32 hashes of each element's names, as the page has them.
-        near: int64[3, b], rows of the elements next to a block: its own and two above.
-        path: int64[12, b], rows of the elements above those in ``near``, -1 if there are none.
-        wording: uint32 hashes of the block's own words, with their rows (int64).
+        names: uint32 hashes of each element's names, the same as ``HtmlFacts.words``.
+        near: int64[3, b], the rows of each block's own element and of the two elements above it.
+        path: int64[12, b], the rows of the elements above those in ``near``, -1 if there are none.
+        wording: uint32 hashes of the blocks' own words, with the number of each word's block (int64).
         above: int64[LEVELS, b], the numbers of the branching elements around each block, from the inside out.
-        like: int64[b], equal for blocks whose elements and the two above have the same names.
+        like: int64[b], equal for blocks whose three elements in ``near`` have the same names.
         copy: int64[b], equal for blocks of the same text.
         weight: float64[b], the number of words of each block.
         page: uint32 hashes of what the page declares about itself.
@@ -69,12 +70,12 @@ class NoiseFeatures(NamedTuple):
         bodies: int64[k, 2], the blocks of elements named as bodies of articles
             (:func:`pychunk.parsing.html.main_content.body_spans`).
         titles: bool[b], headings that may be the page's title: those of level 1, and those that are like ``<title>``.
-        level: int16[b], the levels of headings, 0 of others.
+        level: int16[b], the levels of headings, 0 for other blocks.
         pairs: int64[n, 3], spans that are kept or removed together
             (:func:`pychunk.parsing.html.noise_smoothing.pairs`).
         hidden: int64[k, 4], hidden runs next to visible prose (:func:`pychunk.parsing.html.hidden_text.hidden_runs`).
         held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
-        main: The elements that may be a manual's main one (:func:`pychunk.parsing.html.manuals.main_elements`).
+        main: The elements that may be a manual's main element (:func:`pychunk.parsing.html.manuals.main_elements`).
     """
 
     dense: F64
@@ -102,9 +103,9 @@ class NoiseFeatures(NamedTuple):
 def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
     """Return the blocks' texts in lower case as UTF-8, and the offsets of each block and of the end: int64[b + 1].
 
-    The texts include the white space between blocks, which belongs to no word, so that the page is one text. The lower
-    case of a letter may depend on letters around it, but not beyond a line break. If one letter becomes two, the
-    function lowers each block's text by itself.
+    A block's text includes the white space after it, which belongs to no word, so that the whole page is converted as
+    one text. The lower case of a letter may depend on letters around it, but not beyond a line break. If any letter
+    becomes two in lower case, the function converts each block's text by itself.
     """
     lower = text.lower()
     if len(lower) == len(text):
@@ -184,7 +185,7 @@ def _around(
     I64,
     MainElement,
 ]:
-    """Return the last features, from ``landmark`` on, which the rules in addition to the network use."""
+    """Return the features from ``landmark`` on, which are for the rules that follow the network."""
     landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
     main = main_elements(blocks, facts, text, together, held, landmark, weight)
     landmark[turns(blocks, facts, text, weight, len(main.spans) > 0)] = PAGER
@@ -202,8 +203,10 @@ def _around(
     )
 
 
-#: The columns of ``dense`` for the number of words and for their share in the title, and the number of columns.
+#: The columns of ``dense`` with the number of words and with the share of them that are in the title, and the number of
+#: columns.
 _WORDS, _IN_TITLE = 1, 6
 DENSE = 8 + 9 + _KINDS + 12 + 11 * LEVELS + 4 + 9 + 4 * LEVELS
-#: The columns of ``dense`` about stop words: of the block, of five elements around it, of blocks with the same names.
+#: The columns of ``dense`` about stop words in the block, in each of five elements around it, and in the blocks whose
+#: elements have the same names.
 STOPS = (5, *(17 + _KINDS + 12 + 11 * level + 3 for level in range(LEVELS)), DENSE - 9 - 4 * LEVELS - 1)

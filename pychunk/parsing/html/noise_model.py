@@ -1,4 +1,4 @@
-"""The network that distinguishes noise from content in pages, and its arithmetic (``training/noise.py``)."""
+"""The network that distinguishes noise from content in pages; ``training/noise.py`` trains it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models"
 FACTS, WEIGHTS = "noise.json", "noise.npz"
-#: Weights are multiples of 1 / STEPS, below 16; those of words are multiples of 1 / WORD_STEPS, below 2.
+#: Weights are multiples of 1 / STEPS, below 16; word vectors have multiples of 1 / WORD_STEPS, below 2.
 STEPS, WORD_STEPS = 1024, 64
 #: The values between layers are multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
-#: The neighbours whose summaries a block sees, and the windows (blocks on each side) whose means it sees.
+#: The neighbours whose summaries are inputs for a block, and the windows (blocks on each side) whose means are.
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
-#: The levels of the tree over which means are taken.
+#: The levels of the tree whose elements' means are inputs for a block.
 GROUPS = (0, 1, 3)
 #: The layers of a network, in the order in which they are applied.
 _PARTS = ("in", "share", "mix", "share2", "mix2", "out", "out2")
@@ -37,11 +37,11 @@ _PARTS = ("in", "share", "mix", "share2", "mix2", "out", "out2")
 class NoiseModel:
     """A model that computes the probability that each block of a page is content.
 
-    A block's features and the mean vectors of its words pass a layer. The blocks exchange a summary of that layer with
-    neighbours, blocks in the same elements, blocks with the same names, and the whole page. A second layer follows, and
-    then the same once more.
+    A block's features and the mean vectors of its words pass through a layer. The blocks exchange a summary of that
+    layer with neighbours, blocks in the same elements, blocks with the same names, and the whole page. A second layer
+    follows. Then the exchange and a further layer are repeated once.
 
-    All numbers are multiples of powers of two, so products in float64 add exactly, in any order. The scores are
+    All numbers are multiples of a power of two, so sums of products are exact in float64, in any order. The scores are
     therefore the same on every machine, for any number of threads.
 
     Args:
@@ -57,20 +57,20 @@ class NoiseModel:
 
     @classmethod
     def of(cls, arrays: dict[str, npt.NDArray[Any]], facts: dict[str, Any]) -> NoiseModel:
-        """Return a model of arrays in memory."""
+        """Return a model made from arrays in memory."""
         made = cls.__new__(cls)
         made.facts = facts
         made.take(arrays)
         return made
 
     def take(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Take over weights in the stored form."""
+        """Convert weights from the stored form and use them as this model's weights."""
         names, wordings, pages = arrays["names"], arrays["wordings"], arrays["pages"]
         known = {"near": names, "path": names, "wording": wordings, "page": pages}
         self.vocabulary = [(known[name], arrays[name].astype(np.int16)) for name in known]
         nets = [_in_whole_numbers(arrays, net) for net in range(int(arrays["nets"]))]
         self.nets = [layers for layers, _ in nets]
-        #: True if the native core can sum the network exactly; otherwise the reference computes it.
+        #: True if all sums fit the native core's int32; otherwise the reference engine computes the network.
         self.is_small = all(small for _, small in nets)
 
     def content(self, features: NoiseFeatures) -> F64:
@@ -107,7 +107,7 @@ class NoiseModel:
 
 
 def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[list[_Layer], bool]:
-    """Return layers of integers, and whether every sum fits into int32, which the native core uses."""
+    """Return a net's layers as integers, and whether all their sums fit into int32, which the native core uses."""
     tables = sum(arrays[name].shape[1] for name in ("near", "path", "wording", "page"))
     found: list[_Layer] = []
     small = True
@@ -116,7 +116,7 @@ def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[li
         bias = arrays[f"{net}_{part}_bias"].astype(np.int64)
         most = np.full(len(weights), int(_MOST * _FLOW))
         if part == "in":
-            most[:] = int(8 * _FLOW)  # the limit of features; for words it is 2
+            most[:] = int(8 * _FLOW)  # features are below 8, and word vectors below 2
             most[len(most) - tables :] = int(2 * _FLOW)
         sums = (most @ np.abs(weights) + np.abs(bias) * int(_FLOW)).max()
         small &= bool(sums < 2**31 and np.abs(weights).max() < 2**15)

@@ -1,7 +1,7 @@
-"""The blocks that are kept or removed together: code, introduced lists, headings, terms, tables and captions.
+"""Rules for blocks that are kept or removed together: code, introduced lists, headings, terms, tables and captions.
 
-The network sees blocks one by one, and the pages that people labelled have little code. On 36 pages of manuals it took
-5 % of the code for noise, and all items but the last of some lists. In PostgreSQL's manual it removed 638 of 4,337
+The network judges blocks one by one, and the labelled pages have little code. On 36 pages of manuals, the network took
+5 % of the code for noise, and in some lists all items but the last. In PostgreSQL's manual it removed 638 of 4,337
 terms whose definitions it kept.
 """
 
@@ -25,33 +25,35 @@ if TYPE_CHECKING:
     I8 = npt.NDArray[np.int8]
     I64 = npt.NDArray[np.int64]
 
-#: The role of a block for those around it.
+#: The roles that a block can have for the blocks around it.
 NONE, HEADS, LISTED, TYPED, INTRODUCES, TITLES, NUMBERED = range(7)
 _ROLES = np.zeros(256, np.int8)
 _ROLES[[HEADING, ITEM, CODE]] = HEADS, LISTED, TYPED
 #: The minimum number of words of a line that introduces a list: "Share:" introduces none.
 _LEAST = 4
-#: The probability of content of a page's first block; headings before it are the page's title. People who label text
-#: leave the title out, and chunks have it in their path if it is of level 1. On a page without such a heading, the
-#: title is the heading at most this many blocks before, and it is kept.
+#: The body of a page begins with its first block that is content with at least the probability ``_BODY``. Headings
+#: before it are the page's title. People who label text leave the title out, and chunks have it in their heading path
+#: if its level is 1. On a page without a heading of level 1, the title is the last heading before the body, at most
+#: ``_NEAR`` blocks before it, and it is kept.
 _BODY, _NEAR = 0.5, 3
-#: A caption with a number is part of the text. Of 32 on 1,497 labelled pages 24 are content, of captions without a
-#: number a tenth.
+#: A caption with a number is part of the text. On 1,497 labelled pages, 24 of 32 such captions are content, but only a
+#: tenth of captions without a number.
 _NUMBER = re.compile(
     r"(?:figure|fig\.?|table|chart|listing|example|abbildung|abb\.|tabelle|tableau|figura|tabla|рис\.|рисунок|таблица|"
     r"图|表|図)\s?\d",
     re.IGNORECASE,
 )
-#: The names of terms and definitions, whatever kinds their blocks have.
+#: The elements of terms and definitions, whatever kinds the blocks in them have.
 _PAIRS = Names(("<dt", "<dd"))
-#: An element of at most this many blocks, one of them a table, holds the table with its caption and its notes.
+#: The maximum number of blocks in an element that holds a table with its caption and its notes.
 _TABLED = 3
-#: The average number of definitions around a block from which on only this many blocks of each are processed.
+#: If the average number of definitions around a block is larger than this, only this number of blocks of each
+#: definition is processed.
 _NESTED = 16
 
 
 def roles(blocks: Blocks, text: str, weight: F64) -> I8:
-    """Return int8[b]: the role of each block for those around it; ``weight`` is its number of words.
+    """Return int8[b]: the role of each block for the blocks around it; ``weight`` is each block's number of words.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -71,13 +73,13 @@ def roles(blocks: Blocks, text: str, weight: F64) -> I8:
 
 
 def pairs(blocks: Blocks, facts: HtmlFacts) -> I64:
-    """Return int64[n, 3]: spans of blocks (first, one past the last) that belong together, and their group.
+    """Return int64[n, 3]: spans of blocks (first, one past the last), each with the number of its group.
 
-    The spans of a group are kept or removed together. A group is a run of terms (``dt``) in a list with their
-    definitions (``dd``). Another kind of group is a table with the other blocks of its own element, such as its
-    caption. The spans of a group are consecutive rows.
+    The spans of a group are kept or removed together; they are consecutive rows of the result. One kind of group is a
+    run of terms (``dt``) in a list with their definitions (``dd``). Another kind is a table with the other blocks of
+    its element, such as its caption.
 
-    Time: the names of the page's elements once, 4 bytes each.
+    Time: reads the names of the page's elements once, 4 bytes each.
 
     Example:
         >>> from pychunk.parsing.html.page import parse_html
@@ -101,7 +103,7 @@ def pairs(blocks: Blocks, facts: HtmlFacts) -> I64:
         return found
     own = facts.parent[facts.element[tables]].astype(np.int64)
     first, last = tables, tables + 1
-    for _ in range(_TABLED):  # take one more element around it if that holds nothing else
+    for _ in range(_TABLED):  # while the table is alone in its element, go to the element around that one
         alone = (last == first + 1) & (own >= 0)
         spans = np.searchsorted(facts.element, np.stack([own, facts.last[own]])).astype(np.int64)
         first, last = np.where(alone, spans[0], first), np.where(alone, spans[1], last)
@@ -123,11 +125,13 @@ def _runs(first: I64, many: I64) -> I64:
 
 
 def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
-    """Return float64[b]: content, with each span of a group as likely as the likeliest span, by its words.
+    """Return float64[b]: content, where each span of a group is at least as likely as the group's likeliest span.
 
-    Blocks in another landmark than their group's first block are not changed.
+    The likelihood of a span is the mean of its blocks', weighted by their words. Blocks in another landmark than their
+    group's first block do not change.
 
-    Time: each block once for each definition that contains it; if lists are deeply nested, 16 blocks of each.
+    Time: each block is processed once for each definition that contains it. If lists are deeply nested, only 16 blocks
+    of each definition are processed.
 
     Args:
         content: The probability that each block is content, float64[b].
@@ -160,7 +164,10 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
 
 
 def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
-    """Return float64[b]: the mean of each list by its words; 0 for other blocks and for items in another landmark."""
+    """Return float64[b]: for each list item, the mean of its list's probabilities, weighted by the items' words.
+
+    It is 0 for other blocks, and for items in another landmark than the list's first item.
+    """
     first, last = listed.T
     words = np.concatenate(([0.0], np.cumsum(weight)))
     likely = np.concatenate(([0.0], np.cumsum(content * weight)))
@@ -173,7 +180,7 @@ def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
 
 
 def _put_between(content: F64, which: npt.NDArray[np.bool_], landmark: I8) -> None:
-    """Raise blocks to the less likely of their two neighbours, if no landmark separates them."""
+    """Make blocks at least as likely as the less likely of their two neighbours, if no landmark separates them."""
     rows = np.flatnonzero(which[1:-1]) + 1
     for side in (-1, 1):
         rows = rows[landmark[rows] == landmark[rows + side]]
@@ -185,14 +192,15 @@ def with_neighbours(
 ) -> F64:
     """Return the probability that each block is content, given its neighbours: float64[b], multiples of 1 / 1024.
 
-    No block becomes less likely. Except for the rule of sections, the rules apply only if no landmark separates the
-    blocks:
+    "As likely" means at least as likely, because no block becomes less likely. The rules apply only if no landmark
+    separates the blocks, except for the rule about sections:
 
     - A line that introduces a list is as likely as the first item, and the items are as likely as the line. On pages of
-      manuals, items are as likely as their list.
-    - Code is as likely as the block before it, or as the less likely of its two neighbours.
-    - Sections: a heading after the page's title is as likely as its section is by its words, and at its beginning. A
-      heading directly over deeper ones is as likely as the last of them.
+      manuals, items are also as likely as the mean of their list.
+    - Code is as likely as the last block before it that is not code, and as the less likely of its two neighbours.
+    - Sections: a heading in the body is as likely as the less likely of two values: the mean of its section, weighted
+      by words, and the section's first block. If a deeper heading follows directly, the heading takes that heading's
+      value.
     - If no heading is of level 1, the title is as likely as the body's first block.
     - A caption with a number is as likely as the less likely of its two neighbours.
 
@@ -202,9 +210,9 @@ def with_neighbours(
         landmark: The landmark of each block, int8[b].
         weight: The number of words of each block, float64[b].
         level: int16[b], the levels of headings, 0 for other blocks.
-        manual: Whether the page is one of a manual, which has no teasers. Then every heading, even before the body, is
-            as likely as its section by its words alone. The first heading of level 1 is as likely as the body's first
-            block.
+        manual: Whether the page belongs to a manual, which has no teasers. Then every heading, even before the body, is
+            as likely as the mean of its section, whatever the section's first block is. The first heading of level 1 is
+            as likely as the body's first block.
 
     Example:
         >>> role = np.array([INTRODUCES, LISTED, LISTED, NONE, HEADS, NONE], np.int8)

@@ -35,11 +35,11 @@ class HtmlPage:
 
     Attributes:
         text: Markdown of everything that the page shows: headings ``#``, lists ``-`` and ``1.``, tables as rows with
-            bars, fenced code, quotes ``>``. Paragraphs are unchanged, and only bars in tables are escaped.
-        blocks: The blocks of this one document, in characters of ``text``.
+            bars, fenced code, quotes ``>``. The text of paragraphs is not escaped; only bars in tables are.
+        blocks: The blocks of the page, with positions in ``text``.
         facts: The facts by which noise is detected.
         title: The title in the page's head, else its first heading of level 1, else "".
-        encoding: The character encoding by which the bytes were read.
+        encoding: The character encoding with which the bytes were decoded.
     """
 
     text: str
@@ -53,15 +53,15 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
     r"""Convert a page to Markdown and blocks.
 
     Text that the page hides, or shows only without scripts, is included and marked (``facts.hidden``). Text of scripts,
-    styles, templates, frames and media is not included. Nothing is fetched. Time and memory grow in proportion to the
-    page, whatever is in it (see ``html_guard``). A separate process reads a page of 8 MB or 50,000 nodes, with the same
-    result.
+    styles, templates, frames and media is not included. Nothing is fetched. Time and memory are proportional to the
+    size of any page (see ``html_guard``). A page of at least 8 MB or 50,000 nodes is read in a separate process, with
+    the same result.
 
     Args:
-        data: The file; :func:`pychunk.parsing.html.encodings.decode` turns bytes into text.
-        images: Whether an image that stands alone is a block, ``[image: its alternative text]``, if that text has three
-            words or more. An image that heads a section or fills a cell is always text.
-        targets: Whether links, except those of headings, are written with their targets, as Markdown writes them.
+        data: The page; :func:`pychunk.parsing.html.encodings.decode` turns bytes into text.
+        images: Whether an image by itself becomes a block, ``[image: its alternative text]``, if that text has three
+            words or more. An image that is a heading or a whole table cell is always replaced by its alternative text.
+        targets: Whether links outside headings are written with their targets, as ``[text](target)``.
 
     Raises:
         ImportError: selectolax is not installed.
@@ -79,7 +79,7 @@ def parse_html(data: bytes | str, *, images: bool = False, targets: bool = False
 
 
 class Markup(NamedTuple):
-    """The markup of a page in UTF-8, the character encoding of its bytes, and the work that it takes a parser."""
+    """The markup of a page in UTF-8, the character encoding of the original bytes, and the work of parsing the page."""
 
     page: bytes
     encoding: str
@@ -111,7 +111,7 @@ def markup_of(data: bytes | str) -> Markup:
 
 
 def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
-    """Return the page as a separate process reads it."""
+    """Parse a page in a separate process."""
     function = f"{__name__}:{_parse_packed.__name__}"
     isolated = WorkerProcess(function, seconds=html_guard.SECONDS, memory=html_guard.MEMORY)
     with contextlib.closing(isolated):
@@ -120,12 +120,12 @@ def _parse_apart(markup: Markup, images: bool, targets: bool) -> HtmlPage:
 
 
 def _parse_packed(data: bytes) -> HtmlPage:
-    """Return the page for pickled markup and options."""
+    """Parse a page from pickled markup and options."""
     return parse_markup(*pickle.loads(data))
 
 
 def parse_markup(markup: Markup, images: bool = False, targets: bool = False) -> HtmlPage:
-    """Return a page as this process reads it; for the options see :func:`parse_html`."""
+    """Parse a page in this process; for the options see :func:`parse_html`."""
     page = markup.page
     if markup.work.is_suspect:
         page = html_guard.flattened(page.decode()).encode()
@@ -145,7 +145,7 @@ def parse_markup(markup: Markup, images: bool = False, targets: bool = False) ->
 
 
 def _tree(page: bytes, has_formulas: bool) -> Any:
-    """Return lexbor's tree of a page without its scripts, except for the formulas in them."""
+    """Return lexbor's tree of a page without scripts; formulas that are in scripts become elements ``math``."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(page)
@@ -156,7 +156,7 @@ def _tree(page: bytes, has_formulas: bool) -> Any:
 
 
 def show_formulas(tree: Any) -> None:
-    """Replace each script of MathJax (type ``math/tex``) and its preview by an element ``math``."""
+    """Replace each script that holds a MathJax formula (type ``math/tex``), and its preview, by an element ``math``."""
     from selectolax.lexbor import LexborHTMLParser
 
     scripts = tree.css('script[type^="math/tex"]')
@@ -175,7 +175,7 @@ def show_formulas(tree: Any) -> None:
 
 
 def _walked(written: str, images: bool, targets: bool) -> HtmlDocument | None:
-    """Return the native core's reading of a tree as lexbor writes it; None if the page is not regular."""
+    """Return what the native core reads from lexbor's serialized tree; None if the page is too irregular for it."""
     found = native.walk_html(
         np.frombuffer(written.encode("utf-8", "replace"), np.uint8), images=images, targets=targets
     )
@@ -220,14 +220,14 @@ _DEPTH = 32767
 
 
 def _depths(last: npt.NDArray[np.int32]) -> npt.NDArray[np.int16]:
-    """Return the number of elements around each element, from the rows that each ends before."""
+    """Return the number of elements around each element; ``last`` is one past the last row inside each."""
     steps = np.ones(len(last) + 1, np.int64)
     steps -= np.bincount(last, minlength=len(last) + 1)
     depth = np.cumsum(steps[:-1]) - 1
     return np.minimum(depth, _DEPTH).astype(np.int16)
 
 
-#: The key by which pages declare their types in JSON; only the part of this many bytes is searched.
+#: The key with which pages declare their types in JSON. It is searched in the first ``_TYPED_WITHIN`` bytes of a page.
 _KIND = b'"@type"'
 #: The beginning of the type of MathJax's scripts.
 _FORMULA = b'"math/tex'
@@ -236,16 +236,17 @@ _TYPED_WITHIN = 4 << 20
 _TAG = re.compile(r"<[^>]{0,200}>")
 
 
-#: The texts that pages hold for search engines, in JSON.
+#: The keys of texts for search engines, which pages hold in JSON.
 _NO_WORD = re.compile(r"[\W_]+")
 _BODIES = (b'"articleBody"', b'"reviewBody"', b'"description"', b'"text"')
 _BODY_BEGINS = re.compile(rb"\s*:\s*(?=\")")
 _BODY = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _ESCAPED = re.compile(rb"\\.")
-#: The minimum and maximum number of characters of one text; an escape counts as one.
+#: The minimum and maximum number of characters of such a text; an escape sequence counts as one character.
 _SHORTEST, _LONGEST = 60, 20_000
 _TRIES = 500
-#: The maximum numbers of compared characters of these texts, of blocks, and of letters and digits of each block.
+#: Limits of the comparison of blocks with these texts: the characters of all texts, the blocks of a page, and the
+#: letters and digits of each block.
 _TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
 
 
@@ -256,7 +257,7 @@ def _told(metas: dict[str, str], page: bytes, places: Sequence[Sequence[int]]) -
     for key, starts in zip(_BODIES, places, strict=True):
         end = 0
         for at in starts:
-            if at < end:  # the quote that ends a key begins no other key
+            if at < end:  # a quote that ends one key does not begin another
                 continue
             end = at + len(key)
             if size > _TOLD or tries == _TRIES:
@@ -293,7 +294,7 @@ def _body(page: bytes, at: int) -> bytes:
 
 
 def _places(page: bytes, keys: Sequence[bytes]) -> list[list[int]]:
-    """Return the positions of each of the keys, which begin with a quote."""
+    """Return a list of positions for each key; a key begins with a quote."""
     return engine().find_keys(np.frombuffer(page, np.uint8), list(keys))
 
 
@@ -303,13 +304,13 @@ _NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 def _bare(text: str) -> str:
     """Return the letters and digits of a text, in lower case."""
-    if text.isascii():  # this way takes an eighth of the time
+    if text.isascii():  # takes an eighth of the time of the general case
         return text.encode().translate(_SMALL, _NO_LETTERS).decode()
     return _NO_WORD.sub("", text).lower()
 
 
 def _about(metas: dict[str, str], tree: Any, page: bytes, kinds: Sequence[int]) -> list[str]:
-    """Return words for a page's own declarations: ``og:type``, types of schema.org, generator, names of its body."""
+    """Return words for a page's declarations about itself: ``og:type``, schema.org types, generator, <body> names."""
     found_kinds, end = set(), 0
     for at in kinds:
         if at >= end and (kind := _TYPE.match(page, at + len(_KIND), _TYPED_WITHIN)):
@@ -325,7 +326,7 @@ def _about(metas: dict[str, str], tree: Any, page: bytes, kinds: Sequence[int]) 
 
 
 def _metas(tree: Any) -> dict[str, str]:
-    """Return the metadata of the head, by name, the first of each name."""
+    """Return the metadata in the head by name; of several with one name, the first counts."""
     found: dict[str, str] = {}
     node = None if tree.head is None else tree.head.first_child
     while node is not None:
@@ -338,5 +339,5 @@ def _metas(tree: Any) -> dict[str, str]:
     return found
 
 
-#: The elements whose presence in the page is a feature, in addition to the names of its body.
+#: Elements whose presence in a page is a feature: the hash of the element's name, and the hash of the feature.
 _HAS = {word_hash("<" + name): word_hash("has:" + name) for name in ("main", "article", "h1")}

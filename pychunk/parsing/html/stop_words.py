@@ -1,4 +1,4 @@
-"""The most frequent words of 23 languages, which hold sentences together: menus have few, prose has many."""
+"""The most frequent words of 23 languages, such as "the" and "of"; menus have few of them, prose has many."""
 
 #: The languages in order: English, then German, French, Spanish, Portuguese, Italian, Dutch, Polish, Czech, Swedish,
 #: Danish and Norwegian, Finnish, Hungarian, Romanian, Turkish, Indonesian, Vietnamese, Russian, Ukrainian, Greek,

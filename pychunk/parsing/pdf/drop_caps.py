@@ -1,4 +1,4 @@
-"""The letters at the beginning of a text that are as high as several of its lines, or stand above its first line."""
+"""Drop caps: first letters that are as high as several lines of the text, or rise above its first line."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import numpy as np
 if TYPE_CHECKING:
     from .pdf_words import PageWords
 
-#: The greatest distance from a letter above one line to the rest of its word, in sizes of the letter.
+#: The greatest distance from a letter that is next to only one line to the rest of its word, in sizes of the letter.
 _RAISED = 0.2
-#: The width of a blank, in sizes of the text.
+#: The width of a space, in sizes of the text.
 _BLANK = 0.4
-#: Numbers in sizes of the text: the minimum size of such a letter; the greatest distance from it to the lines on its
-#: right; how far these may reach into its box; the largest size of their words; the smallest distance between two
-#: lines.
+#: Limits as multiples of the text's size: the minimum size of such a letter; the greatest distance from it to the lines
+#: at its right; the greatest depth to which these lines reach into its box; the largest size of the lines' words; and
+#: the smallest distance between two lines.
 _HIGH, _AWAY, _WITHIN, _TEXT, _APART = 1.5, 1.5, 0.4, 1.4, 0.7
 #: The maximum number of tall letters of a page that are checked. Each is compared with all words, and a page has one or
 #: two.
 _MOST = 100
-#: The letters that are words by themselves.
+#: The letters that can be words by themselves.
 _WORDS = frozenset("aioyeàéавкосуиязіє")
 
 
 def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Container[str]]) -> PageWords:
-    """Join each drop cap of a page with the rest of its word, and let all its lines begin at the cap's left edge.
+    """Join each drop cap of a page with the rest of its word, and extend the lines next to it to its left edge.
 
     Args:
         page: The words of the page.
         body: The size of the text, in points.
-        vocabulary: A function that returns words in lower case. They decide whether a letter is a word or begins one.
+        vocabulary: A function that returns known words in lower case. They decide whether a drop cap is a word by
+            itself, or the first letter of the word next to it.
     """
     tall = np.flatnonzero((page.size >= _HIGH * body) & (page.lengths == 1) & (page.angle == 0))
     caps = [at for at in tall[:_MOST].tolist() if page.texts[at].isupper()]
@@ -52,7 +53,7 @@ def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Cont
                 firsts.append(at)
             elif away[at] < away[firsts[-1]]:
                 firsts[-1] = at
-        # These belong to lines that begin below the letter.
+        # Such words show a line that begins left of the letter's right edge, below the letter, not next to it.
         below = plain & (away < -_WITHIN * body) & (page.box[:, 2] > left)
         firsts = [at for at in firsts if not (below & (abs(middle - middle[at]) <= _APART * body)).any()]
         if not firsts or (len(firsts) == 1 and away[firsts[0]] > _RAISED * page.size[cap]):

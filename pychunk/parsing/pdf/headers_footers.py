@@ -11,14 +11,16 @@ from typing import NamedTuple, cast
 from .paged_text import PAGE_NUMBER, RUNNING_FOOT, RUNNING_HEAD
 from .reading_order import Piece, bands_of, line_of
 
-#: The maximum numbers of lines that may be removed at each edge of a page, and of lines that are compared.
+#: The maximum number of lines that may be removed at each edge of a page, and the number of lines that are compared.
 _EDGE, _SEEN = 4, 6
-#: The factor of the usual line distance, and the number of font sizes, from which lines are not of one paragraph.
+#: Lines are not in one paragraph if their distance is more than ``_GAP`` times the usual distance, or more than
+#: ``_LEADING`` font sizes.
 _GAP, _LEADING = 1.5, 1.6
-#: The minimum number of pages on which a line repeats at one height, and the greatest difference of its height, in
-#: points.
+#: The minimum number of pages on which a line repeats at the same height, and the greatest difference between heights
+#: that count as the same, in points.
 _TIMES, _NEAR = 3, 4.0
-#: The greatest distance of two pages that repeat a line, since left and right pages have headers of their own.
+#: The greatest distance between two successive pages that repeat a line. It is two, because left and right pages have
+#: different headers.
 _STRIDE = 2
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?<!\w)[ivxlc]{1,7}(?!\w)", re.IGNORECASE)
@@ -26,7 +28,7 @@ _PAGE_WORD = r"(?:pages?|pp?|pg|seite|s|blatt|стор|стр|с|сторінк�
 _NUMBER = re.compile(rf"\W*(?:{_PAGE_WORD}\.?\s*)?(?:#(?:\s*(?:/|-|–|\w{{1,5}}\.?)\s*#)?|@)\W*")
 #: The characters around page numbers.
 _EDGES = " -–—.[]()|/"
-#: The factor of the text's size from which lines whose numbers differ are headings, not headers.
+#: Repeated lines with different numbers are headings, not headers, if they are larger than the text by this factor.
 _LARGER = 1.15
 
 
@@ -55,7 +57,7 @@ Found = dict[Key, RemovedLine]
 
 
 def edges_of(page: int, pieces: Sequence[Piece]) -> list[EdgeLine]:
-    """Return the lines at both edges of a page, as long as each is the only one at its height."""
+    """Return the lines at the top and the bottom edge of a page, up to a band that has lines one above the other."""
     bands = bands_of(pieces)
     found = []
     for top, rows in ((True, bands[:_SEEN]), (False, bands[::-1][:_SEEN])):
@@ -73,16 +75,16 @@ def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
     A line is removed if two conditions hold:
 
-    - Lines that equal it, except for numbers, are at one height on 3 pages (or on both of two) that are at most 2
-      apart.
-    - Only removed lines are between it and the page's edge.
+    - The line is at the same height on at least 3 pages (or on both pages of two), except that its numbers may differ.
+      Successive pages among these are at most 2 apart.
+    - Only removed lines are between the line and the page's edge.
 
-    A line is a page number if it is little more than a number, and this number grows as the pages do.
+    A line is a page number if it is little more than a number, and this number grows by one from page to page.
 
-    Pages may share more than headers. At most four lines are removed at an edge. If the fifth repeats as well, they are
-    a shared paragraph: its lines stay, from the fifth back toward the edge, up to the first wider gap or page number.
-    If most pages would have no text left, the lines that differ from page to page stay. The header of a table stays,
-    too.
+    Pages may share more than headers. At most four lines are removed at an edge. If the fifth line repeats as well, the
+    lines are a paragraph that pages share. Its lines stay, from the fifth back toward the edge, up to the first wider
+    gap or page number. If most pages would have no text left, the lines that differ from page to page stay. The header
+    of a table stays, too.
 
     Example:
         >>> pieces = [Piece(f"- {page} -", 50, 10, 70, 20, 10, 5, 3, 0, 0, False) for page in (7, 8, 9)]
@@ -103,7 +105,7 @@ def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
 
 def _from_the_edge(found: Found) -> Found:
-    """Return the lines with only removed lines between them and their page's edge."""
+    """Return those of the found lines that have only found lines between them and their page's edge."""
     out: Found = {}
     for page, top, rank in sorted(found, key=lambda key: key[2]):
         if rank == 0 or (page, top, rank - 1) in out:
@@ -112,7 +114,7 @@ def _from_the_edge(found: Found) -> Found:
 
 
 def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found, repeated: Found) -> Iterator[Key]:
-    """Yield lines of a paragraph that continues to repeat beyond the last line that may be removed."""
+    """Yield the lines of a paragraph that repeats, but is longer than the lines that may be removed."""
     for (page, top), own in by_side.items():
         if len(own) <= _EDGE or (page, top, _EDGE) not in repeated or (page, top, _EDGE - 1) not in out:
             continue
@@ -124,7 +126,7 @@ def _shared_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Fo
 
 
 def _headers(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found) -> Iterator[Key]:
-    """Yield lines whose parts are right above those of the first line that stays: the header of a table."""
+    """Yield table headers: lines whose pieces are each right above a piece of the first line that stays."""
     for (page, top), own in by_side.items():
         for edge, below in pairwise(own) if top else ():
             if (page, top, edge.rank) not in out or (page, top, below.rank) in out:
@@ -138,7 +140,7 @@ def _headers(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found)
 
 
 def _only_text(by_side: Mapping[tuple[int, bool], Sequence[EdgeLine]], out: Found, pages: int, size: float) -> set[Key]:
-    """Return the lines without which most pages would have no text, or only headings."""
+    """Return the lines that must stay, because most pages would otherwise have no text, or only headings."""
     bare: list[list[EdgeLine]] = []
     for page in {page for page, _ in by_side}:
         above, below = by_side.get((page, True), ()), by_side.get((page, False), ())
@@ -170,7 +172,7 @@ def _reason(out: Found, edge: EdgeLine) -> str:
 
 
 def _repeated(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
-    """Return lines that are equal except for numbers."""
+    """Return the lines that repeat at the same height on enough pages, except that their numbers may differ."""
     alike: dict[tuple[bool, str], list[EdgeLine]] = defaultdict(list)
     for edge in edges:
         alike[edge.top, _normal(edge.text)].append(edge)
@@ -192,7 +194,7 @@ def _repeated(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
 
 def _numbered(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
-    """Return lines that begin or end with the number of their page, if such numbers stand alone or repeat."""
+    """Return the lines that begin or end with their page's number, if the number stands alone or the rest repeats."""
     shifts: dict[tuple[bool, int], list[EdgeLine]] = defaultdict(list)
     for edge in edges:
         for value in {_first(edge.text), _last(edge.text)} - {None}:
@@ -241,7 +243,7 @@ def _number(word: str) -> int | None:
 
 
 def _normal(text: str) -> str:
-    """Return a line with ``#`` for each number and ``@`` for a Roman one that stands alone."""
+    """Return a line with ``#`` for each number; a line that is only a Roman number becomes ``@``."""
     text = _DIGITS.sub("#", " ".join(text.casefold().split()))
     return "@" if _ROMAN.fullmatch(text.strip(" -–—.")) else text
 

@@ -1,4 +1,4 @@
-"""The headings of a PDF and their levels, by bookmarks, by size and weight of the font, or by white space."""
+"""The headings of a PDF and their levels, found by bookmarks, by the size and weight of fonts, or by white space."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .paragraphs import CONTENTS, Draft
 from .pdf_words import SLANTED
 from .spaced_headings import spaced_headings
 
-#: The factor by which a heading is larger than the text, unless it is bold.
+#: The minimum factor by which a heading that is not bold is larger than the text.
 _LARGER = 1.12
 #: The maximum number of characters and lines of a heading.
 _LONG, _LINES = 250, 4
-#: The minimum share of the running text in a size that counts as its size.
+#: The minimum share of the running text that a font size must have to count as the size of the running text.
 _MOST = 0.2
-#: The share of bold characters in a document from which bold print says nothing.
+#: The share of bold characters in a document from which bold print is no sign of a heading.
 _BOLD = 0.4
 #: The largest white space between lines of one heading, in line heights.
 _UNDER = 0.5
@@ -36,7 +36,7 @@ _CHAPTER = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"[^\w(\[«\"„“'’]")
-#: The heading of a clause in the text's own print: a number, or "ARTICLE 5", and a name in capitals.
+#: The heading of a clause that is printed like the text: a number, or "ARTICLE 5", and a name in capitals.
 _CLAUSE = re.compile(
     r"(?:(?:ARTICLE|SECTION|CLAUSE|ARTIKEL|ARTÍCULO|СТАТТЯ|РОЗДІЛ|СТАТЬЯ|РАЗДЕЛ)\s+|§\s*)?"
     r"(?:\d{1,3}|[IVXL]{1,6})(?:\.\s+|\)\s+|\s+|\s*[:–—-]\s*)(?P<name>[^\W\d_].{2,80})"
@@ -56,10 +56,11 @@ class Bookmark(NamedTuple):
 def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: float) -> None:
     """Turn blocks into headings with levels from 1 to 6; ``body`` is the size of the document's text, in points.
 
-    A block that a bookmark of its page names is a heading of the bookmark's level. Other blocks are headings if they
-    are short and larger than the text, or bold while the text is not. A number with a name in capitals is one, too.
-    Their levels are the ranks of their styles (size, then weight), or those that bookmarks give to the style. If white
-    space shows more headings than bookmarks and fonts do, those are headings too, of the lowest level.
+    A block that a bookmark of its page names is a heading of the bookmark's level. Another block is a heading if it is
+    short, and larger than the text, or bold while the text is not. A number with a name in capitals is a heading, too.
+    The level of such a heading is the one that bookmarks give to headings of the same style, else the rank of the style
+    (size, then weight). If white space shows more headings than bookmarks and fonts do, these are headings of the
+    lowest levels.
     """
     running = max(body, _running_size(drafts))
     named: dict[int, dict[str, int]] = {}
@@ -88,7 +89,8 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
     known = {id(draft) for draft in drafts if draft.kind == "heading"} | set(map(id, found))
     spaced, below = spaced_headings(drafts, len(known))
     found += [draft for draft in (*spaced, *below) if id(draft) not in known]
-    # Equal white space says more than weight, so bold headings among the others have their level.
+    # White space is a better sign of the level than weight. Therefore all headings found by white space with one size
+    # have one level, whether they are bold or not.
     styles = {id(draft): _style(draft) for draft in found}
     styles |= {id(draft): (_style(draft)[0], False) for draft in spaced}
     styles |= {id(draft): (_style(draft)[0] - 0.25, False) for draft in below}
@@ -100,9 +102,9 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
 
 
 def _clauses(drafts: Sequence[Draft]) -> list[Draft]:
-    """Return lines of a number and a name in capitals, if text follows each.
+    """Return the lines that consist of a number and a name in capitals, if most of them are followed by text.
 
-    Several such lines in a row are a list.
+    If several such lines follow each other, they are a list, and there are no headings of clauses.
     """
     kept = [draft for draft in drafts if not draft.lines[0].removed]
     found = [
@@ -122,7 +124,7 @@ def _is_clause(draft: Draft) -> bool:
 
 
 def _join_numbers(drafts: list[Draft]) -> None:
-    """Join the number of a chapter, on lines of its own above the title, with the title to one heading."""
+    """Join the number of a chapter, which is on lines of its own above the title, and the title to one heading."""
     kept: list[Draft] = []
     for draft in drafts:
         while (
@@ -142,7 +144,7 @@ def _join_numbers(drafts: list[Draft]) -> None:
 
 
 def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:
-    """Join headings of one style, one right under the other, unless a number or a bookmark begins another."""
+    """Join headings of one style that are right under each other, unless a number or a bookmark shows a new heading."""
     kept: list[Draft] = []
     for draft in drafts:
         last = kept[-1] if kept else None
@@ -162,7 +164,7 @@ def _join_lines(drafts: list[Draft], named: dict[int, dict[str, int]]) -> None:
 
 
 def _running_size(drafts: Sequence[Draft]) -> float:
-    """Return the largest size with a fifth of the running text or more; 0 without any.
+    """Return the largest font size in which at least a fifth of the running text is set; 0 without running text.
 
     Listings may have most of the characters, so the most frequent size is not reliable.
     """
@@ -189,7 +191,7 @@ def _style(draft: Draft) -> tuple[float, bool]:
 def _ranks(
     styles: set[tuple[float, bool]], known: dict[tuple[float, bool], Counter[int]]
 ) -> dict[tuple[float, bool], int]:
-    """Return a level for each style, from the largest: the level of bookmarks, else one below the style before."""
+    """Return each style's level, from the largest style on: the bookmarks' level, else one below the style before."""
     ranks: dict[tuple[float, bool], int] = {}
     level = 0
     for style in sorted(styles | set(known), reverse=True):
@@ -200,7 +202,7 @@ def _ranks(
 
 
 def _key(text: str) -> str:
-    """Return only the letters and digits of a text, without a leading number."""
+    """Return the letters and digits of a text in lower case, without a leading number."""
     text = " ".join(text.casefold().split())
     bare = re.sub(r"\W+", "", _NUMBERING.sub("", text))
     return bare or re.sub(r"\W+", "", text)

@@ -1,7 +1,7 @@
 """Latin and Cyrillic letters that look alike, and words that mix them.
 
-A page shows only how letters look. Which of two similar ones the file names depends on the author, or on a font's
-character map. In a search, ``амоксицилiн`` with a Latin i is another word than ``амоксицилін``.
+A page shows only how letters look. The author, or a font's character map, decides which of two similar letters is in
+the file. For a search, ``амоксицилiн`` with a Latin i is another word than ``амоксицилін``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TO_CYRILLIC, _TO_LATIN = str.maketrans(_LATIN, _CYRILLIC), str.maketrans(_CYRIL
 _SURELY_LATIN = re.compile(f"(?![{_LATIN}])[A-Za-z\u00c0-\u024f]")
 _SURELY_CYRILLIC = re.compile(f"(?![{_CYRILLIC}])[\u0400-\u052f]")
 _SIDE_BY_SIDE = re.compile("[A-Za-z\u00c0-\u024f][\u0400-\u052f]|[\u0400-\u052f][A-Za-z\u00c0-\u024f]")
-# This pattern is tried first: it takes 4 ns a character, both together 20.
+# This pattern is tried before _SIDE_BY_SIDE. It takes 4 ns for each character; both patterns together take 20 ns.
 _ANY_CYRILLIC = re.compile("[\u0400-\u052f]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -22,8 +22,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 def in_one_script(text: str) -> str:
     """Return a text of the same length in which mixed words have one script, if their letters show which.
 
-    A word with a letter that only Cyrillic has, and none that only Latin has, becomes Cyrillic, and the other way
-    round. Other words do not change: those with letters of both kinds, and those whose letters could all be either.
+    A word with letters that only Cyrillic has, and none that only Latin has, becomes Cyrillic. The same applies to
+    Latin. A word with both kinds of letters does not change, nor does a word whose letters are all in both scripts.
 
     >>> in_one_script("амоксицилiн, Сmax, ІV, CDшник, рH")
     'амоксицилін, Cmax, IV, CDшник, рH'

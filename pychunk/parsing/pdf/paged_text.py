@@ -19,7 +19,7 @@ CELLS = " | "
 RUNNING_HEAD, RUNNING_FOOT, PAGE_NUMBER = "running_head", "running_foot", "page_number"
 #: The reason for removing a table of contents.
 CONTENTS = "contents"
-#: The reason for removing a row of a table that continues on another page.
+#: The reason for removing a table's header row that is repeated where the table continues on another page.
 REPEATED_HEADER = "repeated_header"
 
 
@@ -38,13 +38,13 @@ class Paged:
 
     Attributes:
         text: Plain text with a form feed between pages, unless a block continues across them.
-        blocks: The blocks of this one document, with the page on which each begins and its box there. Removed text is a
-            block, too.
+        blocks: The blocks of the document, each with the page on which it begins and its box on that page. Removed text
+            is in blocks, too.
         page_starts: int64[pages], the first character of each page.
         title: The title; "" if it is unknown.
-        removed: The spans of headers, footers, page numbers, repeated headers of tables and hidden text, in the order
-            of the text, which still holds them.
-        notes: (page from 1, problem) for scanned and damaged pages, and for fonts without meaning.
+        removed: The spans of headers, footers, page numbers, tables of contents, repeated headers of tables and hidden
+            text, in the order of the text. ``text`` still contains them.
+        notes: (page from 1, problem) for scanned and damaged pages, and for fonts without a character map.
     """
 
     text: str
@@ -91,7 +91,8 @@ class PagedWriter:
             kind: The kind of the block.
             level: The level of the block.
             text: The text of the block.
-            page: The page from 1, not below that of an earlier block, unless that continued across pages.
+            page: The page from 1. It is not before the page of an earlier block, unless that block continued across
+                pages.
             box: The box of the block on the page.
             removed: The reason for removing the block; "" if it stays.
             score: The certainty of the removal, from 0 to 1.
@@ -112,7 +113,7 @@ class PagedWriter:
         self._add(text)
 
     def done(self, title: str, pages: int, notes: list[tuple[int, str]]) -> Paged:
-        """Return the document; ``pages`` without blocks are empty, and with 0 the document has no pages at all."""
+        """Return the document. It has ``pages`` pages, some of which may be empty; 0 is a document without pages."""
         self._turn(pages)
         table = np.array(self._rows, np.int64).reshape(-1, 5)
         blocks = Blocks(

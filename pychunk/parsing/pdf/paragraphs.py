@@ -12,7 +12,7 @@ from .paged_text import CELLS, REPEATED_HEADER
 from .reading_order import Line
 
 _BULLET = re.compile(r"[•‣⁃◦▪▫●○■□◆◇➢➤►▶✓✔–—\-*·\uf0b7\uf0a7\uf0d8]\s+\S|o\s+[^\W\d_]")
-#: A dash within a sentence, which lower case follows.
+#: A dash within a sentence, at the beginning of a line; lower case follows it.
 _DASH = re.compile(r"[–—]\s+[^\W\d_A-ZА-ЯІЇЄҐ]")
 _NUMBERED = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,5}|[^\W\d_])\)|(?:\d{1,3}|[ivx]{1,5}|[a-zа-я])\.)\s+\S")
 _CAPTION = re.compile(
@@ -23,7 +23,7 @@ _CAPTION = re.compile(
 #: An entry of a table of contents or of an index: dots that lead to a page number.
 CONTENTS = re.compile(r"(?:\.\s?){4,}\s*[\w, ]{1,12}$|\u2026\s*[\w, ]{1,12}$")
 _CAPTION_LENGTH = 300
-#: The distance of lines above which a paragraph ends, as a factor of the usual distance in its column.
+#: The distance between lines above which a paragraph ends, as a multiple of the usual distance in its column.
 _APART = 1.3
 #: The indentation that begins a paragraph, in sizes of the font.
 _INDENT = 0.8
@@ -33,14 +33,14 @@ _STYLE = 1.08
 _NOTE = 1.25
 #: The end of a sentence, with the marks that may close after it.
 _STOP = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*$")
-#: The distance of lines above which a sentence ends, in heights of their boxes.
+#: The distance between lines above which even an unfinished sentence ends, in heights of the lines' boxes.
 _SENTENCE_APART = 1.6
-#: The minimum width of a line whose end is informative, in sizes of the font.
+#: The minimum width of a line whose end shows whether the line was full, in font sizes.
 _FULL = 12.0
-#: The share of the size of the text above it below which a block is a footnote.
+#: A block is a footnote if its font size, divided by the size of the text above it, is below this.
 _FOOTNOTE = 0.93
-#: For a term in the type of code: the maximum number of words, and the greatest distance to its definition, in line
-#: heights.
+#: The maximum number of words of a term that is set in a code font, and the greatest distance to its definition, in
+#: line heights.
 _TERM_WORDS, _TERM_APART = 4, 1.8
 #: The largest white space between two lines of one block of code, in line heights: slightly more than one empty line.
 _CODE_APART = 2.2
@@ -50,7 +50,8 @@ _CODE_APART = 2.2
 class Draft:
     """The lines of one block; its kind is one of ``BLOCK_KINDS``, and its page counts from 1.
 
-    ``turns``: the pages after its first on which it continues, each with its first line there.
+    ``turns`` has an entry for each further page on which the block continues: the page, and the number of the block's
+    first line on that page.
     """
 
     kind: str
@@ -76,7 +77,7 @@ class Draft:
 
     @property
     def size(self) -> float:
-        """The largest type size of the lines."""
+        """The largest font size of the lines, in points."""
         return max(line.size for line in self.lines)
 
     @property
@@ -108,7 +109,7 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
         if last is not None and _goes_on(last, line, marked, pitches.get(line.flow, 0.0)):
             last.lines.append(line)
             if last.kind == "code" and not line.mono:
-                last.kind = "paragraph"  # its first line was set in the type of code from end to end
+                last.kind = "paragraph"  # its first line was text that is set in a code font from end to end
         else:
             kind = "paragraph"
             if line.table:
@@ -130,7 +131,7 @@ def drafts_of(lines: Sequence[Line], page: int) -> list[Draft]:
 
 
 def _is_term(draft: Draft, after: Draft) -> bool:
-    """Return whether a line in the type of code is not code, but the term that the indented text below it defines."""
+    """Return whether a line in a code font is not code, but a term that the indented text below it defines."""
     line, below = draft.lines[0], after.lines[0]
     if draft.kind != "code" or len(draft.lines) > 1 or after.kind not in ("paragraph", "item") or below.removed:
         return False
@@ -144,7 +145,7 @@ def _is_item(text: str) -> bool:
 
 
 def _pitches(lines: Sequence[Line]) -> dict[int, float]:
-    """Return the usual distance of lines in each flow, in heights of their boxes."""
+    """Return the usual distance between lines in each flow, in heights of the lines' boxes."""
     found: dict[int, list[float]] = {}
     for before, line in pairwise(lines):
         if before.flow == line.flow and line.height > 0 and line.bottom > before.bottom:
@@ -153,7 +154,10 @@ def _pitches(lines: Sequence[Line]) -> dict[int, float]:
 
 
 def _usual(ratios: list[float]) -> float:
-    """Return the lower quartile; if most paragraphs have one line, the median is a distance of paragraphs."""
+    """Return the usual distance between lines: the median of the distances near the lower quartile.
+
+    The median of all distances would be a distance between paragraphs if most paragraphs have one line.
+    """
     low = sorted(ratios)[len(ratios) // 4]
     return median([ratio for ratio in ratios if ratio <= 1.15 * low])
 
@@ -172,7 +176,8 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
     if last.angle != line.angle or marked or CONTENTS.search(last.text[-60:]):
         return False
     if max(last.size, line.size) > _STYLE * min(last.size, line.size) or last.bold != line.bold:
-        # Within a sentence, a line with a note in small print, or in bold print from end to end, continues the block.
+        # Within a sentence, the block continues on a line in another size, such as one with a note in small print. Bold
+        # print that fills a line may change, too.
         near = max(last.size, line.size) < _NOTE * min(last.size, line.size)
         near &= line.bottom - last.bottom <= max(_APART * pitch, pitch + 0.15) * max(last.height, line.height)
         return line.text[:1].islower() and not line.bold and not last.bold and near
@@ -184,7 +189,7 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
         distance = (line.bottom - last.bottom) / line.height
         if distance > 2.2 or distance < 0:
             return False
-        # Within a sentence the usual distance says less, since raised text or a table next to it changes the distance.
+        # Within a sentence, a larger distance is allowed, because raised text or a table next to the text changes it.
         near = _SENTENCE_APART if in_sentence and right - last.right < 0.4 * (right - left) else 0.0
         if distance > max(_APART * pitch, pitch + 0.15, near):
             return False
@@ -205,14 +210,14 @@ def _goes_on(draft: Draft, line: Line, marked: bool, pitch: float) -> bool:
             return False
     if line.text[:1].islower() and last.text.endswith(("-", "\u00ad")) and last.text[-2:-1].isalpha():
         return True  # the line continues a word
-    # The first word of this line had room on the line before, so that line ends a paragraph.
+    # If the first word of this line had room on the line before, that line ends a paragraph.
     room = right - last.right
     broken = _goes_within(line.text) or last.text.endswith(("-", "\u00ad"))
     return not (room > line.first + em and (not broken or room > 0.4 * (right - left)) and right > left)
 
 
 def _is_wrapped(draft: Draft, line: Line, pitch: float) -> bool:
-    """Return whether a line in the type of code, or the one after it, continues a sentence of text."""
+    """Return whether a line continues a sentence of text, although it or the line before is set in a code font."""
     last = draft.lines[-1]
     em = line.size or line.height
     if draft.kind == "code" and (line.mono or len(draft.lines) > 1):
@@ -230,10 +235,10 @@ def _is_wrapped(draft: Draft, line: Line, pitch: float) -> bool:
 def join_over_borders(drafts: list[Draft]) -> None:
     """Join paragraphs and items that continue in the next column, or on the next page after the removed text.
 
-    The function also joins tables that continue across pages, and removes a header that is repeated there.
+    The function also joins tables that continue across pages, and removes a table header that the next page repeats.
 
-    Blocks between the two halves (headers, footers and footnotes) come before the joined block if they are on the page
-    where it begins, else after it.
+    Headers, footers and footnotes between the two halves come before the joined block if they are on the page where
+    that block begins, else after it.
     """
     joined: list[Draft] = []
     open_ = -1  # the position of the last block of the text in ``joined``
@@ -276,19 +281,19 @@ def _goes_within(text: str) -> bool:
 
 
 def _is_full(last: Line, line: Line, em: float) -> bool:
-    """Return whether a line ends at its column's right edge, where the first word of the next one had no room."""
+    """Return whether a line ends so near its column's right edge that the next line's first word had no room there."""
     return last.right - last.left > _FULL * em and last.column[1] - last.right <= line.first + em
 
 
 def _is_footnote(draft: Draft, last: Draft) -> bool:
-    """Return whether a block is small print below a paragraph that is not finished."""
+    """Return whether a block is small print below an unfinished paragraph."""
     if draft.page != last.page or draft.kind not in ("paragraph", "item") or last.kind not in ("paragraph", "item"):
         return False
     return draft.size < _FOOTNOTE * last.lines[-1].size and not _STOP.search(last.lines[-1].text)
 
 
 def _is_rest_of_table(last: Draft, draft: Draft) -> bool:
-    """Return whether a table continues on the next page, with as many columns in one place and no header of its own."""
+    """Return whether a table continues on the next page: same left edge and number of columns, and no new header."""
     if not last.kind == draft.kind == "table" or draft.page != last.last_page + 1 or len(last.lines) < 2:
         return False
     above = last.lines[last.turns[-1][1] :] if last.turns else last.lines  # these lines are on the page before
@@ -317,7 +322,7 @@ def _is_continued(last: Draft, draft: Draft) -> bool:
         return True
     if last.kind == "item" or len(last.lines) < 2 or len(draft.lines) < 2 or end.text.endswith(";"):
         return False
-    # Names begin with a capital: the last line must be full, and the first one not indented.
+    # A capital may begin a new paragraph, or a name. For a name, the last line is full and the next one not indented.
     em = line.size or line.height
     return _is_full(end, line, em) and line.left - line.column[0] < _INDENT * em and not _is_centred(end, em)
 

@@ -1,8 +1,8 @@
 """The conversion of PDF to plain text with blocks, pages and removed spans, on PDFium.
 
-The text holds the words of every page in reading order. Form feeds separate blocks of two pages, and blank lines other
-blocks. Line breaks separate items of a list, rows of a table and lines of code; `` | `` separates cells. Lines of a
-paragraph are joined by spaces, also across the ends of columns and pages.
+The text holds the words of every page in reading order. A form feed separates blocks on different pages; a blank line
+separates other blocks. Line breaks separate items of a list, rows of a table and lines of code; `` | `` separates
+cells. Spaces join the lines of a paragraph, also across columns and pages.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from .pdf_work import LIMITS, Limits, WorkError, check_work
 from .reading_order import Line, line_of, lines_of, pieces_of
 from .table_of_contents import remove_contents
 
-#: A word that is broken within a cell.
+#: A word in a table cell that a line break has cut in two.
 _TORN = re.compile(r"([^\W\d_]+)[-\u2010] ([^\W\d_]+)")
 #: The text that programs write where a page cuts a listing or a table.
 _CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?previous)) page\)?")
-#: The maximum number of seconds that a document may take, checked between pages: the last resort, ten times what its
-#: limits allow.
+#: The maximum number of seconds that a document may take, checked between pages. This is a last resort, ten times the
+#: time that a document within ``LIMITS`` takes.
 MAX_SECONDS = 9000.0
 #: The maximum number of bookmarks that are read.
 _BOOKMARKS = 20_000
 #: The share of characters without a known meaning above which a document is not text.
 _UNMAPPED = 0.5
-#: The share of characters in fonts of one width from which such fonts are no sign of code.
+#: The share of a document's characters in fixed-width fonts above which such fonts are no sign of code.
 _TYPED = 0.6
 _HYPHEN = re.compile(r"([^\W\d_]{2,})[-\u00ad\u2010]$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
-#: The words after a hyphen that stands for the second part of a compound: "two- or three-digit".
+#: The words that may follow a hyphen which replaces the second part of a compound: "two- or three-digit".
 _AND = frozenset(
     ("and", "or", "to", "und", "oder", "bis", "et", "ou", "y", "e", "o", "та", "і", "й", "или", "и", "або")
 )
@@ -57,11 +57,12 @@ _PLACEHOLDER = re.compile(
     r"|.*\.(docx?|pptx?|xlsx?|pdf|indd|qxd|tex|dvi|ps|rtf|odt|html?)|[\W\d_]*",
     re.IGNORECASE,
 )
-#: The stop at the end of a text, a mark that the text continues, or a sentence before another.
+#: A full stop at the end of a text, a mark that the text continues, or several sentences: such a text is not a title.
 _SENTENCE = re.compile(r"[^\W_]{3}[.;:][\"”»)]*$|[,‐–-]$|[^\W\d_]{3}[.!?] +[A-ZА-ЯЄІЇҐ]\w* \w+.*[.!?]$")
-#: The maximum number of words of a title: if it is a heading, if it ends with a stop, and if it looks like other text.
+#: The maximum number of words of a title: if it is a heading, if it is a heading that ends with a full stop, and if it
+#: looks like other text.
 _TITLE, _STOPPED, _LINE = 40, 12, 20
-#: The minimum number of pages of a document in which turned text that most pages have is a stamp.
+#: The minimum number of pages that a document must have for turned text on most pages to count as a stamp.
 _STAMPED = 3
 _VOCABULARY = Path(__file__).resolve().parents[2] / "models" / "vocab.txt"
 #: PDFium is not thread-safe, so a process reads one document at a time, and none while it forks.
@@ -74,14 +75,14 @@ class PdfError(ValueError):
 
 
 def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS, seconds: float = MAX_SECONDS) -> Paged:
-    """Return a PDF file, given by its path or as bytes, as text with structure.
+    """Return the text of a PDF file with its structure.
 
-    The title is that of the metadata, else the first of the largest lines of the first page with text. If that line is
-    a sentence or a paragraph, there is no title.
+    The title is the one in the metadata, else the first of the blocks in the largest print on the first page with text.
+    If that block is a sentence or a paragraph, there is no title.
 
     Args:
         source: The path, or the file's bytes.
-        limits: The limits of what can be counted: pages, characters, content.
+        limits: The maximum numbers of pages, characters and bytes of content.
         seconds: The time after which the reader gives up, checked between pages.
 
     Raises:
@@ -107,7 +108,7 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
     with _LOCK:
         try:
             with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:
-                # A document that was written reads slowly, so it is opened again.
+                # Counting makes PDFium write the document, and pages are read slowly after that. So it is opened again.
                 check_work(counted, limits)
             with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
                 pages = _pages(document, limits, seconds)
@@ -244,7 +245,7 @@ def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[s
 
 
 def _remove_stamps(drafts: Sequence[Draft], pages: int) -> None:
-    """Remove turned text that is the same on most pages, such as a watermark, like headers and footers."""
+    """Mark turned text that is the same on most pages, such as a watermark, as removed, as if it were a header."""
     stamps: dict[str, list[Draft]] = {}
     for draft in drafts:
         if all(line.angle for line in draft.lines) and not draft.lines[0].removed:
@@ -312,10 +313,11 @@ def _over_pages(draft: Draft, words: set[str]) -> tuple[str, list[tuple[int, int
 
 
 def _joined(lines: Sequence[Line], words: set[str]) -> str:
-    """Join lines to one text, and a word that a line end breaks.
+    """Join lines to one text, and join the parts of a word that a line end breaks.
 
-    The hyphen is removed if it is soft, or if the file has the joined word elsewhere. It is also removed if the shipped
-    vocabulary has the joined word, unless the file has it with a hyphen within a line.
+    The word's hyphen is removed if it is soft, or if the file has the word without a hyphen elsewhere. It is also
+    removed if the shipped vocabulary has the word without a hyphen, unless the file has the word with a hyphen within a
+    line.
     """
     parts = [lines[0].text]
     for line in lines[1:]:
@@ -336,7 +338,7 @@ def _joined(lines: Sequence[Line], words: set[str]) -> str:
 
 
 def _mended(found: re.Match[str], words: set[str]) -> str:
-    """Return two parts of a cell's line that a line end separated, as one word if they are one."""
+    """Return two parts of a table cell's text, joined to one word if only a line end separated them."""
     before, after = found.groups()
     if after in _AND or not _is_word(before, after, words):
         return found[0]
@@ -355,7 +357,7 @@ def _is_word(before: str, after: str, words: set[str]) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Return the words of the shipped encoder's vocabulary, in lower case, which are read when they are needed."""
+    """Return the words of the shipped encoder's vocabulary, in lower case; the file is read at the first call."""
     return frozenset(_VOCABULARY.read_text(encoding="utf-8").split("\n"))
 
 
@@ -365,7 +367,7 @@ def _is_east_asian(text: str) -> bool:
 
 
 def _first_large(drafts: Sequence[Draft], words: set[str]) -> str:
-    """Return the first of the largest blocks of the first page with text, if it may be a title; else ""."""
+    """Return the first block in the largest print on the first page with text, if it may be a title; else ""."""
     found = [each for each in drafts if not each.lines[0].removed]
     found = [each for each in found if each.page == found[0].page and each.kind not in ("table", "item", "code")]
     found = [each for each in found if any(map(str.isalpha, each.text)) and each.lines[0].angle < SLANTED]

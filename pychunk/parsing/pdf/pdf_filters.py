@@ -1,4 +1,4 @@
-"""The decompression of a PDF's text streams up to a limit, for the count before PDFium reads them."""
+"""The decompression of a PDF's content streams up to a limit, for counting their work before PDFium reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORT |= {"AHx": "ASCIIHexDecode"}
 _WHITE = re.compile(rb"[\0\t\n\f\r ]+")
 _BASE85 = re.compile(rb"(?:z|[!-u]{5})*(?:[!-u]{2,4})?")
 _HEX = re.compile(rb"[0-9a-fA-F]*")
-#: The bytes that zlib gets at once, so that the data before damage is kept.
+#: The number of bytes that zlib gets at a time. If the data are damaged, the output of the steps before is kept.
 _STEP = 1 << 14
 
 
@@ -25,11 +25,11 @@ def full_name(name: str) -> str:
 def decompressed(
     data: bytes | memoryview, filters: Sequence[tuple[str, dict[str, Any]]], most: int
 ) -> tuple[bytes, bool]:
-    """Return a stream's bytes after its filters, as far as they are valid; and whether PDFium sees the same bytes.
+    """Return a stream's bytes after its filters, as far as they are valid, and whether PDFium gets the same bytes.
 
-    PDFium sees others if a filter predicts bytes from others (``Predictor``), which no writer uses for content. The
-    output of an unknown filter, or of one for images, stays unchanged, as in PDFium. If a filter makes more than
-    ``most`` bytes, the result has ``most + 1``.
+    PDFium gets other bytes if a filter predicts bytes from earlier ones (``Predictor``); no PDF writer uses this for
+    content. An unknown filter, or a filter for images, is not applied, as in PDFium. If a filter's output exceeds
+    ``most`` bytes, ``most + 1`` bytes are returned.
     """
     found, is_seen = bytes(data), True
     for name, keys in filters:
@@ -112,7 +112,7 @@ def _base85(data: bytes) -> bytes:
     found = _BASE85.match(said)
     try:
         return base64.a85decode(found[0] if found else b"")
-    except ValueError:  # the group has more than 32 bits; PDFium reads on, but the result means nothing
+    except ValueError:  # a group has more than 32 bits; PDFium continues, but with meaningless bytes
         return said
 
 

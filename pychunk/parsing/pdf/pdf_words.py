@@ -1,4 +1,4 @@
-"""The reader of words on PDF pages with their positions; a word costs five calls of PDFium, whatever its length."""
+"""The reader of the words of PDF pages, with their positions; a word of any length takes five calls of PDFium."""
 
 from __future__ import annotations
 
@@ -22,63 +22,69 @@ if TYPE_CHECKING:
 
 #: The maximum number of characters of one page that are read; a page of dense print has 10,000.
 MAX_CHARACTERS = 500_000
-#: The share of a page's characters without a Unicode value above which its font counts as one without a character map.
+#: If more than this share of a page's characters have no Unicode value, its font counts as lacking a character map.
 UNMAPPED = 0.3
-#: The maximum number of form fields of a page that are read, the largest size of their text in points, and PDF's flag
-#: of a password.
+#: The maximum number of form fields that are read on a page, the largest size of their text in points, and the flag
+#: with which PDF marks a password field.
 _FIELDS, _FIELD_SIZE, _PASSWORD = 2_000, 10.0, 1 << 13
-#: The angle of words that are neither level nor upright, and the minimum difference from these, in quarter turns.
+#: The value of ``PageWords.angle`` from which words are slanted, neither level nor upright; and the minimum angle by
+#: which they differ from level and upright words, in quarter turns.
 SLANTED, _SLANT = 4, 0.08
-#: The maximum number of objects of a page that are checked to tell a scan from an empty page, and for drawn lines.
+#: The maximum numbers of a page's objects that are checked: to distinguish a scan from an empty page, and to find drawn
+#: lines.
 _OBJECTS, _DRAWN = 200, 5_000
-#: A word ends at white space, and after a hyphen at the end of a line, which PDFium marks by one of two characters.
+#: A word ends at white space, or after a hyphen at the end of a line. PDFium returns such a hyphen as U+0002 or U+FFFE.
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx|sfbx|-bd\b", re.IGNORECASE)
 _MONO = re.compile(
     r"courier|mono|consol|menlo|typewriter|fixed|cmtt|cmvtt|sltt|cmsltt|sftt|t1xtt|lmtt|nimbusmon|inconsolata",
     re.IGNORECASE,
 )
-#: The faces that are not bold. The names of TeX's are letters and a size; CMR10 weighs 744 by the width of its stems.
+#: The names of fonts that are not bold. The names of TeX's fonts are letters and a size. By the width of its stems,
+#: CMR10 would have the weight 744.
 _LIGHT = re.compile(
     r"regular|roman|book|light|italic|oblique|mt$|(?:^|\+)(?:cm|ec|sf|tc)(?:r|rm|ti|sl|ss|si|csc|cc|mi|sy|u)\d",
     re.IGNORECASE,
 )
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
-#: The weight from which a font is bold if its name does not say; PDFium guesses it from the width of stems, 400 for 80.
+#: The weight from which a font is bold if its name does not show its weight. PDFium guesses the weight from the width
+#: of the letters' stems; a width of 80 is weight 400.
 _BOLD_WEIGHT = 650
-#: The height of raised and lowered characters, and the smallest distance of their feet from the line, in heights of the
-#: word's highest letter.
+#: The range of heights of raised and lowered characters, and the smallest distances of their feet above and below the
+#: baseline, all in heights of the word's highest letter.
 _SCRIPT, _RAISED, _LOWERED = (0.4, 0.85), 0.15, 0.05
-#: The same for clearly raised characters as high as other letters; and the greatest distance of letters on the line.
+#: The largest height of characters that are clearly raised, and the distance of their feet above the baseline from
+#: which they are clearly raised. The third number is the greatest distance from the baseline of letters on it.
 _AS_HIGH, _HIGH, _LEVEL = 1.05, 0.3, 0.05
-#: The units whose squares and cubes are not note marks; nor are those of other single letters.
+#: The units after which a raised figure is an exponent, not a note mark. The same holds after any single letter.
 _UNITS = frozenset((
     "mm", "cm", "dm", "km", "nm", "\u00b5m", "\u03bcm", "ft", "in", "yd", "mi", "kg", "ms", "sec", "мм", "см", "дм",
     "км", "кг",
 ))  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]*$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d$")
-#: The ways in which text is drawn without a visible colour.
+#: The ways in which text is drawn invisibly: not at all, or in white.
 _NO_INK, _WHITE_INK = 1, 2
-#: The values of a colour's parts from which it is white on paper, and the opacity below which nothing is seen, of 255.
+#: A colour is white if its red, green and blue are at least ``_WHITE``; it is invisible if its opacity is below
+#: ``_CLEAR``. Both are of at most 255.
 _WHITE, _CLEAR = 250, 5
-#: The size in points below which text is not seen.
+#: The font size in points below which text is invisible.
 _TINY = 1.0
 _Spans = list[tuple[int, int]]
 _Font = tuple[float, bool, bool, int, bool, int]
 _HALF = re.compile(r"[\ud800-\udfff]")
-#: The gap within a word that may be a space, and how much wider a space is than gaps between letters, in sizes of the
-#: font. The spaces of most fonts are 0.2 to 0.35 wide, and 0.15 if set tightly.
+#: The smallest gap within a word that may be a space, and the least difference between a space and the gaps between
+#: letters, in font sizes. The spaces of most fonts are 0.2 to 0.35 wide, and 0.15 if text is set tightly.
 _SPACE, _WIDER = 0.1, 0.12
 #: The characters with which no word begins, such as dots that lead to a page number.
 _CLOSING = frozenset(".,;:!?)]}’”»\u2026-\x02\ufffe")
-#: The marks that are hyphens; other control characters have no meaning.
+#: The characters that are replaced: two of PDFium's are hyphens, and other control characters have no meaning.
 _CHANGED = dict.fromkeys((*range(9), *range(14, 28), 127), "\ufffd") | {0x02: "-", 0xFFFE: "-"}
 
 
 @dataclass(frozen=True)
 class PageWords:
-    """The n words of a page in the order of the file, with what is wrong with the page.
+    """The n words of a page in the order of the file, with a note about problems of the page.
 
     Attributes:
         texts: n strings without white space.
@@ -86,13 +92,14 @@ class PageWords:
         size: float64[n], the size of the font, in points.
         bold: bool[n], whether the word is bold.
         mono: bool[n], whether all letters of the font are equally wide.
-        angle: int64[n], the quarter turns to the left of a word, 0 for text that reads from left to right; from
-            ``SLANTED`` on, that plus the degrees to the left.
+        angle: int64[n], the number of quarter turns to the left of each word, 0 for text that reads from left to right.
+            For a slanted word it is ``SLANTED`` plus the degrees to the left.
         width, height: The size of the page, in points.
         drawn: float64[m, 4], the boxes of drawn lines, such as borders of cells.
-        unmapped: The number of characters whose meaning the file does not say.
-        note: Why some of the text is missing; "".
-        hidden: bool[n], whether the word is invisible: not drawn, white on nothing, too small, or off the page.
+        unmapped: The number of characters that the file does not map to Unicode.
+        note: The reason why text is missing; "" if none is.
+        hidden: bool[n], whether the word is invisible: not drawn, white on white, too small, or off the page. None if
+            all words are visible.
     """
 
     texts: list[str]
@@ -122,7 +129,7 @@ class PageWords:
         return np.fromiter(map(len, self.texts), np.int64, len(self.texts))
 
     def where(self, wanted: npt.NDArray[np.bool_], box: npt.NDArray[np.float64] | None = None) -> PageWords:
-        """Return some of the words, with other positions if ``box`` is given."""
+        """Return the words for which ``wanted`` is true, with the positions in ``box`` if that is passed."""
         texts = [text for text, one in zip(self.texts, wanted.tolist(), strict=True) if one]
         found = self.box if box is None else box
         return PageWords(
@@ -140,7 +147,7 @@ class PageWords:
 
 
 class WordReader:
-    """A reader of words of one open ``pypdfium2.PdfDocument``.
+    """A reader of the words of one open ``pypdfium2.PdfDocument``.
 
     Only one thread of a process may read at a time.
     """
@@ -155,7 +162,8 @@ class WordReader:
             with contextlib.suppress(pypdfium2.PdfiumError):
                 document.init_forms()
                 self._form = document.formenv
-        # These prototypes take addresses: converting arguments for those of pypdfium2 takes twice as long as the call.
+        # These prototypes take addresses. The conversion of arguments for pypdfium2's own prototypes takes twice as
+        # long as the call.
         loose = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
         of_char = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         self._box = loose(_address(raw.FPDFText_GetLooseCharBox))
@@ -176,7 +184,7 @@ class WordReader:
         self._styles: dict[int, tuple[bool, bool]] = {}  # the style of each font, by its address: bold, and mono
 
     def page(self, number: int) -> PageWords:
-        """Return page ``number``, from 0; a page that PDFium cannot read is empty and has a note."""
+        """Return the words of page ``number``, from 0; a page that PDFium cannot read is empty and has a note."""
         raw = self._raw
         page = raw.FPDF_LoadPage(self._document, number)
         if not page:
@@ -214,7 +222,7 @@ class WordReader:
             if i + 1 < len(spans) and end - 1 in scripts and _CLOSING.issuperset(texts[i + 1]):
                 left, top, right, bottom = self._boxes(handle, [end - 1, spans[i + 1][0]]).T.tolist()
                 if abs(left[1] - right[0]) < _SPACE * (top[1] - bottom[1]):
-                    # PDFium inserts a space where the line jumps.
+                    # There is no gap. PDFium inserted a space only because the baseline changes.
                     texts[i] += texts[i + 1]
                     spans[i] = begin, spans[i + 1][1]
                     glued.add(i + 1)
@@ -262,7 +270,7 @@ class WordReader:
         )
 
     def _with_fields(self, page: Any, frame: _Frame, words: PageWords) -> PageWords:
-        """Add the values of a page's form fields to its words, each value as words of one width in the field's box."""
+        """Add the values of a page's form fields to its words, with equally wide letters in the fields' boxes."""
         raw, box = self._raw, self._raw.FS_RECTF()
         texts: list[str] = []
         places: list[tuple[float, float, float, float]] = []
@@ -329,10 +337,10 @@ class WordReader:
         ink: npt.NDArray[np.int8],
         lengths: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.bool_] | None:
-        """Return which words are invisible; None if none is.
+        """Return which words are invisible (bool[n]); None if all words are visible.
 
-        Text that is not drawn, on a page with more of it than of other text, is the result of OCR for the image below
-        it.
+        If most of a page's text is not drawn, and the page has images, the text is the result of OCR for these images.
+        It therefore counts as visible.
         """
         left, top, right, bottom = box.T
         hidden = (right < 0) | (left > frame.width) | (bottom < 0) | (top > frame.height)
@@ -350,7 +358,7 @@ class WordReader:
         return hidden if hidden.any() else None
 
     def _grounds(self, page: Any, frame: _Frame, white: bool) -> list[list[float]]:
-        """Return boxes of a page's images, shades, forms and filled areas, filled in white only if ``white``."""
+        """Return the boxes of a page's images, shades, forms and filled areas; with ``white`` also of white areas."""
         raw = self._raw
         left, bottom, right, top = (ctypes.c_float() for _ in range(4))
         mode, stroke = ctypes.c_int(), ctypes.c_int()
@@ -371,7 +379,7 @@ class WordReader:
         return placed
 
     def _is_pale(self, thing: Any) -> bool:
-        """Return whether an object, by its address, is filled in white, or is transparent."""
+        """Return whether the object at an address is filled in white, or is transparent."""
         at = ctypes.addressof(self._colour)
         if not self._fill(thing, at, at + 4, at + 8, at + 12):
             return False
@@ -379,7 +387,7 @@ class WordReader:
         return alpha < _CLEAR or min(red, green, blue) >= _WHITE
 
     def _ink(self, pointer: int | None, mode: int) -> int:
-        """Return how a text object is drawn: in a colour, in white, or not at all."""
+        """Return how a text object is drawn: 0 for a visible colour, ``_WHITE_INK``, or ``_NO_INK``."""
         raw = self._raw
         if not pointer:
             return 0
@@ -389,14 +397,14 @@ class WordReader:
         return _WHITE_INK if filled and self._is_pale(pointer) else 0
 
     def _text(self, text: Any, count: int) -> str:
-        """Return the page's characters as PDFium counts them, in UTF-16: a character outside the BMP is two halves.
+        """Return the page's characters in UTF-16 units, as PDFium counts them; one outside the BMP is two units.
 
         A character without a Unicode value is U+FFFD.
         """
         raw = self._raw
         buffer = (ctypes.c_ushort * (2 * count + 2))()
         written = raw.FPDFText_GetText(text, 0, count, buffer) - 1 if count else 0
-        if written != count:  # some characters have no value, and PDFium leaves them out
+        if written != count:  # PDFium leaves out characters without a Unicode value
             codes = map(raw.FPDFText_GetUnicode, repeat(text), range(count))
             return "".join([chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes])
         shown = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
@@ -405,12 +413,13 @@ class WordReader:
     def _parted(
         self, text: Any, shown: str, spans: _Spans, scripts: dict[int, bool]
     ) -> tuple[_Spans, list[int | None]]:
-        """Return spans of words, with words split that the file sets apart without a space; and their text objects.
+        """Return the spans of words, split at gaps for which the file has no space, and the words' text objects.
 
-        PDFium ends a word by the widths of the letters around a gap, and so misses some gaps of 0.18 sizes. Such words
-        consist of several text objects. A gap in one is a space if it is clearly wider than the gaps between letters of
-        its line, and not much narrower than the line's spaces. The former are wide themselves in spaced type.
-        ``scripts`` gets the characters that are raised (true) or lowered.
+        PDFium decides by the widths of the letters around a gap whether a word ends, and so misses some gaps of 0.18
+        font sizes. The words that it joins consist of several text objects. A gap in such a word is a space if it is
+        clearly wider than the gaps between letters of its line, and not much narrower than the line's spaces. In
+        letterspaced text, the gaps between letters are wide, too. ``scripts`` is filled with the positions of
+        characters that are raised (True) or lowered (False).
         """
         handle = ctypes.cast(text, ctypes.c_void_p).value
         first = list(map(self._object, repeat(handle), [begin for begin, _ in spans]))
@@ -458,7 +467,7 @@ class WordReader:
     def _with_gaps(
         self, handle: int | None, spans: _Spans, numbers: Sequence[int], scripts: dict[int, bool]
     ) -> list[int]:
-        """Return the numbers of words with white space within them, of about ``_SPACE``; fill ``scripts``."""
+        """Return the numbers of the words that contain a gap of about ``_SPACE`` or more; also fill ``scripts``."""
         placed = [place for begin, end in spans for place in range(begin, end)]
         left, top, right, bottom = self._boxes(handle, placed).T
         across = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
@@ -468,7 +477,8 @@ class WordReader:
         wide &= of[1:] == of[:-1]
         head = np.concatenate(([0], np.cumsum([end - begin for begin, end in spans])[:-1]))[of]
         height, rise = top - bottom, bottom - bottom[head]
-        # Small letters are as high as raised figures, so the highest letter on the line counts.
+        # The height of a word is that of its highest letter on the baseline, because lower-case letters may be as high
+        # as raised figures.
         level = np.where(abs(rise) <= _LEVEL * height[head], height, 0.0)
         base = np.maximum(np.maximum.reduceat(level, np.unique(head)), height[np.unique(head)])[of]
         most = np.where(rise > _HIGH * base, _AS_HIGH, _SCRIPT[1])
@@ -479,14 +489,14 @@ class WordReader:
         return [numbers[i] for i in np.unique(of[1:][wide]).tolist()]
 
     def _boxes(self, handle: int | None, places: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Return left, top, right and bottom of characters, as PDFium has them."""
+        """Return the left, top, right and bottom of characters in PDFium's coordinates, from the bottom left."""
         boxes = np.zeros((len(places), 4), np.float32)
         at = boxes.ctypes.data
         list(map(self._box, repeat(handle), places, range(at, at + 16 * len(places), 16)))
         return np.nan_to_num(boxes).astype(np.float64)
 
     def _em(self, text: Any, index: int) -> tuple[float, bool]:
-        """Return the size of a character's font along its line, in points, and whether the line is rather level."""
+        """Return the font size of a character along its line, in points, and whether the line is nearer to level."""
         size, matrix = self._raw.FPDFText_GetFontSize(text, index), self._raw.FS_MATRIX()
         if not self._raw.FPDFText_GetMatrix(text, index, matrix):
             return max(abs(size), 0.01), True
@@ -494,9 +504,9 @@ class WordReader:
         return max(size, 0.01) if math.isfinite(size) else 1e9, abs(matrix.a) >= abs(matrix.b)
 
     def _font(self, text: int | None, index: int, pointer: int | None, turns: int) -> _Font:
-        """Return a character's size in points, bold, mono, quarter turns, missing meaning, and ink.
+        """Return a character's size in points, whether it is bold and mono, its angle, whether it is unmapped, and ink.
 
-        They are the same for all characters of its text object.
+        These values are the same for all characters of one text object.
         """
         matrix = self._matrix
         size = self._size_of(text, index)
@@ -510,7 +520,7 @@ class WordReader:
         return size, *self._style(pointer, mode), _turned(angle - turns), strange, self._ink(pointer, mode)
 
     def _style(self, pointer: int | None, mode: int) -> tuple[bool, bool]:
-        """Return whether a text object is bold, and whether it is mono."""
+        """Return whether a text object is bold, and whether its letters are equally wide."""
         raw = self._raw
         address = self._font_of(pointer) if pointer else None
         if not address:
@@ -552,7 +562,7 @@ class WordReader:
 
 
 class _Frame:
-    """The map from a page's user space to the visible page: the cut-off margins, and quarter turns to the right."""
+    """The map from a page's user space to the visible page, which may be cropped and turned by quarter turns."""
 
     def __init__(self, raw: Any, page: Any) -> None:
         box = raw.FS_RECTF()
@@ -604,7 +614,7 @@ def _with_scripts(shown: str, begin: int, end: int, scripts: dict[int, bool]) ->
 def _lines_of_words(
     boxes: npt.NDArray[np.float64], begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return the white space before each character, that after each word but the last, and the first words of lines.
+    """Return three arrays: the gap before each character, the gap between successive words, and each line's first word.
 
     The third array ends with the number of words.
     """
@@ -619,7 +629,7 @@ def _lines_of_words(
 
 
 def _turned(quarters: float) -> int:
-    """Return a turn in the form of ``PageWords.angle``."""
+    """Convert quarter turns to the form of ``PageWords.angle``."""
     if not math.isfinite(quarters) or abs(quarters - round(quarters)) < _SLANT:
         return round(quarters) % 4 if math.isfinite(quarters) else 0
     return SLANTED + round(90 * quarters) % 360
@@ -630,5 +640,5 @@ def _address(function: Any) -> int:
 
 
 def _whole(text: str) -> str:
-    """Join the halves of characters."""
+    """Join the two UTF-16 units of each character outside the BMP to one character."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

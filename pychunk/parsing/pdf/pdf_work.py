@@ -1,12 +1,13 @@
-"""The count of the work that the pages of a PDF ask for, before PDFium does it.
+"""The count of the work that the pages of a PDF need, before PDFium does this work.
 
-PDFium interprets a page in one call that nothing can stop. A stream may be drawn again and again: by other pages, and
-by forms that draw forms. The count is therefore of bytes of content after decompression, as often as they are drawn.
-PDFium reads 6 to 160 MB of them per second (``re f`` and ``l``, measured on 4 MB of each of 25 operators). With the
-text that they draw, it reads 4 MB. The limits allow 900 s, together with the characters that are read afterwards.
+PDFium interprets a page in one call that nothing can stop. A stream may be drawn again and again: by several pages, and
+by forms that draw forms. Therefore the bytes of content are counted after decompression, and as often as they are
+drawn. PDFium reads 6 MB of content per second (operators ``re f``) to 160 MB (``l``), measured on 4 MB of each of 25
+operators. If the content draws text, PDFium reads 4 MB per second. A document within the limits takes at most 900 s,
+including the characters that are read afterwards.
 
-The file is read as PDFium sees it, from a copy that PDFium writes: without encryption and object streams, and with
-damage repaired in PDFium's way. No file can therefore show one thing to the count and another to the parser.
+The count reads a copy of the file that PDFium writes, without encryption and object streams, and with damage repaired
+in PDFium's way. Therefore no file can show one content to the count and another to PDFium.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from typing import Any, NamedTuple
 
 from .pdf_filters import decompressed, full_name
 
-#: The bytes of a font's files that take as long as one byte of content; PDFium reads about 200 MB of them per second.
+#: The number of bytes of font files that take as long as one byte of content. PDFium reads about 200 MB of font files
+#: per second.
 _OF_FONTS = 16
-#: The maximum number of nodes of the tree of pages for each page.
+#: The maximum number of nodes in the page tree for each page.
 _NODES = 4
 #: The deepest nesting of forms that PDFium draws.
 _LEVELS = 40
-#: The cost of drawing one form without content, in bytes of content: 3 us.
+#: The cost of drawing one form without content, which takes 3 microseconds, in bytes of content.
 _DRAWN = 100
-#: Arrays of numbers, such as widths of letters, are one token, since they do not matter here.
+#: Arrays of numbers, such as widths of letters, are one token, because the count does not need them.
 _TOKEN = re.compile(
     rb"\[\s*[\d.-][\d\s.-]*(?:\[[\d\s.-]*\][\d\s.-]*)*\]|(<<)|(>>)|(\[)|(\])|/([^\0\t\n\f\r /<>\[\](){}%]*)|(\d+)"
     rb" \d+ R\b|\([^\\()]*(?:\\.[^\\()]*)*\)|<[^<>]*>|([^\0\t\n\f\r /<>\[\](){}%]+)",
@@ -38,17 +40,18 @@ _TOKEN = re.compile(
 )
 _OBJECT = re.compile(rb"\s*\d+ \d+ obj\s*")
 _STREAM = re.compile(rb"\s*stream\r?\n")
-#: A name with the operator that draws or sets it, and each such operator, also within strings.
+#: A name with the operator that draws it (``Do``) or sets it (``Tf``); and each such operator by itself. Matches within
+#: strings count, too.
 _USED = re.compile(rb"/([^\0\t\n\f\r /<>\[\](){}%]+)[\0\t\n\f\r ]+(?:(Do)|[^\0\t\n\f\r /<>\[\](){}%]+[\0\t\n\f\r ]+Tf)")
 _DRAWS, _SETS = (re.compile(rb"%s(?=[\0\t\n\f\r /<>\[\](){}%%]|$)" % operator) for operator in (b"Do", b"Tf"))
-#: The clips or marks that PDFium copies while it reads one byte of content; each takes 12 to 30 ns.
+#: The number of clips or marks that PDFium copies in the time for one byte of content; a copy takes 12 to 30 ns.
 _COPIED = 4
 #: The operators that nest clips and marks, and those that begin strings, comments and inline images.
 _NESTED = re.compile(rb"[(%]|(?<![^\0\t\n\f\r <>\[\](){}%])(?:(q|Q|W|BMC|BDC|EMC)|ID)(?=[\0\t\n\f\r /<>\[\](){}%*]|$)")
 _LINE_END = re.compile(rb"[\r\n]")
 _IMAGE_END = re.compile(rb"(?<![^\0\t\n\f\r ])EI(?![^\0\t\n\f\r ])")
 _PARENTHESIS = re.compile(rb"\\.|[()]", re.DOTALL)
-#: One dictionary for all uses, since dictionaries are distinguished by their address.
+#: A single empty dictionary for all uses, because dictionaries are distinguished by their address.
 _EMPTY: dict[str, Any] = {}
 #: The minimum number of bytes of content that draw a form.
 _SHORTEST = 5
@@ -61,8 +64,9 @@ class Limits(NamedTuple):
     Attributes:
         pages: The maximum number of pages.
         characters: The maximum number of characters of all pages.
-        content: The maximum number of bytes of content after decompression, as often as they are drawn, plus one for
-            each 16 bytes of loaded fonts: 20,000 pages of 100 kB; pages of manuals have 20 kB.
+        content: The maximum number of bytes of content after decompression, counted as often as they are drawn, plus
+            one for each 16 bytes of loaded fonts. The default allows 20,000 pages of 100 kB; pages of manuals have 20
+            kB.
         stream: The maximum size of one stream after decompression, in bytes.
     """
 
@@ -76,7 +80,7 @@ LIMITS = Limits()
 
 
 class WorkError(ValueError):
-    """The pages ask for more work than is allowed; the message names the limit, its number and what was received."""
+    """The error for pages that need more work than is allowed; its message names the limit and the number received."""
 
 
 class _Ref(NamedTuple):
@@ -91,7 +95,8 @@ class _Stream(NamedTuple):
 class _Content(NamedTuple):
     """A stream's content: its bytes after decompression, how often it draws each form, and the fonts that it sets.
 
-    ``forms_unknown`` and ``fonts_unknown``: how many others it may draw or set, whose names cannot be read.
+    ``forms_unknown`` and ``fonts_unknown`` are the numbers of further forms that it may draw, and of fonts that it may
+    set, whose names cannot be read.
     """
 
     length: int
@@ -102,17 +107,20 @@ class _Content(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """The bytes of content as often as they are drawn, and the fonts set there; a page loads each font once."""
+    """The bytes of content, counted as often as they are drawn, and the fonts that the content sets.
+
+    A page loads each font once.
+    """
 
     drawn: int
     fonts: frozenset[int]
 
 
 def check_work(document: Any, limits: Limits) -> None:
-    """Check that the pages of an open ``pypdfium2.PdfDocument`` ask for no more work than the limits allow.
+    """Check that the pages of an open ``pypdfium2.PdfDocument`` need no more work than the limits allow.
 
     Raises:
-        WorkError: The pages ask for more work.
+        WorkError: The pages need more work.
     """
     count = len(document)
     if count > limits.pages:
@@ -165,7 +173,7 @@ class _Objects:
             self.trailer = found
 
     def get(self, value: Any) -> Any:
-        """Return a value, or the object that it refers to."""
+        """Return the object that a reference refers to; any other value is returned unchanged."""
         if not isinstance(value, _Ref):
             return value
         number = value.number
@@ -174,7 +182,7 @@ class _Objects:
         return self._parsed[number]
 
     def keys(self, value: Any) -> dict[str, Any]:
-        """Return the dictionary that a value is, refers to or begins with; empty if it is something else."""
+        """Return the dictionary that a value is, refers to, or has as a stream; empty if there is none."""
         found = self.get(value)
         if isinstance(found, _Stream):
             return found.keys
@@ -195,12 +203,12 @@ class _Objects:
 
 
 def _key(value: Any) -> int:
-    """Return a number that identifies a value: that of the object it refers to, or its address in memory."""
+    """Return a number that identifies a value: the number of the object it refers to, or minus its memory address."""
     return value.number if isinstance(value, _Ref) else -id(value)
 
 
 def _value(data: bytes | bytearray, at: int) -> tuple[Any, int]:
-    """Return the value that begins at ``at``, and its end; strings, fractions and words are None."""
+    """Return the value that begins at ``at``, and the position after it; strings, fractions and words become None."""
     root: list[Any] = []
     stack: list[tuple[bool, list[Any]]] = [(False, root)]
     for token in _TOKEN.finditer(data, at):
@@ -303,7 +311,7 @@ class _Counter:
         self._contents: dict[int, _Content] = {}
         self._lengths: dict[int, int] = {}
         self._fonts: dict[int, Any] = {}
-        # The work of fonts, except those whose letters are drawn with a page's resources.
+        # The work of each font. Type 3 fonts are not stored, because a page's resources may draw their letters.
         self._files: dict[int, _Work] = {}
         self._forms: dict[tuple[int, int, int], _Work] = {}
         self._resources: Any = None  # the resources of the page
@@ -312,7 +320,7 @@ class _Counter:
         """Count a page.
 
         Raises:
-            WorkError: The page and those before it ask for more than is allowed.
+            WorkError: This page and the pages before it need more work than is allowed.
         """
         if page.resources != self._resources or not isinstance(page.resources, _Ref):
             self._forms.clear()
@@ -344,7 +352,10 @@ class _Counter:
             )
 
     def _drawn(self, stream: _Stream, resources: dict[str, Any], level: int) -> _Work:
-        """Return the work of drawing a stream once, at a level of nested forms, with its resources or the page's."""
+        """Return the work of drawing a stream once; ``level`` is the number of forms around it.
+
+        Names refer to ``resources``, else to the resources of the page.
+        """
         content = self._content(stream)
         drawn, fonts = content.length + _DRAWN, set[int]()
         set_here = [self._named("Font", name, resources) for name in content.fonts]
@@ -367,7 +378,7 @@ class _Counter:
         return _Work(drawn, frozenset(fonts))
 
     def _form(self, value: Any, above: dict[str, Any], level: int) -> _Work:
-        """Return the work of drawing a form once; a form without resources has those of the content that draws it."""
+        """Return the work of drawing a form once; a form without resources uses those of the content that draws it."""
         form = self._objects.get(value)
         if not isinstance(form, _Stream) or form.keys.get("Subtype") == "Image":
             return _NOTHING
@@ -378,7 +389,7 @@ class _Counter:
         return self._forms[key]
 
     def _font(self, key: int) -> _Work:
-        """Return the work of loading a font once: its files, and the drawings of its letters."""
+        """Return the work of loading a font once: reading its files, and drawing the letters of a Type 3 font."""
         if key in self._files:
             return self._files[key]
         font = self._fonts[key]
@@ -403,7 +414,7 @@ class _Counter:
         return None
 
     def _all(self, kind: str, resources: dict[str, Any]) -> list[Any]:
-        """Return all forms or fonts that may be named."""
+        """Return all forms or all fonts that content with these resources may name."""
         return [each for held in (resources, self._of_page()) for each in self._objects.keys(held.get(kind)).values()]
 
     def _of_page(self) -> dict[str, Any]:
@@ -437,8 +448,9 @@ class _Counter:
 def nesting(data: bytes) -> int:
     """Return the sum of the depths at which content nests its clips and marks.
 
-    PDFium copies the existing ones for each new one, which is quadratic in their number: 280 kB of ``/a BMC`` take 26
-    s. If an upper bound is at most the size of the content, the function returns it, which is as good as the sum.
+    For each new clip or mark, PDFium copies the existing ones, so the time is quadratic in their number: 280 kB of
+    ``/a BMC`` take 26 s. If an upper bound of the sum costs no more than the content itself, the function returns this
+    bound, which is quicker to compute.
     """
     most = sum(data.count(word) for word in (b"W", b"BMC", b"BDC"))
     if most * most // 2 <= _COPIED * len(data):
@@ -462,7 +474,7 @@ def nesting(data: bytes) -> int:
         else:
             end = _end_of(data, token)
             for inner in _NESTED.finditer(data, at, end):
-                # The clips and marks inside count, too, as this may not be a string at all.
+                # The clips and marks inside count, too, because this may not be a string, comment or image at all.
                 clips += inner[1] == b"W"
                 marks += inner[1] in (b"BMC", b"BDC")
                 total += max(clips, marks) if inner[1] in (b"W", b"BMC", b"BDC") else 0

@@ -1,8 +1,8 @@
 """The conversion of a page's words to lines in reading order: columns by white space, tables by aligned cells.
 
 Pages are cut at white space, as in Nagy and Seth, *Hierarchical representation of optically scanned documents* (1984).
-Text that no horizontal line of white space separates is a band. Successive bands with a common vertical strip of white
-space are columns or a table. Columns are laid out by the same rule again.
+Horizontal lines of white space separate a page into bands. Successive bands with a common vertical strip of white space
+are columns or a table. The same rule is applied again inside each column.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from .paged_text import CELLS
 from .pdf_words import SLANTED, PageWords
 from .ruled_tables import Grid, grids_of, uprights_of
 
-#: The widest gap between words of one piece of a line, in sizes of the font; the gutter of two columns is wider.
+#: The widest gap between words of one piece of a line, in font sizes. The gutter between two columns is wider.
 _GAP = 1.0
-#: The minimum width of a strip of white space between columns or cells, in sizes of the font.
+#: The minimum width of a strip of white space between columns or cells, in font sizes.
 _STRIP = 0.8
-#: The minimum width in sizes and height in lines of a column of running text, and the minimum share that its lines
-#: fill.
+#: The minimum width (in font sizes) and height (in lines) of a column of running text, and the minimum share of the
+#: column's width that half of its lines fill.
 _WIDE, _HIGH, _FILL = 12.0, 3, 0.55
-#: The minimum share of a region's lines in which each column of running text has something.
+#: The minimum share of the height common to all columns in which each column of running text has lines.
 _PRESENT = 0.6
-#: The minimum share of lines without a gap in a column of running text.
+#: The minimum share of the lines of a column of running text that have no gap.
 _SINGLE = 0.6
-#: The minimum number of letters per line of a column, if columns follow each other in the file.
+#: The minimum number of letters per line of a column, if the file stores one column after the other.
 _LETTERS = 8
 #: The maximum number of letters of a heading in the margin, and the minimum median length of the texts next to such
 #: headings.
 _SIDE, _SIDE_TEXT = 60, 80
 #: The deepest nesting of columns within columns.
 _DEEP = 5
-#: The white space by which lines of one row are nearer to each other than rows are, in sizes of the font.
+#: The most by which a gap between two lines of one row exceeds the smallest gap in the table, in font sizes.
 _WRAPPED = 0.08
-#: The maximum number of spaces for a gap in a line of code.
+#: The maximum number of spaces that stand for a gap in a line of code.
 _SPACES = 80
 #: The letters that are read from right to left.
 _LEFTWARD = re.compile(r"\W*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -54,7 +54,7 @@ _MARK = re.compile(
 
 @dataclass
 class Line:
-    """The text side by side in one column, from left to right; the box is in points from the page's top left.
+    """A line of text in one column; its box is in points from the page's top left.
 
     Attributes:
         text: The text.
@@ -67,7 +67,7 @@ class Line:
         flow: The number of its column on the page.
         table: The number of the table of which it is a row, from 1; 0 for none.
         angle: The angle, see ``PageWords.angle``.
-        opening: The number of characters of the bold words at its beginning, before others.
+        opening: The number of characters in the bold words at its beginning, if plain words follow; else 0.
         removed: The reason for removing it; "" if it stays.
         score: The certainty of the removal.
         seen: The box on the visible page, if the line is turned.
@@ -103,7 +103,7 @@ class Line:
 
 
 class Piece(NamedTuple):
-    """A piece of a line: words without a wide gap between them.
+    """A piece of a line: successive words without a wide gap between them.
 
     Attributes:
         left, top, right, bottom: The box, in points.
@@ -112,10 +112,10 @@ class Piece(NamedTuple):
         letters: The number of letters.
         bold, mono: The numbers of letters that are bold, and that are in a font of one width.
         leftward: Whether it is read from right to left.
-        opening: The number of characters of the bold words at its beginning, before others.
+        opening: The number of characters in the bold words at its beginning, if plain words follow; else 0.
         order: Its position in the file.
-        grid: The number, from 1, of the table with drawn borders that it stands for; 0 for none. ``_Page.grids`` has
-            its cells.
+        grid: The number, from 1, of the table with drawn borders whose place this piece takes; 0 for a piece of text.
+            ``_Page.grids`` has the table's cells.
     """
 
     text: str
@@ -135,9 +135,9 @@ class Piece(NamedTuple):
 
 
 def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
-    """Return the lines of a page in reading order, from pieces of text that is not turned; turned text comes after it.
+    """Return the lines of a page in reading order; lines of turned text come last.
 
-    Lines of one ``flow`` are in one column, one under the other.
+    ``pieces`` are the page's text that is not turned. Lines of one ``flow`` are in one column, one under the other.
     """
     layout = _Page()
     found = layout.lines(layout.without_grids(pieces, grids_of(page.drawn)))
@@ -157,7 +157,7 @@ def lines_of(pieces: Sequence[Piece], page: PageWords) -> list[Line]:
 
 
 def pieces_of(words: PageWords) -> list[Piece]:
-    """Return words in the order of the file as pieces of lines."""
+    """Join words, which are in the order of the file, to pieces of lines."""
     if not words.texts:
         return []
     left, top, right, bottom = words.box.T
@@ -205,9 +205,9 @@ def pieces_of(words: PageWords) -> list[Piece]:
 
 
 def _openings(words: PageWords, begins: npt.NDArray[np.intp], ends: Sequence[int]) -> list[int]:
-    """Return the number of characters of the bold words at the beginning of each piece.
+    """Return the number of characters in the bold words at the beginning of each piece.
 
-    It is 0 if all words are bold, or the first is not.
+    It is 0 if all words of the piece are bold, or if its first word is not.
     """
     found = [0] * len(ends)
     plain = np.flatnonzero(~words.bold)
@@ -231,7 +231,7 @@ def _box(box: Any, turns: int, width: float, height: float) -> Any:
 
 
 def _unslanted(boxes: npt.NDArray[np.float64], size: npt.NDArray[np.float64], slant: float) -> npt.NDArray[np.float64]:
-    """Return the boxes of words after a turn of the page to the right by ``slant`` (radians) that makes them level."""
+    """Return the boxes of slanted words after a turn of the page to the right by ``slant`` radians makes them level."""
     cos, sin = math.cos(slant), math.sin(slant)
     left, top, right, bottom = boxes.T
     x, y = (left + right) / 2, (top + bottom) / 2
@@ -243,7 +243,7 @@ def _unslanted(boxes: npt.NDArray[np.float64], size: npt.NDArray[np.float64], sl
 
 
 def _slanted(box: tuple[float, float, float, float], slant: float) -> tuple[float, float, float, float]:
-    """Return the visible box around a box of ``_unslanted``."""
+    """Return the box on the visible page that encloses a level box from ``_unslanted``."""
     cos, sin = math.cos(slant), math.sin(slant)
     corners = [(along * cos + down * sin, down * cos - along * sin) for along in box[::2] for down in box[1::2]]
     x, y = zip(*corners, strict=True)
@@ -258,7 +258,7 @@ class _Page:
         self.grids: list[list[list[list[Piece]]]] = []
 
     def without_grids(self, pieces: Sequence[Piece], grids: Sequence[Grid]) -> list[Piece]:
-        """Return the pieces, with those in the cells of each table replaced by one piece."""
+        """Return the pieces, but replace all pieces in the cells of a table with drawn borders by a single piece."""
         left = list(pieces)
         for grid in grids:
             cells: dict[tuple[int, int], list[Piece]] = {}
@@ -339,7 +339,7 @@ class _Page:
         return self._numbered(lines)
 
     def _numbered(self, lines: list[Line]) -> list[Line]:
-        """Give lines the number of a new flow, whose edges are its column."""
+        """Give the lines the number of a new flow, and set their column to the flow's left and right edges."""
         if lines:
             self.flows += 1
             edges = min(line.left for line in lines), max(line.right for line in lines)
@@ -349,9 +349,9 @@ class _Page:
 
 
 def bands_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Return the pieces between horizontal lines of white space, from the top.
+    """Return the bands of pieces between horizontal lines of white space, from the top.
 
-    The function shrinks boxes, since boxes of close lines overlap.
+    The function shrinks the pieces' boxes first, because the boxes of close lines overlap.
     """
     found: list[list[Piece]] = []
     end = -1e9
@@ -365,7 +365,7 @@ def bands_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def line_of(row: Sequence[Piece]) -> Line:
-    """Return pieces that stand side by side as a line."""
+    """Join pieces that are side by side to a line."""
     if len(row) == 1:
         p = row[0]
         bold, mono = p.bold > 0.9 * p.letters, p.mono > 0.9 * p.letters
@@ -398,7 +398,7 @@ def line_of(row: Sequence[Piece]) -> Line:
 
 
 def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Return pieces as rows from the top; those of a row overlap by half of the lower one's height."""
+    """Group pieces into rows, from the top; a piece joins a row if they overlap by half of the smaller height."""
     if len(pieces) == 1:
         return [list(pieces)]
     rows: list[tuple[float, float, list[Piece]]] = []
@@ -408,7 +408,7 @@ def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
             low, high = max(top, piece.top), min(bottom, piece.bottom)
             if high - low >= 0.5 * min(bottom - top, piece.bottom - piece.top):
                 row.append(piece)
-                if piece.bottom - piece.top > bottom - top:  # raised or lowered text does not move the row
+                if piece.bottom - piece.top > bottom - top:  # raised or lowered text does not move its row
                     rows[-1] = (piece.top, piece.bottom, row)
                 continue
         rows.append((piece.top, piece.bottom, [piece]))
@@ -416,9 +416,10 @@ def _stacked(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _side_headings(rows: Sequence[Sequence[Sequence[Piece]]]) -> list[tuple[list[Piece], list[Piece]]]:
-    """Return each heading in the margin with its text, from two columns that look like a table; none from a table.
+    """Return the headings in the margin, each with the text to its right; an empty list if the rows are a table.
 
-    Names in bold print are left of text in plain print, which is long and has several lines.
+    Rows of two cells are such headings and texts if the left cells are short and bold, and the right cells are long and
+    plain.
     """
     if len(rows) < 2 or any(len(cells) != 2 for cells in rows) or not all(rows[0]):
         return []
@@ -442,7 +443,7 @@ _Strips = list[tuple[float, float]]
 
 
 def _run(bands: list[list[Piece]], at: int) -> tuple[int, _Strips]:
-    """Return the end of the bands that strips of white space cross together, from ``at`` on, and these strips."""
+    """Return the end of the bands, from ``at`` on, that have strips of white space in common, and these strips."""
     free = _free(bands[at])
     strips = _inner(free)
     if not strips:
@@ -462,7 +463,7 @@ def _run(bands: list[list[Piece]], at: int) -> tuple[int, _Strips]:
 
 
 def _free(band: Sequence[Piece]) -> _Strips:
-    """Return the strips of white space that are wide enough, from the far left to the far right."""
+    """Return the strips of white space in a band that are wide enough, with the outer ones at its left and right."""
     least = _STRIP * median(piece.size for piece in band)
     found = []
     at = -1e9
@@ -475,7 +476,10 @@ def _free(band: Sequence[Piece]) -> _Strips:
 
 
 def _common(first: _Strips, second: _Strips) -> _Strips:
-    """Return the white space that both have, at least 4 points wide, since the strips were wide enough in each."""
+    """Return the strips that two lists of strips have in common.
+
+    Here 4 points are wide enough, because the strips met the usual minimum in each list.
+    """
     found = []
     i = j = 0
     while i < len(first) and j < len(second):
@@ -506,13 +510,13 @@ def _crosses(band: Sequence[Piece], strips: _Strips) -> bool:
 
 
 def _near(bands: Sequence[Sequence[Piece]], at: int, most: float = 1.0) -> bool:
-    """Return whether at most ``most`` sizes of the font of white space are between a band and the one before it."""
+    """Return whether the white space between a band and the band before it is at most ``most`` font sizes high."""
     gap = min(piece.top for piece in bands[at]) - max(piece.bottom for piece in bands[at - 1])
     return gap <= most * max(piece.size for piece in bands[at])
 
 
 def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Piece]]:
-    """Return the pieces left and right of each strip; marks of lists belong to the column at their right."""
+    """Return the columns of pieces that the strips separate; list markers join the column at their right."""
     if not strips:
         return [[]]
     found: list[list[Piece]] = [[] for _ in range(len(strips) + 1)]
@@ -532,7 +536,10 @@ def _columns(bands: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[Pie
 
 
 def _as_most(bands: Sequence[Sequence[Piece]], strips: _Strips) -> tuple[list[list[Piece]], _Strips]:
-    """Return columns and strips as most lines of a table have them; headers above several columns cross some strips."""
+    """Return the columns and strips that most lines of a table have.
+
+    A header above several columns crosses some of these strips, so the strips of all lines together are fewer.
+    """
     own = [_inner(_free(band)) for band in bands]
     most = max(len(each) for each in own)
     for count in range(most, len(strips), -1):
@@ -549,9 +556,10 @@ def _as_most(bands: Sequence[Sequence[Piece]], strips: _Strips) -> tuple[list[li
 
 
 def _are_text(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Return whether columns hold running text: wide, high, with filled lines and without long holes.
+    """Return whether columns hold running text: they are wide and high, and have full lines without long holes.
 
-    If the file has one column after the other, lines with some letters are enough, since a table would come row by row.
+    If the file stores one column after the other, some letters in each line are enough. A table would be stored row by
+    row.
     """
     if _one_after_the_other(columns):
         return True
@@ -587,9 +595,9 @@ def _one_after_the_other(columns: Sequence[Sequence[Piece]]) -> bool:
 
 
 def _may_be_cells(columns: Sequence[Sequence[Piece]]) -> bool:
-    """Return whether columns may be cells: not code, and not around a table.
+    """Return whether columns may be cells of a table: they are not code, and do not contain a table.
 
-    All letters of code are in fonts of one width, and its gaps are kept in the text.
+    The letters of code are all equally wide; the gaps in its lines become spaces.
     """
     pieces = [piece for column in columns for piece in column]
     return not all(piece.mono > 0.9 * piece.letters for piece in pieces) and not any(piece.grid for piece in pieces)
@@ -598,9 +606,9 @@ def _may_be_cells(columns: Sequence[Sequence[Piece]]) -> bool:
 def _rows(columns: Sequence[Sequence[Piece]], strips: _Strips) -> list[list[list[Piece]]]:
     """Return columns as the rows of a table, each a list of cells; an empty list if they are not a table.
 
-    Lines are one row with wrapped cells if two conditions hold. There is less white space between them than between
-    other lines of the table, and most of the lines after the first lack cells. A line close to another one also belongs
-    to its row if it has no first cell.
+    Successive lines are one row with wrapped cells if two conditions hold. There is less white space between them than
+    between other lines of the table, and at least half of the lines after the first lack cells. A line that is less
+    than 0.4 font sizes below a row also belongs to this row if the line has no first cell.
     """
     of = {id(piece): i for i, column in enumerate(columns) for piece in column}
     lines: list[list[list[Piece]]] = []

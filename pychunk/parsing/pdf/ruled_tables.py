@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: The greatest thickness and the minimum length of a line, in points.
 _THICK, _LONG = 2.5, 8.0
-#: The greatest distance of lines that meet, or are one.
+#: The greatest distance between lines that meet, in points. Parallel lines up to twice as far apart count as one.
 _NEAR = 3.0
 #: The maximum number of lines of one direction that are checked.
 _MOST = 600
@@ -28,14 +28,18 @@ class Grid(NamedTuple):
     rows: list[float]
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """Return the (row, column) of a position, from 0; None outside."""
+        """Return the (row, column) of the cell at a position, both from 0; None if it is outside the table."""
         row, column = bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
         inside = 0 <= row < len(self.rows) - 1 and 0 <= column < len(self.columns) - 1
         return (row, column) if inside else None
 
 
 def uprights_of(drawn: F64) -> F64:
-    """Return (x, top, bottom) of upright lines, from float64[m, 4] boxes; a box has one at each side."""
+    """Return the upright lines among drawn shapes, as float64[n, 3]: x, top and bottom.
+
+    ``drawn`` holds the shapes' boxes, float64[m, 4]. A thin box is one line; a larger box has a line at its left side
+    and one at its right side.
+    """
     wide, high = drawn[:, 2] - drawn[:, 0], drawn[:, 3] - drawn[:, 1]
     thin = (wide <= _THICK) & (high >= _LONG)
     box = (wide >= _LONG) & (high >= _LONG)
@@ -48,7 +52,7 @@ def uprights_of(drawn: F64) -> F64:
 
 
 def grids_of(drawn: F64) -> list[Grid]:
-    """Return grids of lines that meet each other and enclose at least two rows and two columns.
+    """Return the grids of drawn lines that meet each other and enclose at least two rows and two columns.
 
     Example:
         >>> lines = [(x, 0, x, 40) for x in (0, 50, 100)] + [(0, y, 100, y) for y in (0, 20, 40)]
@@ -73,7 +77,7 @@ def grids_of(drawn: F64) -> list[Grid]:
 
 
 def _together(meet: npt.NDArray[np.bool_]) -> list[tuple[Sequence[int], Sequence[int]]]:
-    """Return groups of upright and level lines that are connected."""
+    """Return the groups of upright and level lines that meet directly or through other lines."""
     left = set(range(len(meet)))
     found: list[tuple[Sequence[int], Sequence[int]]] = []
     while left:
@@ -93,7 +97,10 @@ def _together(meet: npt.NDArray[np.bool_]) -> list[tuple[Sequence[int], Sequence
 
 
 def _borders(places: F64, least: float, most: float) -> list[float]:
-    """Return the places that are not near to each other, with the ends of the lines that cross them."""
+    """Return the borders, ascending: positions of lines, and ``least`` and ``most``, the ends of the crossing lines.
+
+    Of positions that are near to each other, only the first counts.
+    """
     borders: list[float] = []
     for place in sorted([*places.tolist(), float(least), float(most)]):
         if not borders or place - borders[-1] > 2 * _NEAR:

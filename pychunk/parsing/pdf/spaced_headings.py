@@ -1,4 +1,7 @@
-"""The headings of a PDF that neither bookmarks nor fonts show, found by white space or at the beginning of text."""
+"""The headings of a PDF that neither bookmarks nor fonts show.
+
+They are found by the white space around them, or at the beginning of a block of text (run-in headings).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from statistics import median
 
 from .paragraphs import Draft
 
-#: The smallest white space above a section's beginning: this factor of the usual space between blocks, and this many
-#: line heights more.
+#: The smallest white space above a section's beginning. It is ``_SET_OFF`` times the usual white space between blocks,
+#: and at least ``_MORE`` line heights more than the usual.
 _SET_OFF, _MORE = 1.6, 0.4
-#: The largest white space below a heading, as a factor of the usual space between blocks.
+#: The largest white space below a heading, as a multiple of the usual white space between blocks.
 _NEAR = 1.25
 #: The maximum number of words of a heading in a line of its own, and of a run-in heading.
 _WORDS, _RUN_IN_WORDS = 14, 8
-#: The minimum number of headings of a kind in a document that marks its headings in this way.
+#: The minimum number of headings in lines of their own, or in bold print, for that kind to count in a document.
 _FEWEST = 3
 _WORD = re.compile(r"\w+(?:[-’'‐]\w+)*")
 #: The beginning of a heading is a letter, which may follow a number.
@@ -27,15 +30,17 @@ _RUN_IN = re.compile(r"(?P<head>[^.:;?!]{3,100}[.:])\s+(?=\S)")
 
 
 def spaced_headings(drafts: list[Draft], known: int) -> tuple[list[Draft], list[Draft]]:
-    """Return the headings found by space or run in, if they are more than the ``known`` ones, and those below them.
+    """Return the headings of sections, and the bold run-in headings one level below them.
 
-    A section is the blocks from one with more white space above it than usual to the next such block. It begins with a
-    heading if its first block is one short line, nearer to the text below and shorter than it. Alternatively, it begins
-    with a short sentence. At least half of all sections must have one.
+    Both lists are empty unless there are more headings of sections than ``known``, the number already found by other
+    means. A section extends from a block with more white space above it than usual to the next such block. Its heading
+    is its first block, if that is one short line, close to the text below and shorter than that text. Otherwise, its
+    heading is a short sentence at its beginning. At least half of all sections must have a heading.
 
-    Bold print at the beginning of a block, up to a full stop, is a heading below those. Such headings stand by
-    themselves if there are fewer than three of the others, and three times as many bold ones as ``known``. A run-in
-    heading becomes a block of its own.
+    A bold run-in heading is the bold print at the beginning of a block, up to a full stop. If fewer than three sections
+    have a heading in a line of its own, bold run-in headings alone are returned, in the first list. There must then be
+    at least three of them, and at least three times ``known``. Every run-in heading becomes a block of its own in
+    ``drafts``.
     """
     lines, openings = _by_space(drafts)
     bold = _in_bold(drafts)
@@ -51,7 +56,7 @@ def spaced_headings(drafts: list[Draft], known: int) -> tuple[list[Draft], list[
 
 
 def _by_space(drafts: Sequence[Draft]) -> tuple[list[Draft], list[tuple[Draft, int]]]:
-    """Return the lines that are headings, and the blocks that begin with one, with the number of its characters."""
+    """Return the lines that are headings, and the blocks that begin with a heading, each with the heading's length."""
     drafts = [draft for draft in drafts if not draft.lines[0].removed]
     below = [_white(own, after) for own, after in pairwise(drafts)]
     known = [white for white in below if white is not None]
@@ -83,7 +88,8 @@ def _at_page_tops(
 ) -> list[Draft]:
     """Return headings at the tops of pages, where the white space above is unknown.
 
-    They are short lines that end as other headings do, after the last sentence of a page.
+    They are short lines that end like most other headings, with or without a full stop. The page before must end with
+    a complete sentence.
     """
     stopped = 2 * sum(draft.text.endswith(".") for draft in lines) > len(lines)
     found = []
@@ -97,7 +103,7 @@ def _at_page_tops(
 
 
 def _in_bold(drafts: Sequence[Draft]) -> list[tuple[Draft, int]]:
-    """Return the blocks that begin with a heading in bold print, with the number of its characters."""
+    """Return the blocks that begin with a heading in bold print, each with the heading's length in characters."""
     found = []
     for draft in drafts:
         line = draft.lines[0]
@@ -108,7 +114,10 @@ def _in_bold(drafts: Sequence[Draft]) -> list[tuple[Draft, int]]:
 
 
 def _white(before: Draft, own: Draft) -> float | None:
-    """Return the white space between two blocks, one under the other, in line heights; None if they are not so."""
+    """Return the white space, in line heights, between a block and the block under it.
+
+    It is None if the blocks are not in one column of one page, or are turned or removed.
+    """
     last, first = before.lines[-1], own.lines[0]
     if before.page != own.page or last.flow != first.flow or last.removed or first.removed or first.angle or last.angle:
         return None
@@ -132,7 +141,7 @@ def _runs_in(head: str) -> bool:
 
 
 def _is_named(text: str) -> bool:
-    """Return whether a text is mostly letters, and the first one is not in lower case."""
+    """Return whether a text consists mostly of letters, and its first letter is not in lower case."""
     begin = _BEGINS.match(text)
     letters = sum(map(str.isalpha, text))
     return (
@@ -145,7 +154,7 @@ def _is_shorter(draft: Draft, rest: Sequence[Draft]) -> bool:
 
 
 def _cut_off(drafts: list[Draft], openings: Sequence[tuple[Draft, int]]) -> list[Draft]:
-    """Cut the headings off the beginnings of these blocks, and insert each as a block before the rest in ``drafts``."""
+    """Cut the headings off the beginnings of these blocks, and insert each into ``drafts`` as a block of its own."""
     found: list[Draft] = []
     at = 0
     for draft, length in openings:

@@ -47,7 +47,7 @@ def remove_contents(drafts: Sequence[Draft]) -> None:
 
 
 def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
-    """Return the label and the number of each entry of a block; none if it is not part of a table of contents."""
+    """Return (label, page number) of each entry in a block; none if the block is not part of a table of contents."""
     patterns = (_LED, _PLAIN) if titled or draft.kind in ("table", "heading") else (_LED,)
     short = [line.text if len(line.text) <= _LONGEST and _may_end(line.text[-1:]) else "" for line in draft.lines]
     matches = [next(filter(None, (each.fullmatch(text) for each in patterns)), None) for text in short]
@@ -59,7 +59,8 @@ def _entries(draft: Draft, titled: bool) -> list[tuple[str, str]]:
 def _may_end(letter: str) -> bool:
     """Return whether an entry may end with this letter.
 
-    The patterns try each place; without this check they took 6 % of the time of a file.
+    This check saves time, because the patterns try every position in a line: without it, they took 6 % of the time for
+    a file.
     """
     return letter in "ivxlcIVXLC-" or letter.isdecimal()
 

@@ -1,4 +1,4 @@
-"""Train a planner that reasons by STITCH, or by one of its rivals, and write it with its card.
+"""Train a planner that reasons, with STITCH or a method to compare it with, and write it with its card.
 
 --tiny trains a random model on a synthetic task whose best policy is known, in minutes on one core. Otherwise, --config
 names a file of settings with a model of Hugging Face, and --data a file of questions with the plans that answer them.

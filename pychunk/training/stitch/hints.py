@@ -1,19 +1,19 @@
 """The length of a hint: as many sentences of an expert's trace as the success rate requires.
 
-Suppose that a rollout finds each sentence that is left with probability c. Then it succeeds with probability c ** n if
-it has to find n of them. The estimate is the c under which the hinted rollouts so far are likeliest. It gives the most
-sentences that may be left so that the probability of success is still at the target. SmartChunk estimates the length
-from the success rate of all rollouts together. But easy questions say little about hard ones, so only rollouts of
-questions that need a hint count here.
+Suppose that a rollout writes each sentence that the hint omits correctly with probability c. If the hint omits n
+sentences, the rollout then succeeds with probability c ** n. The estimate of c is the value under which the hinted
+rollouts so far are likeliest. A hint omits as many sentences as possible, as long as c ** n is at least the target.
+SmartChunk estimates the length from the success rate of all rollouts together. But easy questions say little about hard
+questions. Therefore, only rollouts of questions that need a hint count here.
 """
 
 from __future__ import annotations
 
 import math
 
-#: The probabilities that are compared.
+#: The values of c that are compared.
 _GRID = tuple(i / 200 for i in range(1, 200))
-#: The factor of earlier rollouts after each step, because the policy changes.
+#: The factor by which the counts of earlier rollouts shrink at each step, because the policy changes.
 _DECAY = 0.8
 
 
@@ -34,11 +34,11 @@ class HintLength:
 
     def __init__(self, target: float) -> None:
         self.target = target
-        #: Successes and rollouts by the number of sentences left; older ones count less.
+        #: The counts of successes and of rollouts, by the number of omitted sentences; older rollouts count less.
         self.counts: dict[int, tuple[float, float]] = {}
 
     def chance(self) -> float:
-        """Return the likeliest probability of one sentence, the lowest if there were no rollouts."""
+        """Return the likeliest c, or the lowest value of the grid if there were no rollouts."""
         if not self.counts:
             return _GRID[0]
 
@@ -51,12 +51,12 @@ class HintLength:
         return max(_GRID, key=likelihood)
 
     def sentences(self, total: int) -> int:
-        """Return the number of sentences to give from a trace of ``total``, from one to all but the last."""
+        """Return the number of sentences that a hint takes from a trace of ``total``, from one to all but the last."""
         left = math.floor(math.log(self.target) / math.log(self.chance()) + 1e-9)
         return min(max(total - left, 1), total - 1)
 
     def saw(self, rollouts: dict[int, tuple[int, int]]) -> None:
-        """Count the rollouts of a step: successes and rollouts by the number of sentences left."""
+        """Count the rollouts of a step, given as (successes, rollouts) by the number of omitted sentences."""
         self.counts = {left: (right * _DECAY, tried * _DECAY) for left, (right, tried) in self.counts.items()}
         for left, (right, tried) in rollouts.items():
             before = self.counts.get(left, (0.0, 0.0))

@@ -40,7 +40,7 @@ class HubModel:
         return int(self.tokenizer.eos_token_id)
 
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """Return what the model writes after each prefix, 64 at a time, up to its end or ``limit`` tokens."""
+        """Return what the model writes after each prefix, up to its end or ``limit`` tokens; 64 prefixes at a time."""
         torch = import_torch()
         found: list[Tokens] = []
         for begin in range(0, len(prefixes), 64):

@@ -35,12 +35,12 @@ class Training:
         task: The source of questions, which also judges plans.
         method: One of :data:`METHODS`.
         settings: All other settings.
-        name: The name of the policy, so that no checkpoint is used for another.
+        name: The name of the policy, so that its checkpoint is not used for another policy.
 
     Attributes:
         history: A row for each step, with reward, loss, and the numbers of solved, hinted and imitated questions.
         curve: A row for each measurement.
-        trace_tokens: The number of tokens of experts' traces that were fitted, each counted once whatever the passes.
+        trace_tokens: The number of tokens of experts' traces that were fitted. Several passes over a trace count once.
         seconds: The time spent so far by all processes that took part.
     """
 
@@ -62,7 +62,7 @@ class Training:
 
     @property
     def imitating(self) -> int:
-        """The number of first steps that only fit traces."""
+        """The number of steps at the beginning that only fit traces."""
         return self.settings.sft_steps if self.method.startswith("sft") else 0
 
     @property
@@ -187,7 +187,7 @@ class Training:
         return [(prefixes[rows], outputs[rows]) for rows in _ranges(0, len(outputs), self.settings.rows)]
 
     def measured(self) -> dict[str, Any]:
-        """Return the mean reward and the share of right plans, of plans that the policy draws on held-out questions."""
+        """Return the mean reward and the share of right plans that the policy draws for held-out questions."""
         settings = self.settings
         generator = import_torch().Generator().manual_seed(_MEASURING)
         questions = self.task.held_out(settings.held_out)

@@ -28,12 +28,12 @@ def advantages(rewards: Sequence[Sequence[float]]) -> npt.NDArray[np.float32]:
 
 
 def grpo(new: Any, old: Any, reference: Any, advantage: Any, mask: Any, clip: float, kl: float) -> Any:
-    """Return the loss float[rows], the mean over tokens of minus the clipped gain plus ``kl`` times the divergence.
+    """Return the loss float[rows]: the mean over tokens of ``kl`` times the divergence, minus the clipped gain.
 
     Args:
         new: The log probabilities float[rows, tokens] of the tokens by the policy.
-        old: Those by the policy that wrote the tokens.
-        reference: Those by the policy to stay close to.
+        old: The log probabilities by the policy that wrote the tokens.
+        reference: The log probabilities by the policy that the trained policy should stay close to.
         advantage: The advantage of each row, float[rows].
         mask: 1 for tokens that were written, float[rows, tokens].
         clip: How far the ratio of new to old may differ from 1.
@@ -49,5 +49,5 @@ def grpo(new: Any, old: Any, reference: Any, advantage: Any, mask: Any, clip: fl
 
 
 def imitation(new: Any, mask: Any) -> Any:
-    """Return the cross-entropy float[rows], each the mean over its tokens."""
+    """Return the cross-entropy float[rows], the mean over the tokens of each row."""
     return -(new * mask).sum(1) / mask.sum(1)

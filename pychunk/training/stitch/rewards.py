@@ -9,8 +9,9 @@ from .tasks import Outcome
 def reward(outcome: Outcome, settings: Settings, *, aligned: bool = False) -> float:
     """Return the reward of a plan.
 
-    It is 1 for the answer minus ``cost`` for each search, or 1 for agreement with the label if ``aligned``. It gains
-    ``format`` for a plan that can be parsed, and loses ``length`` for each token beyond the limit.
+    It begins with 1 for a right answer, minus ``cost`` for each search. With ``aligned`` it begins with 1 for agreement
+    with the pseudo-label instead. A plan that can be parsed adds ``format``, and each token beyond the limit subtracts
+    ``length``.
 
     Example:
         >>> right = Outcome(correct=True, aligned=False, formatted=True, searches=2, tokens=34)

@@ -84,7 +84,7 @@ def after_hints(
     generator: Any,
     random: np.random.Generator,
 ) -> list[Group]:
-    """Return the groups in which a rollout succeeds after a hint; the questions of all others go into the buffer.
+    """Return the groups in which a rollout succeeds after a hint; questions without success go into the buffer.
 
     The hint is the beginning of the trace of one expert, drawn at random. A trace of one sentence allows no hint.
     """

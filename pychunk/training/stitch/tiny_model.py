@@ -70,7 +70,10 @@ class TinyModel:
         return x + block["inner"](block["norm2"](x))
 
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """Return what the model writes after each prefix, up to its end or ``limit`` tokens; one length at a time."""
+        """Return what the model writes after each prefix, up to its end or ``limit`` tokens.
+
+        Prefixes of the same length are continued together.
+        """
         with import_torch().no_grad():
             return self._sample(prefixes, limit, generator)
 

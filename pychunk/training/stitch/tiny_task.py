@@ -8,9 +8,9 @@ a partly right plan earns nothing.
 Eight hops are the hard half. Untrained weights write every word with the same probability, and three of the ten words
 change nothing. A plan of one hop (level, stop, end) is therefore right once in 7 ** 3 = 343 times. A plan of eight hops
 has 17 words and is right once in 7 ** 17 = 2e14 times, so rollouts alone see no reward for it. Even a policy that
-writes only plans of eight searches is right once in 5 ** 8 = 390,625 times. After a hint of seven sentences, it is once
-in 343 times again. The best policy writes the plan and nothing else. Its reward under the default settings is 1.09 for
-one hop, 1.02 for eight, and 1.055 on average.
+writes only plans of eight searches is right once in 5 ** 8 = 390,625 times. After a hint of seven sentences, a plan is
+right once in 343 times again. The best policy writes the plan and nothing else. Its reward under the default settings
+is 1.09 for one hop, 1.02 for eight, and 1.055 on average.
 """
 
 from __future__ import annotations

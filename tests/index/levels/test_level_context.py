@@ -113,7 +113,7 @@ def test_a_node_is_its_own_subtree(index: pychunk.Index) -> None:
 
 
 def test_what_cannot_be_expanded(index: pychunk.Index, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a node holds its text whole"):
+    with pytest.raises(ValueError, match="an index of levels does not have"):
         index.search("cats", expansion=Expansion("section", parents=True))
     found = pychunk.segment_levels(["Cats purr. They sleep."], ["sentence", "document"], vectors="chunk", ids=["a"])
     with pychunk.Index.create(tmp_path / "l.idx", vectors="chunk") as made:

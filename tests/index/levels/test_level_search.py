@@ -130,8 +130,8 @@ def test_hits_of_several_levels_hold_no_character_twice(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("levels", "says"),
     [
-        ("section", "no level 'section' in this index; there are sentence, 16, document"),
-        (("document", "sentence"), "finest first, of sentence, 16, document; got document, sentence"),
+        ("section", "no level 'section' in this index; it has sentence, 16, document"),
+        (("document", "sentence"), "finer first, in the order sentence, 16, document; got document, sentence"),
         (("sentence",), "one level, or the finest and the coarsest"),
         (True, "one level, or the finest and the coarsest"),
     ],
@@ -157,7 +157,7 @@ def test_chunks_of_no_level_are_told_in_an_index_of_levels(tmp_path) -> None:
     with pychunk.Index.create(tmp_path / "it.idx", vectors="chunk") as index:
         index.add(pychunk.segment_levels("Cats purr.", ["sentence", "document"], vectors="chunk", ids=["a"]).chunks())
         with pytest.warns(
-            UserWarning, match="these chunks are of no level, and searches by levels or a planner pass over them"
+            UserWarning, match="these chunks have no level, so searches by levels or with a planner never find them"
         ):
             index.add(pychunk.segment("Dogs bark.", "sentence", vectors="chunk", ids=["b"]))
         assert [hit.document_id for hit in index.search("dogs bark", ranking=Ranking(levels="sentence"))[0]] == ["a"]

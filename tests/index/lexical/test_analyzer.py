@@ -285,7 +285,7 @@ def test_an_index_of_the_first_analysis_keeps_it(tmp_path: Path) -> None:
         assert "version" not in index.info["terms"]
     with pytest.raises(ValueError, match="version must be from 1 to 4; got 5"):
         Analyzer(version=5)
-    with pytest.raises(ValueError, match="unit 'auto' is of version 4; got version 3"):
+    with pytest.raises(ValueError, match="unit 'auto' needs version 4; got version 3"):
         Analyzer("auto", version=3)
     for name in ("fold_diacritics", "cjk_bigrams"):
         with pytest.raises(ValueError, match=f"{name} must be True or False; got 'yes'"):

@@ -283,7 +283,7 @@ def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
         index.search("cats", expansion="tree")
     with pytest.raises(ValueError, match="max_words must be a whole number"):
         index.search("cats", expansion=Expansion(max_words=0))
-    with pytest.raises(ValueError, match="parents= are those of a tree"):
+    with pytest.raises(ValueError, match="parents= needs a tree"):
         index.search("cats", expansion=Expansion(parents=True))
     with pychunk.Index.create(tmp_path / "flat.idx") as made:
         made.add(pychunk.segment([GUIDE], "sentence", ids=["a"], vectors="sentence"))

@@ -49,14 +49,14 @@ def without_metadata(table: pa.Table) -> pa.Table:
 def test_the_files_have_former_names(folder: Path) -> None:
     names = pq.read_schema(folder / "chunks.parquet").names
     assert set(FORMER) <= set(names)
-    assert json.loads((folder / "it.idx" / "manifest.json").read_text())["schema"] < SCHEMA
+    assert json.loads((folder / "index" / "manifest.json").read_text())["schema"] < SCHEMA
 
 
 @pytest.mark.parametrize("verify", [True, "headers"])
 def test_an_index_opens_and_finds_the_same(folder: Path, tmp_path: Path, verify: bool) -> None:
     with pychunk.Index.create(tmp_path / "new.idx") as new:
         new.add(chunks_of_now())
-    with pychunk.Index.open(folder / "it.idx", verify=verify) as old, pychunk.Index.open(tmp_path / "new.idx") as new:
+    with pychunk.Index.open(folder / "index", verify=verify) as old, pychunk.Index.open(tmp_path / "new.idx") as new:
         assert without_metadata(old.table) == without_metadata(new.table)
         for mode in ("dense", "sparse", "hybrid"):
             assert list(old.search("Why do cats purr?", 3, mode)) == list(new.search("Why do cats purr?", 3, mode))
@@ -65,14 +65,14 @@ def test_an_index_opens_and_finds_the_same(folder: Path, tmp_path: Path, verify:
 
 
 def test_an_index_of_before_is_changed_and_saved(folder: Path) -> None:
-    with pychunk.Index.open(folder / "it.idx") as index:
+    with pychunk.Index.open(folder / "index") as index:
         index.add(pychunk.segment(["Bread needs flour."], "sentence", ids=["c"], vectors="sentence"))
         assert index.remove(["b"]) == 2
-    with pychunk.Index.open(folder / "it.idx") as index:
+    with pychunk.Index.open(folder / "index") as index:
         assert list(index.ids()) == ["a", "c"]
         assert index.search("flour", 1)[0][0].document_id == "c"
         assert index.get("a")["year"].to_pylist() == [2001, 2001]
-    assert json.loads((folder / "it.idx" / "manifest.json").read_text())["schema"] == SCHEMA
+    assert json.loads((folder / "index" / "manifest.json").read_text())["schema"] == SCHEMA
 
 
 def test_a_file_of_chunks_is_added_and_augmented(folder: Path, tmp_path: Path) -> None:

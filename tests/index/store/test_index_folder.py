@@ -75,7 +75,7 @@ def test_create_opens_an_index_that_was_created_alike(tmp_path: Path) -> None:
         ({"bm25": replace(same, fold_diacritics=True)}, "fold_diacritics is False, not True"),
         ({"bm25": same, "encoder": None, "dim": 256}, "encoder is '.*', not 'given'"),
     ):
-        with pytest.raises(ValueError, match=f"was created otherwise, which cannot change: {message}"):
+        with pytest.raises(ValueError, match=f"was created with other options, which cannot change: {message}"):
             Index.create(path, **options, exist_ok=True)
     assert len(Index.open(path)) == 2
 

@@ -41,7 +41,7 @@ def test_what_is_not_of_the_encoding_is_one_letter(tmp_path: Path) -> None:
     assert found == ["a"] or len(letters) == 2
     assert (letters[0].position, letters[0].reason) == (
         "line 2",
-        "invalid cp1252, made UTF-8, at byte 10 of the line",
+        "invalid cp1252 (after conversion to UTF-8) at byte 10 of the line",
     )
     found, letters = read(tmp_path / "in.jsonl", encoding="utf-8")
     assert [letter.position for letter in letters] == ["line 2", "line 3"]

@@ -1,1 +1,1 @@
-"""The reference's parsers: Markdown, and HTML on lexbor's tree."""
+"""The reference's parsers of Markdown, and of HTML that lexbor has parsed into a tree."""

@@ -1,4 +1,4 @@
-"""The words of blocks for the model of noise, as in csrc/parsing/block_words.h."""
+"""The words of blocks, which the noise model reads, as in csrc/parsing/block_words.h."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def block_words(
 
 
 def _bare(word: str, marks: str) -> str:
-    """Return a word without marks around it. A number becomes as many zeros as it has digits."""
+    """Return a word without marks at its ends. In a number, each digit becomes a zero."""
     bare = word.strip(marks)
     return "0" * len(bare) if bare.isdigit() else bare

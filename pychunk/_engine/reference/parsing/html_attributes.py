@@ -1,4 +1,4 @@
-"""Properties of elements by their attributes: hidden, link to itself, footnote mark, classes."""
+"""The properties of elements that their attributes tell: hidden elements, permalinks, footnote marks, classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})(?![0-9])")
 
 
 def integer(text: str | None) -> int | None:
-    """Return an integer as HTML reads it. Text after its digits is ignored."""
+    """Return the integer at the beginning of an attribute, as HTML reads it. Text after its digits is ignored."""
     found = _INTEGER.match(text or "")
     return int(found[1]) if found else None
 
@@ -29,7 +29,7 @@ def is_in_line(attributes: dict[str, str | None]) -> bool:
 
 
 def _values(style: str) -> dict[str, str]:
-    """Return the properties of a style, which must be in lower case and without spaces."""
+    """Return the properties of a ``style`` attribute, which must be in lower case and without spaces."""
     values: dict[str, str] = {}
     for each in style.split(";"):
         name, colon, value = each.partition(":")
@@ -43,10 +43,10 @@ def _style_hides(style: str, container: bool) -> bool:
     if "display:none" in style or "visibility:hidden" in style:
         return True
     values = _values(style)
-    # Containers of font size 0 close the gaps between their parts, and the parts have sizes of their own.
+    # Pages set font size 0 on containers to close the gaps between their children, which have font sizes themselves.
     if not container and _ZERO.fullmatch(values.get("font-size", "")):
         return True
-    # Pages that fade in begin with opacity 0 and name a transition or an animation.
+    # An element that fades in begins with opacity 0, but its style then also has a transition or an animation.
     if _ZERO.fullmatch(values.get("opacity", "")) and "trans" not in style and "anim" not in style:
         return True
     if "text-indent:-" in style and len(values.get("text-indent", "").encode()) >= 7:
@@ -68,7 +68,7 @@ _ZERO = re.compile(r"\.*0[^1-9(]*")
 _COLORS = {"#fff": "white", "#ffffff": "white", "rgb(255,255,255)": "white"}
 _COLORS |= {"#000": "black", "#000000": "black", "rgb(0,0,0)": "black"}
 _PERMALINKS = ("headerlink", "hash-link", "header-anchor", "anchor", "permalink")
-#: Marks that pages add to headings as links to the heading itself.
+#: The text of permalinks, which pages add to headings as links to the heading itself.
 _MARK = re.compile(r"[#\s\u00b6\u00a7\u00a0\u2000-\u206f\u2190-\u2bff\ue000-\uf8ff\ufe0f\ufeff\U0001f000-\U0010ffff]+")
 
 
@@ -79,7 +79,7 @@ def is_permalink_mark(text: str) -> bool:
 
 
 def is_permalink(attributes: dict[str, str | None], heading: bool) -> bool:
-    """Return whether a link points to its own place, by its class, or inside a heading by its target."""
+    """Return whether a link is a permalink: by its class, or in a heading, if it points to a place on the page."""
     names = attributes.get("class") or ""
     return (heading and is_fragment(attributes)) or any(each in names for each in _PERMALINKS)
 

@@ -1,4 +1,4 @@
-"""The positions of keys in the bytes of a page, as in csrc/parsing/html/html_bytes.h."""
+"""The search for keys in the bytes of a page, as in csrc/parsing/html/html_bytes.h."""
 
 from __future__ import annotations
 

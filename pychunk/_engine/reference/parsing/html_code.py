@@ -1,4 +1,4 @@
-"""The code of pages, without line numbers and buttons, and with the language that the page names."""
+"""The code in pages, without line numbers and buttons, and the language that the page names for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .html_attributes import class_words
 
 
 def code_text(top: Any, listing: bool) -> tuple[str, int, int, str]:
-    """Return the text of code, its number of links, their characters, and the language of its ``code`` element.
+    """Return (text, number of links, characters in links, language of the ``code`` element) of the code below a node.
 
-    The text contains all visible text below a node, except line numbers and the text between the lines of a listing.
-    ``<br>`` and the boundaries of blocks are line breaks.
+    The text contains all visible text, except line numbers and, in a ``listing``, the text between its lines. ``<br>``
+    and the boundaries of blocks are line breaks.
     """
     text = ""
     path: list[tuple[Any, int]] = []
@@ -71,7 +71,7 @@ _LINE_NUMBERS = frozenset(
 )
 _LINE_NUMBERS |= {"hljs-ln-numbers", "line-numbers-rows"}
 _COPY_BUTTONS = frozenset(("copybtn", "copy-btn", "copy-button"))
-#: Only line numbers. Pages also use the class "line-numbers" for the code itself.
+#: A text of line numbers only. It must match, too, because pages also use the class "line-numbers" for the code itself.
 _NUMBERS = re.compile("[0-9 \\t\\n\\f\\r.:|\\xa0]*")
 _CODE_CELLS = frozenset(("code", "blob-code", "rouge-code", "hljs-ln-code"))
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,20}")
@@ -85,7 +85,7 @@ def _is_copy_button(node: Any, tag: str) -> bool:
 
 
 def is_listing(node: Any) -> bool:
-    """Return whether each line of an element's code is an element, as Doxygen writes it."""
+    """Return whether each line of an element's code is an element of its own, as in pages by Doxygen."""
     if "fragment" not in class_words(node.attributes):
         return False
     child = node.first_child

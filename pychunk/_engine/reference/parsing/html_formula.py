@@ -1,4 +1,4 @@
-"""Formulas as TeX, or as the text of their MathML elements in a line."""
+"""The formulas in pages, as TeX, or as the text of their MathML elements in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _grouped(text: str) -> str:
 
 
 def _plain_tex(written: str) -> str:
-    """Return TeX without the commands that MediaWiki puts around it."""
+    """Return TeX without the commands that MediaWiki adds around it."""
     tex = " ".join(written.split())
     for around in ("{\\displaystyle ", "{\\textstyle "):
         if tex.startswith(around) and tex.endswith("}"):
@@ -30,10 +30,10 @@ def _plain_tex(written: str) -> str:
 
 
 class Formulas:
-    """The formulas of a page. Each is read once, as TeX if the page has it, otherwise as the text of its elements."""
+    """The formulas of a page. Each is read once, as TeX if the page has its TeX, otherwise as its elements' text."""
 
     def __init__(self) -> None:
-        self.after = False  # whether a formula directly precedes
+        self.after = False  # whether the last thing that was read is a formula
         self.displayed = False  # whether the next formula is a block of its own
 
     def see(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Formulas:
     def read(self, node: Any, tag: str, attributes: dict[str, str | None]) -> tuple[str, bool] | None:
         """Return the text of a formula, and whether it is a block of its own.
 
-        The text is "" for the visual copy of a formula. The result is None if the element is no formula.
+        The text is "" for a second, visual copy of a formula. The result is None if the element is no formula.
         """
         if tag == "math":
             display = self.displayed or attributes.get("display") == "block"

@@ -1,4 +1,4 @@
-"""Links and images of pages in Markdown: targets and alternative texts."""
+"""The targets of links and the alternative texts of images, for Markdown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def is_picture(attributes: dict[str, str | None]) -> bool:
     return _PICTURE.fullmatch((attributes.get("href") or "").translate(SMALL)) is not None
 
 
-#: The fewest words of an informative alternative text, the fewest characters in a language without spaces, and the
-#: most.
+#: The length of an informative alternative text: the fewest words, the fewest characters in a language without spaces,
+#: and the most characters.
 _SAYS_WORDS, _SAYS_CHARACTERS, _SAYS_MOST = 3, 6, 1000
 
 
 def alternative(attributes: dict[str, str | None], heads: bool) -> str:
     """Return the alternative text of an image, or "" if it is not informative.
 
-    An image in a heading needs only one word.
+    The text of an image in a heading (``heads``) needs only one word.
     """
     text = " ".join((attributes.get("alt") or "").split())
     says = text.count(" ") + 1 >= _SAYS_WORDS or (text >= "\u3000" and len(text) >= _SAYS_CHARACTERS)
@@ -30,7 +30,7 @@ def alternative(attributes: dict[str, str | None], heads: bool) -> str:
 
 
 def link_target(attributes: dict[str, str | None]) -> str:
-    """Return the target of a link for Markdown, or "" if it is a place on the page or a script."""
+    """Return the target of a link for Markdown, or "" if it is a place on the same page, a script, data or too long."""
     target = (attributes.get("href") or "").strip(" \t\n\f\r")
     if target.startswith("#") or target.translate(SMALL).startswith(("javascript:", "data:")) or len(target) > 2000:
         return ""
@@ -40,7 +40,7 @@ def link_target(attributes: dict[str, str | None]) -> str:
 
 
 def write_target(parts: list[str], at: int, target: str) -> int:
-    """Write the end of a line, from ``parts[at]`` on, as a Markdown link, unless it is blank or has several lines.
+    """Make a Markdown link of the text from ``parts[at]`` on, unless the text is blank or has several lines.
 
     Returns:
         The number of characters that this adds.

@@ -15,7 +15,7 @@ class List:
         self.style, self.number, self.step = style, 1, 1
 
 
-#: The most lists around an item that may count down. Each of them counts its items first.
+#: The most nested lists that may count down. The items of such a list must be counted before it is read.
 MOST_REVERSED = 4
 _LIST_STYLES = {"decimal": "1", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
 _LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I"} | dict.fromkeys(("none", "disc", "circle", "square"), "-")

@@ -1,4 +1,4 @@
-"""Superscripts, subscripts and ruby readings in a line, such as 10^6, H2O and [3]."""
+"""The superscripts, subscripts and ruby readings in a line, such as 10^6, H2O and [3]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FRACTION = re.compile(r"\^([0-9]{1,9}[/\u2044])\Z")
 
 
 def blank(parts: list[str], left: int) -> None:
-    """Replace the character ``left`` characters before the end by a space: ``5^1/2`` becomes ``5 1/2``."""
+    """Replace the character at position ``-left`` of the joined parts by a space: with 3, ``5^1/`` becomes ``5 1/``."""
     piece = len(parts) - 1
     while left > len(parts[piece]):
         left -= len(parts[piece])
@@ -59,7 +59,7 @@ class Scripts:
         self.ends_in_digit = is_ascii_digit(text[-1])
 
     def follow(self, text: str, parts: list[str]) -> None:
-        """Separate two numbers, before ``text`` is added."""
+        """Add a space between a superscript or subscript that ends in a digit and a ``text`` that begins with one."""
         if self.ends_in_digit and is_ascii_digit(text):
             parts.append(" ")
         self.ends_in_digit = False

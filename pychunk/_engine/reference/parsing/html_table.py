@@ -1,4 +1,4 @@
-"""The data tables of pages, with their cells in a grid."""
+"""The data tables in pages, read into a grid of cells."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from .html_scripts import Scripts
 _LAYOUT = frozenset(
     ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "pre", "blockquote", "article", "section", "nav", "textarea")
 )
-#: The most characters of a data cell, and the most cells of a table with short rows filled. Larger ones are read as
-#: blocks.
+#: The most characters of a data cell, and the most cells of a table after short rows are filled. Larger tables are read
+#: as ordinary blocks.
 MAX_CELL, MAX_CELLS = 1000, 200_000
 
 
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
-#: After these marks, no further mark separates two parts of a cell.
+#: A part of a cell that ends with one of these marks is not followed by another mark as separator.
 _STOPS = ".,;:!?"
-#: The most rows that a cell may span, rows of heads that become one, and characters of cells that are repeated.
+#: The most rows that a cell may span, the most rows of heads that are joined, and the most characters that are added by
+#: repeating cells.
 _MOST_ROWS, _MOST_HEADS, _MOST_REPEATED = 65534, 4, 200_000
 
 
 class _Row:
-    """A row of a table: its texts, whether each belongs to a head, and the number of cells that begin in it."""
+    """A row of a table: the texts of its cells, whether each is a head, and the number of cells that begin in it."""
 
     def __init__(self) -> None:
         self.cells: list[str] = []
@@ -45,7 +46,7 @@ class _Grid:
     def __init__(self) -> None:
         self.rows: list[_Row] = []
         self.cells = 0
-        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row of its span, counted from 1
+        self.spans: list[tuple[int, str, bool]] = []  # for each column: the last row of its cell, from 1, text and head
         self.wide: list[tuple[int, int]] = []
         self.repeated = 0
 
@@ -54,7 +55,7 @@ class _Grid:
         self.rows.append(_Row())
 
     def begin_group(self) -> None:
-        """End the spans of cells, which do not extend to the rows of another group."""
+        """Begin a group of rows. Cells of the group before do not span rows of this one."""
         self.end_row()
         self.spans = []
 
@@ -88,7 +89,7 @@ class _Grid:
         self.wide = []
 
     def _fill(self, to_end: bool) -> None:
-        """Add the cells of earlier rows that span this row, up to its first free column or to its end."""
+        """Add the cells of earlier rows that span this row, up to the first free column, or with ``to_end`` all."""
         row, number = self.rows[-1], len(self.rows)
         while self.spans and self.spans[-1][0] < number:
             self.spans.pop()
@@ -102,13 +103,16 @@ class _Grid:
             self.cells += 1
 
     def _repeat(self, text: str) -> str:
-        """Repeat a text, until repeated texts are too long in total. Even a small page may have many spans."""
+        """Return a text to repeat, or "" once all repeated texts are too long in total.
+
+        Even a small page can make cells span very many rows and columns.
+        """
         self.repeated += len(text)
         return text if self.repeated <= _MOST_REPEATED else ""
 
 
 def _joined_heads(rows: list[_Row]) -> list[list[str]]:
-    """Return the cells of each row. Several rows of heads become one, joined in each column from the top."""
+    """Return the cells of each row. Several rows of heads become one, in which the heads of each column are joined."""
     cells = [row.cells for row in rows]
     heads = next((number for number, row in enumerate(rows) if not all(row.heads)), len(rows))
     if heads < 2 or heads == len(rows) or heads > _MOST_HEADS:
@@ -125,11 +129,12 @@ def _joined_heads(rows: list[_Row]) -> list[list[str]]:
 
 
 class _Parts:
-    """The lists and tables inside a cell. Their items, rows and cells are written one after the other."""
+    """The lists and tables inside a cell, whose items, rows and cells are written in one line."""
 
     def __init__(self) -> None:
         self.tables = 0  # the number of open tables inside
-        self.items = self.rows = self.cells = False  # whether the list, the table and its row have any yet
+        # Whether the list has items, the table rows and the row cells already.
+        self.items = self.rows = self.cells = False
 
     def enter(self, tag: str, cell: list[str]) -> None:
         if tag in _LISTS:
@@ -155,7 +160,7 @@ class _Parts:
 
 
 def _cell_text(cell: list[str]) -> str:
-    """Return the text of a cell. Semicolons separate its items and rows, commas the cells of nested tables."""
+    """Return the text of a cell. Semicolons separate items of lists and rows of nested tables, commas their cells."""
     first, *others = "".join(cell).split(LINE_BREAK)
     text = " ".join(first.split())
     for each in others:
@@ -177,14 +182,14 @@ class _Table:
         self._columns = self._down = 1
         self._in_head = self._fragment = self._permalink = False
         self._image = self._target = ""
-        self._added = 0  # the number of characters of link targets
+        self._added = 0  # the number of characters that targets of links add
         self._line_at = 0
         self._scripts, self._formulas, self._parts, self._titled = Scripts(), Formulas(), _Parts(), False
         self._path: list[Any] = []
 
     @property
     def _line(self) -> list[str]:
-        """The text that is being read: a cell's, or the caption's."""
+        """The text that is being read, of a cell or of the caption."""
         return self.caption if self.cell is None else self.cell
 
     def read(self, table: Any) -> bool:
@@ -218,7 +223,7 @@ class _Table:
                 if not self._enter(node, tag):
                     return False
                 child = node.first_child
-                # An empty cell or script element ends like one with children.
+                # An empty cell or an empty superscript must also be ended, like one with children.
                 if child is not None or tag in CELLS or tag in SCRIPTS or tag in ("a", "text"):
                     self._path.append(node)
                     node = child
@@ -323,10 +328,10 @@ class _Table:
 def data_table(table: Any, *, targets: bool = False) -> tuple[list[list[str]], bool, str, int, int] | None:
     """Return the content of a data table, or None for a layout table.
 
-    The content is (rows of cells, whether the first is a header, caption, characters in links, number of links). A data
-    table has rows of two or more cells, and at least one row with two texts, unlike a notice with its icon. It has no
-    headings or forms inside, and no long text in cells. A nested table is part of its cell if the outer table has heads
-    or a caption.
+    The content is (rows of cells, whether the first row is a header, caption, characters in links, number of links). A
+    data table has rows of two or more cells, and at least one row with two cells that are not empty. A notice next to
+    its icon has no such row. A data table contains no headings or forms, and no cell with long text. If it has heads or
+    a caption, a table nested in one of its cells becomes part of the cell's text.
     """
     found = _Table(targets)
     if not found.read(table):

@@ -34,11 +34,12 @@ _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _DEPTH = 32767
 
 
-#: Elements that change their content, as _enter_block describes.
+#: The elements that change how their content is read; see _enter_block.
 _SPECIAL = frozenset((*_HEADINGS, "li", *_LISTS, *_FORMS, "blockquote", "figcaption", "caption", "table", "dt"))
 _VERBATIM = frozenset(("pre", "listing", "xmp"))
 _SPECIAL |= _VERBATIM
-#: An open element: its row and the state around it (None if it is the same as inside), or an element in a line.
+#: An open element that begins a block: its row, and the state around it, or None if the state inside is the same. For
+#: an open element inside a line, it is one of the constants below.
 _Frame = tuple[int, "tuple[Any, ...] | None"]
 _INLINE: _Frame = (-1, None)
 _LINK: _Frame = (-2, None)
@@ -49,13 +50,14 @@ _DRAWN: _Frame = (-6, None)
 
 
 def walk(root: Any, *, images: bool = False, targets: bool = False) -> HtmlDocument:
-    """Return the text, blocks and elements below ``root``, of lexbor's tree without scripts, styles and templates.
+    """Return the text, blocks and elements below ``root``.
 
-    Adjacent texts between which something was removed are joined.
+    Scripts, styles and templates must have been removed from lexbor's tree. Two text nodes between which an element was
+    removed are read as one text.
 
     Args:
-        root: An element.
-        images: Whether images that are alone in their block and have a description become blocks.
+        root: An element of the tree.
+        images: Whether an image that is alone in its block and has a description becomes a block.
         targets: Whether links are written as in Markdown, with their targets.
     """
     found = _Walk(images, targets)
@@ -77,7 +79,7 @@ class _Walk:
         self.last: list[int] = []
         self.words: list[tuple[int, ...]] = []
         self.first_heading = ""
-        # The block that is being read: its text, its words, its links.
+        # The block that is being read: its text, the words of names of elements inside it, and its links.
         self.parts: list[str] = []
         self.inline: list[tuple[int, ...]] = []
         self.link_chars = 0
@@ -86,16 +88,16 @@ class _Walk:
         # The state around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number, and the
         # elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
-        self.mark: list[str] = [""]  # shared by all inside the item; its first block takes the mark
+        self.mark: list[str] = [""]  # the mark of the list item, a shared list: the first block of the item removes it
         self.language = -1, ""  # the last block that named a language
         self.list = List()
-        self.reversed = 0  # the number of lists around that count down
+        self.reversed = 0  # how many of the lists around it count down
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = Scripts()
         self.in_fragment = False
         self.formulas = Formulas()
         self.term = False
-        self.permalinks: list[tuple[int, int]] = []  # where each begins, and the characters in links before it
+        self.permalinks: list[tuple[int, int]] = []  # where each open one begins, and the characters in links before it
         self.link_at, self.target = -1, ""  # where the open link begins, and its target
         self.in_picture = False
         self.image = ""  # the alternative text of the block's first image
@@ -103,14 +105,14 @@ class _Walk:
             -1,
             0,
             "",
-        )  # the pieces and characters before the last image block, and its text
+        )  # the number of pieces and of characters before the last image block, and the text of this block
 
     def run(self, root: Any) -> None:
         """Read the elements below ``root``."""
         parts, inline, path = self.parts, self.inline, self.path
         node = root
         while True:
-            tag = node.tag or "-comment"  # None is a processing instruction
+            tag = node.tag or "-comment"  # the tag of a processing instruction is None
             child = None
             frame: _Frame | None = _INLINE
             if tag == "-text":
@@ -148,7 +150,8 @@ class _Walk:
                 node, frame = path.pop()
                 if frame is _INLINE:
                     continue
-                if frame[1] is None and frame[0] >= 0 and not parts and not inline:  # most elements, without a call
+                # This is what _leave would do for most elements, without the cost of a call.
+                if frame[1] is None and frame[0] >= 0 and not parts and not inline:
                     self.last[frame[0]] = len(self.parent)
                     self.element = self.parent[frame[0]]
                 else:
@@ -167,7 +170,7 @@ class _Walk:
             frame = None
         elif tag == "a":
             if parts and not self.in_link and parts[-1] == "":
-                parts[-1] = " "  # two adjacent links that only a style separates
+                parts[-1] = " "  # between two adjacent links, which are separate only by their style
             self.in_link += 1
             self.links += 1
             frame = _LINK
@@ -195,13 +198,13 @@ class _Walk:
             frame = _HIDDEN
         elif tag in SCRIPTS:
             if parts and parts[-1] == "":
-                parts.pop()  # a link inside belongs to the text before
+                parts.pop()  # "" marks the end of a link; without it, a link in the superscript is not separated
             self.scripts.enter(tag, (self.in_link > 0 and self.in_fragment) or is_note(attributes), parts)
             frame = _SCRIPT
         return frame
 
     def _around(self) -> tuple[Any, ...]:
-        """Return the state that holds for everything inside an element and ends with it."""
+        """Return the state that an element may change for its content, and that must be restored at its end."""
         own = (self.kind, self.level, self.hidden, self.quotes, self.lists, self.mark, self.term)
         return *own, self.list, self.reversed
 
@@ -234,7 +237,7 @@ class _Walk:
             self.hidden = False
 
     def _begins_block(self, node: Any, tag: str) -> bool:
-        """Return whether an element begins a block, by its name or its role, unless a style puts it into a line."""
+        """Return whether an element begins a block, by its name or role, unless its style makes it part of a line."""
         if is_block(tag):
             return tag in _ROLELESS or not (attributes := node.attributes) or not is_in_line(attributes)
         if self.in_link or tag in _INLINE_KINDS:
@@ -242,7 +245,7 @@ class _Walk:
         return bool(attributes := node.attributes) and role_level(attributes) > 0
 
     def _enter_block(self, node: Any, tag: str) -> _Frame | None:
-        """Add an element. Return the frame for its end, or None if its children have been read."""
+        """Begin an element that is a block. Return its frame, or None if its children have been read already."""
         attributes = node.attributes
         if not attributes:
             hides, found = False, _hashed.get((tag, ""))
@@ -304,7 +307,7 @@ class _Walk:
         return own, around
 
     def _put_formula(self, text: str, display: bool) -> None:
-        """Add a formula to the line. A displayed formula becomes a block."""
+        """Add a formula to the line, or as a block of its own if it is displayed."""
         if not text:
             return
         if display and self.kind != HEADING and not self.in_link:
@@ -318,13 +321,13 @@ class _Walk:
         self.parts.append(text)
 
     def _blank(self) -> None:
-        """Separate the words of a drawing."""
+        """Add a space between two words of a drawing."""
         if self.parts:
             self.parts.append(" ")
             self.scripts.follow("", self.parts)
 
     def _leave_permalink(self) -> None:
-        """Remove the mark of a link to its own place from the text."""
+        """End a permalink, and remove its mark from the text."""
         at, link_chars = self.permalinks.pop()
         if at >= 0 and (text := "".join(self.parts[at:])) and is_permalink_mark(text):
             del self.parts[at:]
@@ -386,7 +389,7 @@ class _Walk:
             )
 
     def _forget_image(self, caption: str) -> None:
-        """Remove the text of an image if its caption contains it."""
+        """Remove the block of the last image if its text is also in the caption."""
         at, length, said = self.pictured
         is_last = at >= 0 and len(self.pieces) - at == (2 if at else 1)
         if is_last and said in caption:
@@ -417,7 +420,7 @@ class _Walk:
                 written = text
             if self.term and kind == PARAGRAPH:
                 kind = TERM
-        if self.quotes:  # a quoted heading, too, as it heads no text after its quote
+        if self.quotes:  # also for a heading, because a heading in a quote has no section after the quote
             bars = "> " * min(self.quotes, 6)
             written = bars + written.replace("\n", "\n" + bars)
             kind, level = QUOTE, min(self.quotes, _DEPTH)
@@ -448,7 +451,7 @@ class _Walk:
         self._put(written, CODE, 0, len(text), min(linked, len(text)), min(links, _DEPTH), ())
 
     def _language(self) -> str:
-        """Return the language that the open element, or one of the three around it, names for its code."""
+        """Return the language that the open element, or one of the three elements around it, names for its code."""
         element = self.element
         for _ in range(4):
             if element >= 0 and element == self.language[0]:
@@ -494,13 +497,13 @@ def _hash(tag: str, names: str) -> tuple[int, ...]:
     return found
 
 
-#: Hashes of elements, cached across pages because a site repeats its names. It holds at most 20,000, of 500 characters
-#: each.
+#: The most entries in the cache of hashes of elements' names, each of at most 500 characters. The cache is kept from
+#: page to page, because the pages of a site repeat the same names.
 _HASHED = 20_000
 _hashed: dict[tuple[str, str], tuple[int, ...]] = {}
-#: Elements in a line that the walk treats specially.
+#: The elements inside a line that the walk treats specially.
 _INLINE_KINDS = frozenset(("a", "br", "img", "math", "text", *SCRIPTS))
-#: Elements whose role changes nothing.
+#: The elements whose attribute ``role`` changes nothing.
 _ROLELESS = frozenset((*_SPECIAL, "tr", "td", "th", "thead"))
 
 

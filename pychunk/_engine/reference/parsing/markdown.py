@@ -1,7 +1,7 @@
-"""The blocks of Markdown in plain Python, in characters, as `csrc/parsing/markdown.h` finds them.
+"""The blocks of Markdown in plain Python, with positions in characters, as `csrc/parsing/markdown.h` finds them.
 
-They follow CommonMark 0.31 with GFM's tables and front matter. A container (quote, list item) passes the lines inside
-it, without its marks, to the same rules again.
+The rules are those of CommonMark 0.31, and further ones for GFM's tables and for front matter. The lines inside a
+container (a quote or a list item), without its marks, are read by the same rules again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMES = (
     "title tr track ul"
 )
 _TABLE_NAMES = {"caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
-#: The beginning of each kind of HTML block, the end ("": a blank line), and whether it interrupts a paragraph.
+#: For each kind of HTML block: its beginning, its end ("" is a blank line), and whether it interrupts a paragraph.
 _HTML = [
     (r"<(?ai:(script|pre|style|textarea))(?=\s|>|\Z)", r"</(?ai:script|pre|style|textarea)>", True),
     (r"<!--", r"-->", True),
@@ -45,7 +45,7 @@ _HTML = [
     (rf"(?:<[a-zA-Z][a-zA-Z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[a-zA-Z][a-zA-Z0-9-]*\s*>)\s*\Z", "", False),
 ]
 _HEADING_TAG = re.compile(r"<[hH]([1-6])(?=[ \t>]|\Z)")
-# Additions of dialects: mathematics, footnotes, definitions, JavaScript of MDX, keys of front matter.
+# Syntax of dialects: mathematics, footnotes, definitions, the JavaScript in MDX, and the keys of front matter.
 _FORMULAS = (
     "CD Vmatrix align alignat aligned alignedat array bmatrix cases displaymath dcases empheq "
     "eqnarray equation flalign gather gathered math matrix multline multlined numcases "
@@ -69,9 +69,10 @@ def blocks(text: str) -> list[Row]:
 
 
 def front_matter(text: str) -> tuple[int, int]:
-    """Return the span of the front matter that begins a document, up to the end of its closing line, or (0, 0).
+    """Return the span of the front matter at the beginning of a document, with its closing line, or (0, 0) for none.
 
-    Blank lines may precede it if it begins with a key.
+    Blank lines may precede its opening line. After them, ``---`` and ``+++`` open front matter only if the next line is
+    a key.
     """
     every = list(_LINE.finditer(text, text.startswith("\ufeff")))
     blank = next((i for i, line in enumerate(every) if line[1].strip(" \t")), 0)
@@ -110,7 +111,7 @@ class _Document:
         return lines
 
     def _blocks(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Find the blocks of lines [i, end) that belong to a place. Return the first line that does not."""
+        """Find the blocks of those lines of [i, end) that belong to a place. Return the first line that does not."""
         while True:
             while i < end and lines[i].blank:
                 i += 1
@@ -119,7 +120,7 @@ class _Document:
             i = self._block(lines, i, end, place)
 
     def _block(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Find the block that begins with line i. Return the line after it."""
+        """Find the block that begins with line ``i``. Return the line after the block."""
         line, rest = lines[i], self._rest(lines[i])
         if heads := self._table_heads(lines, i, end, place):
             return self._table(lines, i, end, place, heads)
@@ -151,7 +152,7 @@ class _Document:
         return self.text[line.text : line.end]
 
     def _leaf(self, lines: list[Line], i: int, after: int, kind: int, level: int = 0) -> int:
-        """Add a block of lines [i, after) without blank lines and white space at its end. Return ``after``."""
+        """Add a block of the lines [i, after), except for blank lines and white space at the end. Return ``after``."""
         last = max(j for j in range(i, after) if lines[j].start < lines[j].end)
         start = lines[i].start
         self.rows.append((kind, level, start, start + len(self.text[start : lines[last].end].rstrip(" \t"))))
@@ -166,7 +167,7 @@ class _Document:
         return self._leaf(lines, i, after, PARAGRAPH)
 
     def _heading_leaf(self, lines: list[Line], i: int, after: int, place: Place, kind: int, level: int) -> int:
-        """Add a heading or a term. In a quote or a list item it becomes text, because it heads no text after that."""
+        """Add a heading or a term. In a quote or list item it becomes text, because no section begins with it there."""
         if place.quotes or place.lists:
             return self._text_leaf(lines, i, after, place)
         return self._leaf(lines, i, after, kind, level)
@@ -180,7 +181,7 @@ class _Document:
         while lines[after - 1].blank:
             after -= 1
         self._leaf(lines, i, after, CODE)
-        if lines[i].start == lines[i].text:  # the indentation is part of it
+        if lines[i].start == lines[i].text:  # the indentation is part of the code
             kind, level, start, stop = self.rows.pop()
             while start and self.text[start - 1] in " \t":
                 start -= 1
@@ -233,7 +234,7 @@ class _Document:
                 continue
             first = lines[at].text + begin.start()
             if begin.start() == 0 and start == lines[at].start:
-                first = start  # a byte order mark
+                first = start  # only a byte order mark precedes the heading
             self._piece(PARAGRAPH, 0, start, first)
             self._piece(HEADING, int(begin[1]), first, end)
             at = next(j for j in range(at, after) if end <= lines[j].end)
@@ -247,7 +248,7 @@ class _Document:
         return after
 
     def _heading_end(self, lines: list[Line], at: int, after: int, begin: re.Match[str]) -> int | None:
-        """Return the position after the end tag of the heading that begins in line ``at``, or None if there is none."""
+        """Return the position after the end tag of the heading that ``begin`` begins in line ``at``, or None."""
         closes = re.compile(rf"</[hH]{begin[1]}>")
         inside = lines[at].text + begin.end()
         for line in lines[at:after]:
@@ -260,7 +261,7 @@ class _Document:
             self.rows.append((kind, level, start, start + len(piece)))
 
     def _formula_end(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Return the line after the formula that begins with line i, or 0 if none ends before a blank line."""
+        """Return the line after the formula that begins with line i, or 0 if no formula ends before a blank line."""
         mark = _FORMULA.match(self._rest(lines[i]))
         if mark is None:
             return 0
@@ -284,7 +285,7 @@ class _Document:
         return next((j for j in range(i, end) if lines[j].blank), end)
 
     def _is_term(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
-        """Return whether line i is a term: its definition comes next, perhaps after a blank line."""
+        """Return whether line i is a term, which is followed by its definition, perhaps after a blank line."""
         j = i + 1
         if j < end and lines[j].blank:
             j += 1
@@ -333,7 +334,7 @@ class _Document:
         return self._text_leaf(lines, i, after, place)
 
     def _table_heads(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Return the number of head rows of the table that begins with line i, one or two, or 0 if none begins."""
+        """Return the number of head rows, 1 or 2, of the table that begins with line i, or 0 if no table begins."""
         if self._is_table(lines, i, end, place):
             return 1
         if i + 1 >= end or lines[i].blank or lines[i + 1].blank or is_code(lines[i], place):
@@ -344,7 +345,7 @@ class _Document:
         return 2 if self._is_table(lines, i + 1, end, place) and len(_cells(rows[0])) == len(_cells(rows[1])) else 0
 
     def _is_table(self, lines: list[Line], i: int, end: int, place: Place) -> bool:
-        """Return whether line i is a table's header. Then the next line has a cell of dashes for each of its cells."""
+        """Return whether line i is the header of a table: the next line has a cell of dashes for each of its cells."""
         if i + 1 >= end or lines[i + 1].indent < place.indent or is_code(lines[i + 1], place):
             return False
         dashes, header = self._rest(lines[i + 1]), self._rest(lines[i]).strip(_TRIM)
@@ -368,7 +369,7 @@ class _Document:
         return self._leaf(lines, i, after, TABLE)
 
     def _definition(self, lines: list[Line], i: int, end: int, place: Place) -> int:
-        """Return the line after a link reference definition that begins with line i, or 0 if there is none."""
+        """Return the line after the link reference definition that begins with line i, or 0 if none begins."""
         text = _Growing(self.text, lines, i, lambda j: self._goes_on(lines, j, end, place))
         at = text.label()
         at = at and text.destination(text.skip(at))
@@ -441,7 +442,7 @@ class _Document:
         at, column = line.text + 1, line.indent + 1
         follower = self.text[at : line.end][:1]
         spaced = follower in (" ", "\t") and follower != ""
-        partial = follower == "\t" and (line.column + column) % 4 != 3  # part of the tab remains
+        partial = follower == "\t" and (line.column + column) % 4 != 3  # a part of the tab is indentation of the text
         if spaced and not partial:
             at, column = at + 1, column + 1
         first = next((k for k in range(at, line.end) if self.text[k] not in " \t"), line.end)
@@ -449,7 +450,7 @@ class _Document:
         return Line(line.start, first, line.end, indent, line.indent + 1 + spaced)
 
     def _list_mark(self, line: Line, place: Place) -> re.Match[str] | None:
-        """Return the mark of a list item that begins a list."""
+        """Return the mark of a list item at the beginning of a line, or None."""
         outside = place.list_indent >= 0 and line.indent - place.list_indent >= 4 and line.indent < place.indent
         if place.is_full or is_code(line, place) or outside:
             return None
@@ -482,7 +483,7 @@ class _Document:
         indent = column + (1 if first == line.end or spaces > 4 else spaces)
         rows = len(self.rows)
         if first == line.end and i + 1 < end and lines[i + 1].blank:
-            after = i + 2  # an item that begins with two blank lines is empty
+            after = i + 2  # the item ends, because it begins with two blank lines
         else:
             inside = Place(indent, place.indent, place.quotes, place.lists + 1, rows, place.is_note)
             after = self._blocks(inner, i, end, inside)
@@ -492,7 +493,7 @@ class _Document:
 
 
 class _Growing:
-    """A possible link reference definition: lines without indentation, of which the next is read only when needed."""
+    """The text of a possible link reference definition, without indentation. Lines are added only when needed."""
 
     def __init__(self, text: str, lines: list[Line], first: int, goes_on: Callable[[int], bool]) -> None:
         self._source, self._lines, self._goes_on = text, lines, goes_on
@@ -507,23 +508,23 @@ class _Growing:
         self.read += 1
 
     def _passed(self, at: int) -> None:
-        """Read the next line after a line break, if it continues the definition."""
+        """Add the next line if ``at`` is the line break at the end, and the next line continues the definition."""
         if self.string[at : at + 1] == "\n" and at + 1 == len(self.string) and self._goes_on(self.read):
             self._add()
 
     def skip(self, at: int) -> int:
-        """Return the position after white space."""
+        """Return the position after the white space that begins at ``at``."""
         while self.string[at : at + 1] in (" ", "\t", "\n") and at < len(self.string):
             self._passed(at)
             at += 1
         return at
 
     def rest_is_blank(self, at: int) -> bool:
-        """Return whether the rest of the line is blank."""
+        """Return whether the rest of the line from ``at`` on is blank."""
         return not self.string[at:].partition("\n")[0].strip(" \t")
 
     def label(self) -> int:
-        """Return the beginning of the text after ``[label]:``, or 0 if there is no label."""
+        """Return the position after ``[label]:``, or 0 if there is no label."""
         at = 1
         while at < len(self.string) and self.string[at] not in "[]":
             if self.string[at] == "\\":
@@ -534,7 +535,7 @@ class _Growing:
         return at + 2 if found else 0
 
     def destination(self, at: int) -> int:
-        """Return the end of a link's destination, or 0 if there is none."""
+        """Return the end of the link's destination that begins at ``at``, or 0 if there is none."""
         if self.string[at : at + 1] == "<":
             found = re.compile(r"<(?:\\.|[^\n<>\\]|\\\Z)*>", re.DOTALL).match(self.string, at)
             return found.end() if found else 0
@@ -572,7 +573,7 @@ class _Growing:
 
 
 def _cells(row: str) -> list[str]:
-    """Return the cells of a table row, which bars separate."""
+    """Return the cells of a table row, which are separated by ``|``."""
     columns = re.split(r"(?<!\\)\|", row.strip(_TRIM))
     if columns[0] == "":
         columns.pop(0)

@@ -37,7 +37,10 @@ def link_labels(document: str) -> frozenset[str]:
 
 
 def inline_text(source: str, is_html: bool, labels: frozenset[str]) -> str:
-    """Return the text of a line of Markdown, or of HTML alone. White space is kept."""
+    """Return the text of inline Markdown, or with ``is_html`` of inline HTML, without its markup.
+
+    White space is kept. ``labels`` are those of the document's link reference definitions.
+    """
     return _InlineText(source, is_html, labels).text()
 
 
@@ -54,9 +57,9 @@ class _InlineText:
     def __init__(self, source: str, is_html: bool, labels: frozenset[str]) -> None:
         self.source, self.is_html, self.labels = source, is_html, labels
         self.at, self.tries = 0, TRIES
-        self.shown: list[str] = []  # "" in place of a mark that is not part of the text
+        self.shown: list[str] = []  # the parts of the text, with "" for each mark that is not part of it
         self.alternative = ""
-        # position in the text, position in the source, image, nested
+        # of each open bracket: position in the text, position in the source, whether it is an image, what is nested
         self.brackets: list[tuple[int, int, bool, list[bool]]] = []
         self.openers: dict[str, list[list[int]]] = {"*": [], "_": [], "~": []}
         self.opened: set[str] = set()
@@ -155,7 +158,10 @@ class _InlineText:
         self.at = end
 
     def _tag(self) -> tuple[int, str, bool, bool]:
-        """Return (end of the tag that begins here or -1, its name, whether it closes, whether it contains = or /)."""
+        """Return (end, name, whether it is an end tag, whether it contains = or /) of the tag that begins here.
+
+        The end is -1 if no tag begins here.
+        """
         found = _TAG_NAME.match(self.source, self.at)
         if not found:
             return -1, "", False, False

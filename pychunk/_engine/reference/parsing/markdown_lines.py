@@ -1,25 +1,26 @@
-"""Lines of Markdown as seen by their containers, and the places in which blocks are searched."""
+"""The lines of Markdown relative to the containers around them, and the places in which blocks are searched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-#: The most nested quotes and list items. Deeper ones are text. (kDeepest of csrc/parsing/markdown.h)
+#: The most quotes and list items that may be nested. The marks of deeper ones are text. It is kDeepest of
+#: csrc/parsing/markdown.h.
 DEEPEST = 32
 
 
 @dataclass
 class Line:
-    """A line as seen by its container.
+    """A line, relative to the container that contains it.
 
     Attributes:
-        start: The first character other than spaces and tabs, including the marks of containers.
-        text: The first such character after these marks, or ``end`` if there is none.
+        start: The position of the first character other than spaces and tabs, which may be the mark of a container.
+        text: The position of the first such character after the marks of containers, or ``end`` if there is none.
         end: The end of the line without its line break.
-        indent: The columns before ``text`` from the container's left edge, with tabs to multiples of 4. It is -1 for a
-            line that continues a paragraph of a quote without the quote's mark.
-        column: The columns to the left of that edge, which determine the width of tabs.
+        indent: The number of columns from the container's left edge to ``text``, with tabs up to multiples of 4. It is
+            -1 for a line that continues a paragraph of a quote without the quote's mark.
+        column: The number of columns before the container's left edge, on which the width of tabs depends.
     """
 
     start: int
@@ -37,11 +38,13 @@ class Place(NamedTuple):
     """The place in which blocks are searched.
 
     Attributes:
-        indent: The columns by which a line must be indented to belong to it.
-        list_indent: The same for the list around it, or -1 outside of lists.
-        quotes, lists: The number of quotes and of lists around it.
-        item_rows: The number of blocks before the innermost list item, or -1 if a quote is inside that item.
-        is_note: Whether it is in a footnote or a definition, which cannot contain another one.
+        indent: The number of columns by which a line must be indented to belong to the place.
+        list_indent: The number of columns by which a line must be indented to belong to the list around the place, or
+            -1 outside of lists.
+        quotes, lists: The number of quotes and of lists around the place.
+        item_rows: The number of blocks that were found before the innermost list item, or -1 if the place is in a quote
+            inside that item.
+        is_note: Whether the place is in a footnote or a definition, which cannot contain further ones.
     """
 
     indent: int = 0
@@ -61,7 +64,7 @@ def is_code(line: Line, place: Place) -> bool:
 
 
 def width_of(space: str, column: int) -> int:
-    """Return the width in columns of spaces and tabs that begin at a column."""
+    """Return the width, in columns, of a text of spaces and tabs that begins at ``column``."""
     at = column
     for character in space:
         at += 4 - at % 4 if character == "\t" else 1

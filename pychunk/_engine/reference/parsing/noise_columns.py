@@ -1,4 +1,4 @@
-"""The numerical features of a page's blocks for the model of noise, as in csrc/parsing/noise_features.h."""
+"""The numerical features of a page's blocks, which the noise model reads, as in csrc/parsing/noise_features.h."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ...data.blocks import Blocks
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The number of elements above a block whose names the model sees, and the levels above it that have features.
+#: The number of elements above a block whose names the model reads, and how many of the nearest have other features.
 _PATH, _LEVELS = 12, 5
 
-#: The classes of characters that are counted: digits, capitals, commas and so on. The last class is all but ASCII.
+#: The classes of characters that are counted, such as digits and capitals. A last class, of all other characters than
+#: ASCII, is added to these.
 _SORTS = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>", "()[]\"'")
 _SORT_OF = np.zeros(129, np.uint8)
 for _number, _members in enumerate(_SORTS):
@@ -113,7 +114,7 @@ def noise_columns(
             facts["depth"][at].astype(np.float64) / 8,
         ]
 
-    # Blocks whose elements have equal names, such as posts, cards and menu entries.
+    # Blocks whose elements have the same names, such as posts, cards and menu entries.
     names = facts["names"].astype(np.uint64)
     name = np.add.reduceat(np.append(names, 0), facts["name_offsets"][:-1]) if elements else names
     name = np.where(np.diff(facts["name_offsets"]) > 0, name, 0)
@@ -134,7 +135,7 @@ def noise_columns(
         _ratio(summed[:, 3], summed[:, 2]) * 6,
     ]
 
-    # The element with the most text that reads like prose, as if each paragraph voted for its ancestors, and the title.
+    # The title, and the element that contains the most prose: each paragraph of prose votes for its ancestors.
     prose = np.maximum(chars - linked, 0) * (chars - linked >= 80) * (chars >= 2 * linked)
     votes = np.bincount(above[0], prose, minlength=elements) + np.bincount(above[1], prose, minlength=elements) / 2
     main = int(np.argmax(votes)) if count else 0
@@ -170,7 +171,7 @@ def noise_columns(
 
 
 def _log(values: F64) -> F64:
-    """Return log2(1 + values), interpolated between powers of two, so that it is exact."""
+    """Return log2(1 + values), interpolated linearly between powers of two, so that float64 represents it exactly."""
     part, power = np.frexp(values + 1.0)
     return np.asarray(power - 2 + 2 * part, np.float64)
 
@@ -191,7 +192,7 @@ def _characters(content: str, start: I64, end: I64) -> F64:
 
 
 def _above(parents: npt.NDArray[np.int32], under: I64) -> I64:
-    """Return the rows of the twelve elements above other elements, -1 above the root."""
+    """Return the rows of the twelve elements above each element of ``under``, int64[12, n]; -1 above the root."""
     parent = np.append(parents, -1).astype(np.int64)
     rows = np.empty((_PATH, len(under)), np.int64)
     at = under

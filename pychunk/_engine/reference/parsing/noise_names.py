@@ -1,4 +1,4 @@
-"""The reasons for removal from the names of elements, as in csrc/parsing/noise_names.h."""
+"""The reasons for removing blocks that follow from the names of elements, as in csrc/parsing/noise_names.h."""
 
 from __future__ import annotations
 

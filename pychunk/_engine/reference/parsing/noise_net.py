@@ -1,6 +1,6 @@
-"""The network that tells noise from content in pages, as in csrc/parsing/noise_net.h, in float64.
+"""The network that tells noise from content in pages, in float64, as csrc/parsing/noise_net.h does in integers.
 
-All numbers are multiples of powers of two, which a product in float64 adds exactly in any order.
+All numbers are multiples of powers of two, so that float64 adds their products exactly, in any order.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 U32 = npt.NDArray[np.uint32]
 
-#: Weights are multiples of 1 / _STEPS, those of words of 1 / _WORD_STEPS.
+#: Weights are multiples of 1 / _STEPS, and vectors of words are multiples of 1 / _WORD_STEPS.
 _STEPS, _WORD_STEPS = 1024, 64
-#: Values between layers are multiples of 1 / 256, at most 64.
+#: Values between layers are multiples of 1 / _FLOW, and at most _MOST.
 _FLOW, _MOST = 256.0, 64.0
 
 
@@ -62,7 +62,11 @@ def _layer(values: F64, weights: tuple[F64, F64]) -> F64:
 
 
 def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
-    """Return the mean vector of the words of each block's elements ``rows`` (int64[levels, b], -1 for none)."""
+    """Return for each block the mean vector of all words of the elements above it.
+
+    ``rows``, int64[levels, b], are the numbers of these elements, with -1 for none. Element i has the words
+    ``vectors[offsets[i] : offsets[i + 1]]``.
+    """
     running = _running(vectors)
     sums = np.concatenate([running[offsets[1:]] - running[offsets[:-1]], np.zeros((1, vectors.shape[1]))])
     many = np.append(np.diff(offsets), 0)
@@ -74,7 +78,10 @@ def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
 
 
 def _means(known: U32, table: F64, values: U32, owner: I64, count: int) -> F64:
-    """Return the mean vector of the known words of each block, or 0 if there are none."""
+    """Return the mean vector of each block's words that the table knows, or 0 if it knows none.
+
+    ``values`` are the hashes of all words, ``owner`` the block of each, and ``count`` the number of blocks.
+    """
     at = np.minimum(np.searchsorted(known, values), len(known) - 1)
     found = known[at] == values
     at, owner = at[found], owner[found]
@@ -90,7 +97,7 @@ def _running(values: F64) -> F64:
 
 
 class _Near:
-    """The blocks of a page that influence each other."""
+    """The blocks of a page from which each block receives values: neighbours, windows, groups and the whole page."""
 
     def __init__(self, page: Mapping[str, Any], neighbours: Sequence[int], windows: Sequence[int]) -> None:
         count = self.count = len(page["weight"])
@@ -109,7 +116,7 @@ class _Near:
         self.weight = (page["weight"] + 1)[:, None]
 
     def seen(self, shared: F64) -> list[F64]:
-        """Return the means of other blocks' vectors that each block receives, float64[b, c] each."""
+        """Return what each block receives from other blocks: several means of their vectors, each float64[b, c]."""
         padded = np.concatenate([shared, np.zeros((1, shared.shape[1]))])
         parts = [padded[rows] for rows in self.beside]
         running = _running(shared)

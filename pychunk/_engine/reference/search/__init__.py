@@ -1,1 +1,1 @@
-"""The reference's search functions: postings, BM25, codes, scans."""
+"""The reference's functions for search: postings, BM25, codes of vectors, exact scans and thresholds."""

@@ -1,4 +1,4 @@
-"""The addition of a term's BM25 scores."""
+"""The BM25 scores of one term, added to the scores of rows."""
 
 from __future__ import annotations
 

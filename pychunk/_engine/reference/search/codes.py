@@ -1,4 +1,4 @@
-"""Codes of half a byte for each piece of a vector, and the rows that score best by them, in NumPy."""
+"""Product quantization in NumPy: codes of half a byte for each piece of a vector, and the best rows by these codes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ U8 = npt.NDArray[np.uint8]
 
 
 def codes(vectors: F32, centroids: F32) -> U8:
-    """Return the nearest centroid of each piece, uint8[n, pieces], the first of equals.
+    """Return the number of the nearest centroid of each piece, uint8[n, pieces].
 
-    Centroids are [pieces, 16, width].
+    ``centroids`` is [pieces, 16, width]. If several centroids are equally near, it is the first of them.
     """
     pieces, _, width = centroids.shape
     own = np.zeros((len(vectors), pieces * width), np.float32)
@@ -29,9 +29,10 @@ def codes(vectors: F32, centroids: F32) -> U8:
 
 
 def packed(found: U8) -> U8:
-    """Return uint8[groups of 32, pieces, 16], with pieces rounded up to a multiple of four.
+    """Return the codes ``found`` as they are stored: in groups of 32 rows, uint8[groups, pieces, 16].
 
-    Rows 16 to 31 of a group are in the upper halves of the bytes.
+    Rows 0 to 15 of a group are in the lower halves of the bytes, rows 16 to 31 in the upper halves. The number of
+    pieces is rounded up to a multiple of four.
     """
     rows, pieces = found.shape
     every = np.zeros((-(-rows // 32) * 32, -(-pieces // 4) * 4), np.uint8)
@@ -41,9 +42,10 @@ def packed(found: U8) -> U8:
 
 
 def tables(query: F32, centroids: F32) -> U8:
-    """Return the scores of centroids, uint8[pieces, 16].
+    """Return the scores of a query with all centroids, quantized to uint8[pieces, 16].
 
-    They start at each piece's lowest score, and 255 is the widest range.
+    0 is the lowest score of each piece. The piece with the widest range of scores reaches 255, and all pieces have the
+    same unit.
     """
     pieces, _, width = centroids.shape
     own = np.zeros(pieces * width, np.float32)
@@ -61,7 +63,7 @@ def tables(query: F32, centroids: F32) -> U8:
 def best(found: U8, centroids: F32, query: F32, count: int, allowed: npt.NDArray[np.bool_] | None = None) -> list[int]:
     """Return the rows with the highest scores by their codes, best first.
 
-    Equal rows are in the order of their numbers.
+    Rows with equal scores are in the order of their numbers.
     """
     own = tables(query, centroids)
     scores = own[np.arange(len(own)), found].sum(axis=1, dtype=np.int64)

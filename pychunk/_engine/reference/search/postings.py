@@ -1,4 +1,4 @@
-"""The terms of rows, counted and inverted."""
+"""The postings of the terms of rows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ I64 = npt.NDArray[np.int64]
 
 
 def inverted(rows: Iterable[list[str]]) -> tuple[list[str], I64, I32, I32, I32]:
-    """Return the postings of rows of terms.
+    """Return the postings of n rows of terms: (terms, offsets int64[t + 1], rows int32[p], counts int32[p], lengths).
 
-    They are (terms by code points, offsets int64[t + 1], rows int32[p], counts int32[p], lengths int32[n]). Term t
-    occurs in ``rows[offsets[t]:offsets[t + 1]]``, ``counts`` times.
+    The t terms are sorted by code points. Term i occurs in the rows ``rows[offsets[i]:offsets[i + 1]]``, in each as
+    often as the same entry of ``counts`` says. ``lengths``, int32[n], is the number of terms in each row.
     """
     found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     lengths = []
     for row, terms in enumerate(rows):
-        lengths.append(sum(not term.startswith("~") for term in terms))  # n-grams in addition to words begin with ~
+        lengths.append(sum(not term.startswith("~") for term in terms))  # without n-grams, which begin with "~"
         for term, count in Counter(terms).items():
             found[term].append((row, count))
     terms_ = sorted(found)

@@ -13,10 +13,10 @@ I64 = npt.NDArray[np.int64]
 
 
 def products(rows: npt.NDArray[Any], query: F32) -> F32:
-    """Return the product of each row with a query, float32[n], as :func:`pychunk._engine.reference.vectors.dot` does.
+    """Return the dot product of each row with a query, float32[n], bit for bit as :func:`..vectors.dot` computes it.
 
-    Rows are float16 or float32 [n, dim], or int8 [n, dim + 4]. The latter hold integers and their scale, the bytes of a
-    float32, by which the product is multiplied.
+    Rows are float16 or float32 [n, dim], or int8 [n, dim + 4]. An int8 row holds integers, and in its last 4 bytes a
+    float32 by which the product is multiplied.
     """
     if rows.dtype == np.int8:
         scales = np.ascontiguousarray(rows[:, -4:]).view(np.float32)[:, 0]
@@ -34,9 +34,9 @@ def products(rows: npt.NDArray[Any], query: F32) -> F32:
 
 
 def chunk_scores(rows: npt.NDArray[Any], offsets: I64, query: F32) -> tuple[F32, I64]:
-    """Return (score of each chunk's best row, that row).
+    """Return for each chunk the (score, number) of its best row.
 
-    Of equal rows it is the first. Chunks without rows have 0 and -1.
+    If several rows have the best score, it is the first of them. A chunk without rows has score 0 and row -1.
     """
     scores = products(rows, query)
     best = [a + int(scores[a:b].argmax()) if b > a else -1 for a, b in pairwise(offsets)]
@@ -54,10 +54,8 @@ def top(
 ) -> tuple[F32, I64, I64]:
     """Return (scores, chunks, best rows) of the ``count`` best chunks that have rows.
 
-    Of equal chunks the first comes first.
-
-    With ``beside``, float32[chunks], ``weight`` times these scores is added, and chunks with more than 0 there also
-    count.
+    Chunks with equal scores are in the order of their numbers. With ``beside``, float32[chunks], ``weight`` times these
+    scores is added. A chunk without rows then also counts if its score in ``beside`` is above 0.
     """
     scores, best = chunk_scores(rows, offsets, query)
     there = best >= 0

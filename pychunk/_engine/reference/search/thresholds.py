@@ -1,4 +1,4 @@
-"""Thresholds over scores, by which methods cut."""
+"""The thresholds by which methods cut, computed from the scores of a document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNIT = 2.0**-32
 
 
 def fixed_point(score: np.float32 | float) -> int:
-    """Return the score rounded to a multiple of 2**-32, half to even, as an integer in that unit."""
+    """Return a score in units of 2**-32, rounded to an integer; halves are rounded to even."""
     return round(Fraction(float(score)) * 2**32)
 
 
@@ -28,7 +28,7 @@ def deviation(scores: F32) -> float:
 
 
 def labels(scores: F32, k: float) -> list[bool]:
-    """Return whether each score is at or above mean + k deviations (PIC, eq. 2-4)."""
+    """Return whether each score is at least the mean plus ``k`` standard deviations (PIC, equations 2 to 4)."""
     if k == 0.0:
         fixed = [fixed_point(score) for score in scores]
         return [value * len(fixed) >= sum(fixed) for value in fixed]
@@ -37,7 +37,10 @@ def labels(scores: F32, k: float) -> list[bool]:
 
 
 def cuts(scores: F32, kind: str, parameter: float) -> list[bool]:
-    """Return whether the text is cut at each boundary, from the cosines across boundaries."""
+    """Return whether the text is cut at each boundary, given the score of the two sentences at each boundary.
+
+    ``kind`` is the kind of threshold, and ``parameter`` its number.
+    """
     if len(scores) == 0:
         return []
     wide = np.array([fixed_point(score) * UNIT for score in scores])

@@ -1,1 +1,1 @@
-"""The reference's text functions: characters, words, sentences, wraps, separators."""
+"""The reference's functions on text: characters, words, tokens, sentences, wrapped lines and separators."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Blocks of letters with case. All other letters count as letters without case here.
+#: The ranges of letters with upper and lower case. The splitter treats all other letters as letters without case.
 _CASED = [
     *((0x41, 0x5A), (0x61, 0x7A), (0xB5, 0xB5), (0xC0, 0x17F), (0x1CD, 0x1DC), (0x1DE, 0x1EF), (0x1F8, 0x21F)),
     *((0x222, 0x233), (0x246, 0x24F), (0x386, 0x3CE), (0x400, 0x52F), (0x531, 0x556), (0x561, 0x587)),
@@ -47,7 +47,7 @@ def is_greek(c: str) -> bool:
 
 
 def is_sign(c: str) -> bool:
-    """Return whether a character is a mark of the scripts of India and Sri Lanka, which follows a letter."""
+    """Return whether a character is a mark that follows a letter in the scripts of India and Sri Lanka."""
     at = ord(c) & 0x7F
     if "\u0d80" <= c <= "\u0dff":
         return at in (0x02, 0x03) or 0x4A <= at <= 0x5F or at >= 0x72

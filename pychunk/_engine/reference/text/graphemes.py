@@ -1,4 +1,4 @@
-"""Grapheme clusters, which readers see as one character, and words of scripts that do not separate them by spaces."""
+"""Grapheme clusters, which readers see as one character, and the count of words, also in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _extending() -> frozenset[str]:
 
 
 def extends(c: str) -> bool:
-    """Return whether a character never begins a cluster, such as a mark, a joiner or a skin tone."""
+    """Return whether a character always continues a cluster, as a mark, a joiner or a skin tone does."""
     return c in _extending()
 
 
@@ -87,15 +87,15 @@ def _hangul(c: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs without white space, which are divided further in scripts without spaces."""
+    """Return the number of words. White space separates them, and scripts without spaces are divided further."""
     return sum(map(words_of_run, text.split()))
 
 
 def words_of_run(run: str) -> int:
-    """Return the number of words of a run, at least 1.
+    """Return the number of words in a text without white space, at least 1.
 
-    An ideograph is one word, and so is a cluster of Thai and similar scripts. Each stretch of other letters and digits
-    is one word.
+    Each ideograph is a word, and so is each cluster of Thai and similar scripts. Other letters and digits in a row are
+    one word.
     """
     words, inside = 0, False
     for c in run:

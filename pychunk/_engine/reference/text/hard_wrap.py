@@ -1,4 +1,4 @@
-"""The detection of hard-wrapped documents, and of the line breaks in them that still separate blocks."""
+"""The detection of hard-wrapped documents, and of those of their line breaks that nevertheless separate blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _blank(line: str) -> bool:
 
 
 def _inside(line: str) -> str:
-    """Return a line without indentation, marks of quoted e-mail and white space at its end."""
+    """Return a line without its indentation, the ">" of quoted e-mail, and white space at its end."""
     return line.lstrip(" \t>").rstrip(" \t\r")
 
 
@@ -42,26 +42,26 @@ def hyphenated(line: str, following: str) -> bool:
 
 @dataclass
 class _Lines:
-    """Counts of lines that are followed by another line of their block."""
+    """Counts of the lines that are followed by another line of the same block, and of their properties."""
 
     number: int = 0
     full: int = 0  # the next line's first word would not have fitted
     filled: int = 0  # the next line's first word would not have fitted into four fifths of the width
-    spare: int = 0  # the columns at which lines that are not full could have ended
+    spare: int = 0  # the sum, over all lines, of the columns at which a line could end without being full
     capitals: int = 0  # the next line begins with a capital
-    marked: int = 0  # the next line begins with a digit or a mark, as records and rows do
-    parted: int = 0  # the next line begins with one of these or a capital, and the line ends in a mark or a digit
+    marked: int = 0  # the next line begins with a digit or a mark, as records and rows of tables do
+    parted: int = 0  # the next line begins with a capital, digit or mark, and this line ends in a mark or a digit
     repeated: int = 0  # both lines begin with the same word
 
 
 def _closes(line: str) -> bool:
-    """Return whether a line ends in an ASCII mark or digit other than a hyphen."""
+    """Return whether a line ends in a digit or an ASCII mark, but not in a hyphen."""
     c = line.rstrip(" \t\r")[-1]
     return c.isascii() and not c.isalpha() and c != "-"
 
 
 def wrap_width(text: str) -> int:
-    """Return the width to which lines are filled, in characters, or 0 for text that is not wrapped."""
+    """Return the width, in characters, to which the lines of a text are filled, or 0 for text that is not wrapped."""
     lines = text.split("\n")
     if len(lines) < 4 or len(text) > WIDEST * len(lines):
         return 0
@@ -97,21 +97,25 @@ def wrap_width(text: str) -> int:
 def _is_wrapped(seen: _Lines, width: int) -> bool:
     if 2 * max(seen.marked, seen.parted, seen.repeated) > seen.number:
         return False
-    # All but one line in seven are full, and there are enough of them to be sure: three of 72 columns, four of 28.
+    # At least six of seven lines are full, and there are enough lines to be sure: three of 72 columns, four of 28.
     if 7 * (seen.number - seen.full) <= seen.number and 4 * seen.spare >= 9 * width:
-        # In verse and lists each line has a capital. So do some lines with names, but lists seldom fill a wide page.
+        # In verse and lists each line begins with a capital. Lines of prose with many names may do so, too, but lists
+        # seldom fill a wide page.
         if 8 * (seen.capitals + seen.marked) <= 7 * seen.number:
             return True
         if 4 * seen.parted <= seen.number and (width >= 50 or 2 * seen.spare >= 9 * width):
             return True
-    # Edited text is filled loosely, so a fifth of the width may be free. Verse is, too, but most of its lines have a
-    # capital.
+    # Text that was edited after wrapping is filled loosely, so a fifth of the width may be free. So is verse, but most
+    # of its lines begin with a capital.
     loose = width >= LOOSEST and 4 * seen.filled >= 3 * seen.number and 5 * seen.capitals <= 3 * seen.number
     return loose and 3 * seen.parted <= seen.number
 
 
 def separates(text: str, at: int, width: int) -> bool:
-    """Return whether the line break at ``at`` separates two blocks of wrapped text. A width of 0 means unknown."""
+    """Return whether the line break at ``at`` separates two blocks of wrapped text.
+
+    ``width`` is the width to which lines are filled, or 0 if it is not known.
+    """
     before = text[:at].rsplit("\n", 1)[-1]
     after = text[at + 1 :].split("\n", 1)[0]
     if _blank(before) or _blank(after) or _begins_block(after):

@@ -1,4 +1,4 @@
-"""Recursive splitting in plain Python, with offsets in characters."""
+"""Recursive splitting at separators in plain Python, with positions in characters."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def split_recursive(
     unit: str = "characters",
     token_starts: Sequence[int] = (),
 ) -> list[tuple[int, int]]:
-    """Return the spans of the pieces of one document. `_core.split_recursive` returns the same in bytes.
+    """Return the spans, in characters, of the pieces of one document. `_core.split_recursive` returns them in bytes.
 
-    ``separators`` are literal strings, the strongest first. ``unit`` is characters, words or tokens. A span has the
-    tokens that start in it.
+    ``separators`` are literal strings, the strongest first. ``unit`` is characters, words or tokens. A token counts in
+    the span in which it begins, and ``token_starts`` are the positions at which tokens begin.
     """
 
     def measure(begin: int, end: int) -> int:
@@ -54,9 +54,9 @@ def _split(
     borders: Callable[[str, int, int], list[int]],
     measure: Measure,
 ) -> list[tuple[int, int]]:
-    """Return the untrimmed pieces of one section.
+    """Return the pieces of the text [begin, end), with white space at their edges.
 
-    It is cut at the first separator that occurs, and long parts at the next.
+    The text is cut at the first separator that occurs in it. Parts that are too long are cut at the next separators.
     """
     found: list[int] = []
     while ladder and not found:
@@ -68,7 +68,7 @@ def _split(
     pieces: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
     for split in pairwise(edges):
-        if measure(*split) < size:  # LangChain also divides a split of exactly `size`
+        if measure(*split) < size:  # like LangChain, which cuts further even if the length is exactly `size`
             short.append(split)
             continue
         pieces += _merge(short, size, overlap, measure)
@@ -81,7 +81,10 @@ def _split(
 
 
 def _merge(splits: list[tuple[int, int]], size: int, overlap: int, measure: Measure) -> list[tuple[int, int]]:
-    """Merge splits into greedy runs up to ``size``. The tail of a run, up to ``overlap``, begins the next run."""
+    """Merge consecutive splits into pieces, each with as many as fit ``size``.
+
+    The last splits of a piece, up to ``overlap``, also begin the next piece.
+    """
     pieces: list[tuple[int, int]] = []
     run: list[tuple[int, int]] = []
 

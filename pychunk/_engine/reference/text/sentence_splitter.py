@@ -1,4 +1,4 @@
-"""The sentence splitter in plain Python: the starts of sentences in characters, and the breaks before them."""
+"""The sentence splitter in plain Python: where sentences begin, and which breaks are before them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ PARAGRAPH, BLANK_LINE, PAGE = 1, 2, 4
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
-_QUOTED = re.compile("って|と(?![てこにりうつき])")  # a particle after a quotation, unless it begins a word
+_QUOTED = re.compile("って|と(?![てこにりうつき])")  # the particle after a quotation, but no longer word
 _CLAUSE_ENDS = "，。！？：；、,!?:;“「『"
 _ENDS_OF_DIALOGUE = "–—"
-#: Words of one letter with its marks in the scripts of southern India, where initials also have marks: come, go, give,
-#: you.
+#: Words of a single letter with its marks in the scripts of southern India: come, go, give, you. Without this list they
+#: would be taken for initials, which also have marks there.
 _SYLLABLE_WORDS = ("வா", "போ", "தா", "நீ", "రా", "పో", "ಬಾ", "ಹೋ", "വാ", "പോ")
 _KINDS = ("title", "may close", "number", "open", "degree", "street")
 
@@ -43,12 +43,15 @@ def _words() -> dict[str, set[str]]:
 
 
 def _size(text: str) -> int:
-    """Return the number of bytes, in which the limits of the rules are given."""
+    """Return the number of bytes of a text. The limits of the rules count bytes."""
     return len(text.encode())
 
 
 def _small(c: str) -> str:
-    """Return a word's first letter in lower case, if it is Latin, Greek or Cyrillic, as abbreviations are listed."""
+    """Return a letter in lower case, as in the list of abbreviations. Letters that are not in its alphabets stay.
+
+    The alphabets are Latin, Greek and Cyrillic.
+    """
     letter = c.isascii() or "\xc0" <= c <= "\xde" or "\u0100" <= c <= "\u017f" or "\u0391" <= c <= "\u03a9"
     return c.lower() if (letter or "\u0400" <= c <= "\u042f") and c not in "\u0130\u0178" else c
 
@@ -61,7 +64,7 @@ def _abbreviation(word: str) -> str | None:
 
 
 def _is_caseless(c: str) -> bool:
-    """Return whether a character is a letter of an alphabet without case. Chinese and Japanese characters are not."""
+    """Return whether a character is a letter of an alphabet without case, which excludes Chinese and Japanese."""
     return is_letter(c) and not is_upper(c) and not is_lower(c) and ord(c) < 0x2000
 
 
@@ -71,7 +74,7 @@ def _is_syllable(word: str) -> bool:
 
 
 def _vietnamese(text: str) -> bool:
-    """Return whether the text's beginning contains letters that hardly any other language than Vietnamese has."""
+    """Return whether the beginning of the text contains letters that hardly any language but Vietnamese has."""
     head = text.encode()[:4096]
     return re.search(rb"\xe1(?:\xba[\xa0-\xbf]|\xbb)|\xc6[\xa0\xa1\xaf\xb0]", head, re.DOTALL) is not None
 
@@ -87,7 +90,7 @@ def _german(text: str) -> bool:
 
 
 def flags_of_gap(gap: str) -> int:
-    """Return the flags of the sentence after this white space. Without a line break there are none."""
+    """Return the flags of the sentence after a gap of white space, or 0 if the gap has no line break."""
     breaks, page = sum(c in LINE_BREAKS for c in gap.replace("\r\n", "\n")), "\f" in gap
     return PARAGRAPH * (breaks > 0) | BLANK_LINE * (breaks > 1 or page) | PAGE * page
 
@@ -188,14 +191,14 @@ class Splitter:
             self.border(following, 0)
 
     def past_shads(self, i: int, stops: int) -> int:
-        """Return the position after the second of two shads that a space separates. Neither begins a sentence."""
+        """Return the end of stops that begin with a Tibetan shad, including further shads after a space."""
         text = self.text
         while text[i] in SHADS and text[stops : stops + 1] == " " and text[stops + 1 : stops + 2] in list(SHADS):
             stops += 2
         return stops
 
     def is_strong(self, i: int, stops: int) -> bool:
-        """Return whether a stop ends a sentence without a space after it."""
+        """Return whether a stop ends a sentence even if no space follows."""
         text = self.text
         if text[i] == "…":
             return self.is_chinese_pause(i, stops)
@@ -204,9 +207,9 @@ class Splitter:
         return text[i] in STRONG_STOPS and not (text[i] == "\u06d4" and self.is_initial(i, stops))
 
     def is_chinese_pause(self, i: int, stops: int) -> bool:
-        """Return whether the six dots of Chinese end a sentence.
+        """Return whether the six dots of a Chinese ellipsis end a sentence.
 
-        They do not in a quotation, or between equal characters.
+        They do not inside a quotation, or between two equal characters, as in a stutter.
         """
         text = self.text
         if text[i:stops] != "……" or i - 1 <= self.start:
@@ -216,9 +219,9 @@ class Splitter:
         return "\u4e00" <= before <= "\u9fff" and "\u4e00" <= after <= "\u9fff" and before != after and not quoted
 
     def is_quoted(self, end: int) -> bool:
-        """Return whether a quotation that ends here is inside a sentence that continues.
+        """Return whether the sentence continues after a quotation that ends here.
 
-        Such a sentence goes on with と or with a clause that says who speaks.
+        Such a sentence continues with って or と, or with a clause that says who speaks.
         """
         text = self.text
         if _QUOTED.match(text, end):
@@ -238,12 +241,15 @@ class Splitter:
         return any(clause.endswith(word) for word in _words()["said"])
 
     def opens(self, i: int) -> bool:
-        """Return whether the quotation mark after a stop that needs no space begins the following text."""
+        """Return whether the quotation mark at ``i`` opens a quotation, and so belongs to the text after it."""
         quote = self.text[i]
         return quote == "“" or (quote == '"' and self.text.count('"', self.paragraph_start, i) % 2 == 0)
 
     def past_marks(self, end: int) -> int:
-        """Return the position after references, an emoticon and a closing quotation mark between spaces."""
+        """Return the position after the marks that belong to the sentence before them.
+
+        They are references such as "[3]", an emoticon, and a closing quotation mark between spaces.
+        """
         text = self.text
         found = _REFERENCES.match(text, end)
         end = found.end() if found else end
@@ -260,7 +266,7 @@ class Splitter:
         return end
 
     def ends(self, i: int, stops: int, end: int, following: int) -> bool:
-        """Return whether stops [i, stops), closers [stops, end) and white space end the sentence."""
+        """Return whether the sentence ends with the stops [i, stops), the closers [stops, end) and white space."""
         text = self.text
         inside, skipping = following, False
         while True:
@@ -315,7 +321,7 @@ class Splitter:
         text, stop = self.text, self.text[i]
         alone = stops - i == 1 and i - 1 > self.start and text[i - 1] == " "
         if alone and not is_lower(text[self.start]):
-            # the name of a key, as in "Press ? for help"; texts without capitals may have spaces before marks
+            # The mark is the name of a key, as in "Press ? for help". In text without capitals it may be a real stop.
             return False
         if stop in "?;\u037e":
             return text[self.start] not in _ENDS_OF_DIALOGUE
@@ -339,7 +345,7 @@ class Splitter:
         return len(word) >= (6 if capital else 4) or (not capital and stop == "!") or word in _words()["short"]
 
     def word_before(self, i: int) -> int:
-        """Return where the word before i begins."""
+        """Return the position at which the word before ``i`` begins."""
         begin = i
         while begin > self.start and i - begin < 40:
             c = self.text[begin - 1]
@@ -376,7 +382,7 @@ class Splitter:
         return chained or not self.is_counted(begin) or "\u0900" <= word < "\u0e00"
 
     def is_counted(self, begin: int) -> bool:
-        """Return whether a number and a space precede."""
+        """Return whether there is a number and a space before ``begin``."""
         text = self.text
         return begin - 2 >= self.start and text[begin - 1] == " " and is_any_digit(text[begin - 2])
 
@@ -395,14 +401,14 @@ class Splitter:
         return len(word) == 1 and is_upper(word) and self.text[inside + 1 : inside + 2] == "."
 
     def is_spaced_part(self, begin: int) -> bool:
-        """Return whether a small letter with a full stop precedes, as in "z. B." and "i. d. R."."""
+        """Return whether there is a small letter with a full stop before ``begin``, as in "z. B." and "i. d. R."."""
         text = self.text
         if begin - 3 < self.start or text[begin - 2 : begin] != ". " or not is_lower(text[begin - 3]):
             return False
         return begin - 3 == self.start or text[begin - 4].isspace() or text[begin - 4] in OPENERS
 
     def is_label(self, inside: int) -> bool:
-        """Return whether a bracket of at most eight characters without a space follows, such as "(EU)" or "[b]"."""
+        """Return whether at most eight characters in brackets, without a space, follow, such as "(EU)" or "[b]"."""
         if self.text[inside - 1] not in "([":
             return False
         found = re.match(r"[^\s()\[\]]{1,8}[)\]]", self.text[inside : inside + 9])
@@ -456,7 +462,7 @@ class Splitter:
         if kind == "may close":
             year = word in _words()["year"]
             size = _size(text[start:begin])
-            # "В 1965 г. Леонов": a preposition and a year are no sentence.
+            # A preposition and a year are no sentence: "В 1965 г. Леонов" continues.
             brief = year and size <= 40 and text.count(" ", start, begin) <= 2
             if self.is_counted(begin) and (brief or ((year or size <= 24) and self.initial_follows(inside))):
                 return False
@@ -474,7 +480,7 @@ class Splitter:
         if re.fullmatch(r"[0-9]|[0-9][0-9.]*[0-9]", word):
             return self.number_ends(begin, inside, word, opens)
         if is_digit(c) and begin > start and re.fullmatch("(?i:(?![aeiouy])[a-z])?(?:(?![aeiouy])[a-z])+", word):
-            return False  # no word lacks a vowel, and many abbreviations do, as in "Rdnr. 5"
+            return False  # without a vowel it is no word but an abbreviation, as in "Rdnr. 5"
         if begin == start and all(map(is_any_digit, word)):
             return False
         if begin == start and _size(word) <= 5 and (_is_roman(word) or not word.strip("ivx") or len(word) == 1):

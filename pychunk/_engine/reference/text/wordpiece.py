@@ -23,7 +23,7 @@ def _flags() -> bytes:
 
 @cache
 def _classes() -> bytes:
-    """Return the rank of the combining class of every code point, or 0 if no mark moves past it."""
+    """Return the rank of the canonical combining class of every code point, or 0 for class 0."""
     return _by_code_point("classes")
 
 
@@ -35,7 +35,7 @@ def _by_code_point(name: str) -> bytes:
 
 
 def _rows(cells: list[int]) -> dict[str, str]:
-    """Return the rows of a table: each is a code point, a count, and that many code points."""
+    """Return a table by character. Its rows are a code point, a count, and that many code points to map it to."""
     found, at = {}, 0
     while at < len(cells):
         end = at + 2 + cells[at + 1]
@@ -59,7 +59,7 @@ def _decompositions() -> dict[str, str]:
 
 
 def _decomposed(text: str) -> str:
-    """Return the canonical decomposition."""
+    """Return the canonical decomposition of a text (NFD)."""
     found: list[str] = []
     for c in text:
         index = ord(c) - 0xAC00
@@ -91,7 +91,7 @@ def normalize(text: str, options: Mapping[str, Any]) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split at white space. Each punctuation character is a word."""
+    """Split a text into words at white space. Each punctuation character is a word by itself."""
     found, flags = [""], _flags()
     for c in text:
         if flags[ord(c)] & WHITE:
@@ -104,9 +104,9 @@ def words(text: str) -> list[str]:
 
 
 def pieces(word: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
-    """Return the longest matches from left to right.
+    """Return the token ids of a word: the longest matches in the vocabulary, from left to right.
 
-    A word without a match, or of more than 100 characters, is the unknown token.
+    A word that cannot be matched, or has more than 100 characters, is the unknown token.
     """
     unknown = ids[options.get("unknown", "[UNK]")]
     if len(word) > options.get("max_word_characters", 100):
@@ -124,12 +124,12 @@ def pieces(word: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> lis
 
 
 def encode(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> list[int]:
-    """Return the token ids without special tokens."""
+    """Return the token ids of a text, without special tokens such as [CLS]."""
     return [piece for word in words(normalize(text, options)) for piece in pieces(word, ids, options)]
 
 
 def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
-    """Return the number of tokens as budgets count them. An unknown word has one for every four characters."""
+    """Return the number of tokens that budgets count for a text. An unknown word counts one for four characters."""
     unknown, total = ids[options.get("unknown", "[UNK]")], 0
     for word in words(normalize(text, options)):
         found = pieces(word, ids, options)
@@ -138,5 +138,5 @@ def count(text: str, ids: Mapping[str, int], options: Mapping[str, Any]) -> int:
 
 
 def tokens_of_unknown(characters: int) -> int:
-    """Return the number of tokens that budgets count for an unknown word."""
+    """Return the number of tokens that budgets count for an unknown word: one for every four characters, rounded up."""
     return -(-characters // 4)
