@@ -18,8 +18,8 @@ double percentile(std::vector<double>& values, double percent);
 // = 0 the comparison is exact, in integers: n * r_i >= sum(r).
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels);
 
-// Returns the threshold for one or more adjacent scores, as cut_below() defines it. kGradient is not allowed, since its
-// threshold does not apply to scores.
+// Returns the threshold that cut_below() uses for these scores of adjacent pairs, of which there must be at least one.
+// kGradient is not allowed, since its threshold does not apply to scores.
 double threshold_of(std::span<const float> scores, ThresholdKind kind, double parameter);
 
 // Sets cut[i] = 1 if the adjacent score a_i is below the threshold of `kind`, with p = `parameter`:

@@ -102,7 +102,9 @@ def view(values: Any, device: Device) -> Array:
     interface = getattr(values, "__cuda_array_interface__", None)
     if interface is None:
         if not hasattr(values, "__dlpack__"):
-            raise TypeError(f"an array on the GPU must support DLPack; got {type(values).__name__}")
+            raise TypeError(
+                f"expected an array on the GPU, such as a torch or CuPy tensor; got {type(values).__name__}"
+            )
         kind = int(values.__dlpack_device__()[0])
         if kind == 2:
             return _cuda.from_dlpack(values.__dlpack__(stream=device.stream or 1))

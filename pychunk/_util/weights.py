@@ -32,7 +32,7 @@ def read_weights(
     """
     folder = facts_file.parent
     if not facts_file.is_file():
-        raise ValueError(f"no {what} in {folder}: {facts_file.name} is missing")
+        raise ValueError(f"no {what} in {folder}: {facts_file.name} is missing; {remedy}")
     facts = read_facts(facts_file, remedy, ("name", "weights_sha256", *needed))
     file = folder / facts.get("weights", facts_file.with_suffix(".npz").name)
     check(file, facts["weights_sha256"], remedy)

@@ -159,7 +159,7 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
             return questions_of(table, limit=limit)
         raise ValueError(
             f"{table} is not a dataset: looked for the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, "
-            f"or question, answers and document; got {columns}"
+            f"or question with answers, answer or spans; got {columns}"
         )
     if (folder / "questions.jsonl").exists():
         return questions_of(folder / "questions.jsonl", limit=limit)

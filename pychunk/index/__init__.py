@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .options import Rewrite as Rewrite
     from .search.assembly import assemble as assemble
 
+__all__ = ["Bm25", "Expansion", "Ranking", "Rerank", "Rewrite", "assemble"]
+
 __getattr__ = _on_demand(
     __name__,
     objects={

@@ -30,7 +30,9 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
             raise ValueError(f"{name} must have at least one column; got none")
         unit, row = native.normalized_rows(values)
         if row >= 0:
-            raise ValueError(f"{name} must be finite; row {row} is not")
+            raise ValueError(
+                f"{name} must be finite numbers of 32 bits; row {row} has NaN, infinity or a larger number"
+            )
         return unit
     if not has_encoder:
         raise ValueError(f"{name} must be vectors if columns={{'sentence_vectors': ...}} is passed: pass float[k, d]")

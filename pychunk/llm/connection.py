@@ -32,8 +32,8 @@ MAX_REPLY = 16 << 20
 _MAX_ERROR = 1 << 16
 #: The number of characters of an endpoint's message that an error repeats.
 _SAID = 300
-#: The patterns of endpoints' messages: about a model that they lack, and about forms of requests that they refuse. A
-#: message about a model counts with any status.
+#: The patterns that recognise error messages of endpoints: that an endpoint lacks the model, or that it refuses a form
+#: of request. A message about the model counts whatever the HTTP status; the others only with 400, 415, 422 or 501.
 _COMPLAINTS = {
     "model": r"\bmodel\b.*\b(not found|does not exist|not available)|(unknown|invalid|no such) model",
     "limit": "max_completion_tokens",

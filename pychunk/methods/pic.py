@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 #: The sources of the summary. The class :class:`Pic` describes them.
 SOURCES = ("extractive", "mean", "lead", "title", "given", "llm", "sentence", "random")
 
-#: The columns that hold the summaries of a source, unless pychunk computes them itself.
+#: The columns with summaries, for each source whose summaries come from the caller or an LLM. pychunk computes the
+#: summaries of the other sources itself.
 _WANTS = {"title": frozenset({"titles"}), "given": frozenset({"summaries"}), "llm": frozenset({"summaries"})}
 
 

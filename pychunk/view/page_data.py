@@ -162,8 +162,8 @@ def view_of(
         held = known
     else:
         raise ValueError(
-            "these chunks do not hold their documents (they come from a file, or from more than 4 MB of text): pass "
-            "texts="
+            "these chunks do not hold their documents (they come from a file or a pickle, or from more than 4 MB of "
+            "text): pass texts="
         )
     if len(held) != chunks.documents:
         raise ValueError(f"texts must be the {chunks.documents} documents of these chunks; got {len(held)}")

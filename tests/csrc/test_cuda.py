@@ -255,7 +255,7 @@ def test_what_is_wrong_is_said(gpu: Device) -> None:
         public.pic(vectors.half(), [0, 6])
     with pytest.raises(ValueError, match="pooling must be 'mean' or 'cls'; got 'max'"):
         public.pool(vectors[None], torch.ones(1), pooling="max")
-    with pytest.raises(TypeError, match="must support DLPack; got list"):
+    with pytest.raises(TypeError, match="expected an array on the GPU, such as a torch or CuPy tensor; got list"):
         _device.view([1.0], gpu)
 
 

@@ -54,8 +54,8 @@ class Plan:
     max_tokens: int = 0
     min_tokens: int = 0
     overlap: int = 0
-    #: True if the limits are defaults and not the user's. If the tokenizer does not know the words, they then count
-    #: characters.
+    #: True if the limits are the defaults, not set by the user. Such limits count characters instead of tokens in a
+    #: document whose words the tokenizer mostly splits into letters.
     auto_limits: bool = False
     keep_together: bool = False
     min_characters: int = 0

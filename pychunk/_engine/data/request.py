@@ -36,7 +36,7 @@ class Request:
     topic_head: TopicHead | None = None
     #: The caller's document ids, as text in UTF-8.
     ids: Ragged | None = None
-    #: The number of the first document in errors and in the table.
+    #: The number that errors and the table give to the first document of this request.
     first_row: int = 0
     threads: int = 1
     #: The number of sentences that are longer than the transformer's input, which therefore reads them in windows.

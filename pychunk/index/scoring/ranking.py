@@ -45,8 +45,8 @@ class RankingOptions:
             raise ValueError("fusion='levels' cannot be combined with document_weight: documents are a level")
         if self.mode != "dense" and layout.analyzer is None:
             raise ValueError(
-                "this index has no terms for BM25 (it was created with bm25=None): use mode='dense', or build it "
-                "again without bm25=None"
+                f"mode={self.mode!r} needs terms for BM25, but this index has no terms (it was created with "
+                "bm25=None): use mode='dense', or build it again without bm25=None"
             )
 
 

@@ -90,7 +90,7 @@ def parts(
 class _Records(NamedTuple):
     """A set of whole rows, with the byte and the line (counted from 1) at which each begins.
 
-    ``told`` holds the dead letters about rows between these rows, each with its line, in the order of lines.
+    ``told`` holds the dead letters of bad rows that were found among these rows, each with its line, in line order.
     """
 
     data: bytes
