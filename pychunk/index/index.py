@@ -8,6 +8,7 @@ import sys
 import uuid
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -588,19 +589,10 @@ class Index:
             ...     [[hit.document_id for hit in hits] for hits in index.search(["Who purrs?"], 1)]
             [['a']]
         """
-        found: Hits[Hits[Hit]] = self._searched(
-            queries,
-            SearchOptions.of(
-                k,
-                mode,
-                where=where,
-                ids=ids,
-                ranking=ranking,
-                expansion=expansion,
-                stages=stages,
-                threads=self._threads,
-            ),
+        own = SearchOptions.of(
+            k, mode, where=where, ids=ids, ranking=ranking, expansion=expansion, stages=stages, threads=self._threads
         )
+        found: Hits[Hits[Hit]] = self._searched(queries, own)
         return found
 
     @with_replacements(OF_SEARCH)
@@ -627,20 +619,10 @@ class Index:
         Raises:
             ValueError: See :meth:`search`.
         """
-        found: Hits[Hits[DocumentHits]] = self._searched(
-            queries,
-            SearchOptions.of(
-                k,
-                mode,
-                where=where,
-                ids=ids,
-                ranking=ranking,
-                expansion=expansion,
-                stages=stages,
-                threads=self._threads,
-                by_document=True,
-            ),
+        own = SearchOptions.of(
+            k, mode, where=where, ids=ids, ranking=ranking, expansion=expansion, stages=stages, threads=self._threads
         )
+        found: Hits[Hits[DocumentHits]] = self._searched(queries, replace(own, by_document=True))
         return found
 
     def _searched(self, queries: QueriesLike, options: SearchOptions) -> Any:

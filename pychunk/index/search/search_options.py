@@ -52,7 +52,6 @@ class SearchOptions:
         expansion: Expansion | int | str | None,
         stages: Stage | Sequence[Stage],
         threads: int | None,
-        by_document: bool = False,
     ) -> SearchOptions:
         """Return the options for the arguments of ``Index.search``.
 
@@ -83,7 +82,6 @@ class SearchOptions:
             expand=around.by,
             words=around.max_words,
             parents=around.parents,
-            by_document=by_document,
             min_score=own.min_score,
             threads=threads,
             rewrite=None if rewrite is None else rewrite.by,

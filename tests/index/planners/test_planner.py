@@ -114,7 +114,7 @@ def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
         leave.wait()
         return "sentence", "sentence"
 
-    planner.timeout = 0.05  # type: ignore[attr-defined]
+    planner.timeout = 0.05  # type: ignore[attr-defined]  # planners may be functions
     queries = ["Who purrs?", "Why?", "When?"]
     plans = index.plan(queries, planner)
     leave.set()
@@ -123,14 +123,14 @@ def test_a_planner_that_takes_too_long(index: pychunk.Index) -> None:
     assert [each[:2] for each in plans] == [("paragraph", "document")] * 3
     assert plans[0].why == "fixed, as the planner failed: no answer within 0.05 s"
     assert plans[2].why == "fixed, as the planner failed: still busy with an earlier query"
-    planner.otherwise = "rules"  # type: ignore[attr-defined]
+    planner.otherwise = "rules"  # type: ignore[attr-defined]  # planners may be functions
     leave.clear()
     hits = index.search("Who purrs?", ranking=Ranking(planner=planner))[0]
     leave.set()
     assert [hit.text for hit in hits] == [
         hit.text for hit in index.search("Who purrs?", ranking=Ranking(planner="rules"))[0]
     ]
-    planner.timeout = 3600  # type: ignore[attr-defined]
+    planner.timeout = 3600  # type: ignore[attr-defined]  # planners may be functions
     assert not decide(planner, "Who?", KNOWN).failed
 
 
@@ -139,7 +139,7 @@ def test_a_limit_that_is_no_number_of_seconds(seconds: object, index: pychunk.In
     def planner(query: str, metadata: Metadata) -> tuple[str, str]:
         return "sentence", "document"
 
-    planner.timeout = seconds  # type: ignore[attr-defined]
+    planner.timeout = seconds  # type: ignore[attr-defined]  # planners may be functions
     with pytest.raises(
         ValueError, match="the planner's timeout, in seconds, must be a finite number of at least 0; got"
     ):
@@ -154,7 +154,7 @@ def test_a_planner_without_a_limit_is_asked_where_the_caller_is() -> None:
         return "sentence", "document"
 
     decide(planner, "Who?", KNOWN)
-    planner.timeout = None  # type: ignore[attr-defined]
+    planner.timeout = None  # type: ignore[attr-defined]  # planners may be functions
     decide(planner, "Who?", KNOWN)
     assert [thread is threading.current_thread() for thread in where] == [False, True]
 
