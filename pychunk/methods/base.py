@@ -60,29 +60,18 @@ class Method:
     outline: ClassVar[bool] = False
     #: True if the method may remove text and report problems; see :meth:`decided`.
     removes: ClassVar[bool] = False
+    #: The value of ``max_tokens="auto"``, which is 0 for no limit. It is 512, the longest input of BERT, for methods
+    #: that have no other limit.
+    auto_max_tokens: int = 0
+    #: The value of ``min_tokens="auto"``.
+    auto_min_tokens: int = 0
+    #: The value of ``keep_together="auto"``.
+    auto_keep_together: bool = True
 
     @property
     def traits(self) -> Traits:
         """The requirements of the method, which the other stages of the engine read."""
         return Traits(frozenset(self.needs), self.scores, self.reason, self.sized, self.pages, self.outline)
-
-    @property
-    def auto_max_tokens(self) -> int:
-        """The value of ``max_tokens="auto"``, which is 0 for no limit.
-
-        It is 512, BERT's longest input, for methods in which nothing else limits a chunk.
-        """
-        return 0
-
-    @property
-    def auto_min_tokens(self) -> int:
-        """The value of ``min_tokens="auto"``."""
-        return 0
-
-    @property
-    def auto_keep_together(self) -> bool:
-        """The value of ``keep_together="auto"``."""
-        return True
 
     @property
     def is_native(self) -> bool:
@@ -143,7 +132,9 @@ class Method:
         return scores, np.full(scores.documents, np.nan)
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if key[0] != "_")
+        # Attributes with a value in the class, such as auto_max_tokens, are no options.
+        names = [key for key in vars(self) if key[0] != "_" and not hasattr(type(self), key)]
+        options = ", ".join(f"{key}={getattr(self, key)!r}" for key in names)
         return f"{type(self).__name__}({options})"
 
 

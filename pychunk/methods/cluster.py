@@ -30,16 +30,7 @@ class Cluster(Method):
 
     def __init__(self, *, unit: str = "tokens") -> None:
         self.unit = check_choice("unit", unit, UNITS)
-
-    @property
-    def auto_max_tokens(self) -> int:
-        """The default largest size of a chunk, in the method's unit."""
-        return _LIMITS[self.unit][0]
-
-    @property
-    def auto_min_tokens(self) -> int:
-        """The default smallest size of a chunk, in the method's unit."""
-        return _LIMITS[self.unit][1]
+        self.auto_max_tokens, self.auto_min_tokens = _LIMITS[self.unit]
 
     def plan(self, shared: Plan) -> Plan:
         """Return the shared plan with the method's unit filled in."""

@@ -103,6 +103,8 @@ class LLMMethod(Method):
     reason = "given"
     keeps_short = True
     removes = True
+    auto_max_tokens = CHUNKS.max_by_meaning
+    auto_keep_together = False  # Only the LLM's groups keep sentences together.
 
     def __init__(
         self,
@@ -141,16 +143,6 @@ class LLMMethod(Method):
         """The options for windows and for the fallback, and the facts about the LLM."""
         options = {"window_tokens": self.window_tokens, "overlap_units": self.overlap_units, "fallback": self.fallback}
         return {"llm": {**options, **self.asker.facts}}
-
-    @property
-    def auto_max_tokens(self) -> int:
-        """The limit for methods whose chunks follow the meaning of the text."""
-        return CHUNKS.max_by_meaning
-
-    @property
-    def auto_keep_together(self) -> bool:
-        """The value False, because nothing but the LLM's groups keeps sentences together."""
-        return False  # The units that the LLM grouped stay together.
 
     def cuts(self, features: Features) -> Cuts:
         """Return the first sentence of each chunk of each document, as the LLM groups the units."""

@@ -14,11 +14,7 @@ class Precomputed(Method):
 
     name = "precomputed"
     needs = frozenset({"cuts"})
-
-    @property
-    def auto_keep_together(self) -> bool:
-        """The value False, so that the caller's cuts are kept."""
-        return False
+    auto_keep_together = False  # The caller's cuts stay as they are.
 
     @property
     def wants(self) -> frozenset[str]:

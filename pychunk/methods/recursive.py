@@ -47,11 +47,7 @@ class Recursive(Method):
         if self.balance and separators is not None:
             raise ValueError("balance= cannot be combined with separators=, which merge chunks as LangChain does")
         self.separators = None if separators is None else tuple(separators)
-
-    @property
-    def auto_keep_together(self) -> bool:
-        """The value True, unless the method cuts at separators."""
-        return self.separators is None  # Chunks between separators do not follow sentences.
+        self.auto_keep_together = separators is None  # Chunks between separators do not follow sentences.
 
     def plan(self, shared: Plan) -> Plan:
         """Return the shared plan with the method's size, unit, balance and separators filled in."""

@@ -62,16 +62,13 @@ class Structure(Method):
         self.unit = check_choice("unit", unit, UNITS)
         self.balance = check_flag("balance", balance)
         self.within = check_choice("within", within, tuple(WITHIN))
+        if self.size is None and self.unit == "tokens":
+            self.auto_max_tokens = CHUNKS.max_tokens
 
     @property
     def traits(self) -> Traits:
         """The requirements of the method, including the features by which it cuts long sections."""
         return replace(super().traits, needs=WITHIN[self.within])
-
-    @property
-    def auto_max_tokens(self) -> int:
-        """The limit of a chunk in tokens, which is 0 (none) if the caller passes a size or another unit."""
-        return CHUNKS.max_tokens if self.size is None and self.unit == "tokens" else 0
 
     def plan(self, shared: Plan) -> Plan:
         """Return the shared plan with the method's size, unit, balance and ``within`` filled in."""
