@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from ._engine.data.columns import COLUMNS
 from .inputs import TextBatch
 from .io.document_batches import documents_of
 from .io.source import open_source
@@ -27,6 +29,7 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
 
     Returns:
         The documents with their ids and with the structure that the reader found, by which method ``structure`` cuts.
+        Every chunk repeats the columns that ``metadata_columns`` names.
 
     Raises:
         ValueError: A file does not exist, or a document cannot be read; with ``dead_letters=``, such documents are left
@@ -51,4 +54,6 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
         )
     # Files of one kind may have columns that files of another kind lack.
     whole = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
-    return documents_of(whole.replace_schema_metadata(tables[0].schema.metadata))
+    found = documents_of(whole.replace_schema_metadata(tables[0].schema.metadata))
+    own = {column.name for column in COLUMNS}
+    return replace(found, metadata_columns=tuple(x for x in options.get("metadata_columns", ()) if x not in own))

@@ -43,7 +43,10 @@ def vectors_of(value: Vectors | str | None) -> Vectors | None:
     if value is None or isinstance(value, Vectors):
         return value
     if not isinstance(value, str):
-        raise TypeError(f"vectors must be None, 'chunk', 'sentence' or a pychunk.Vectors; got {value!r}")
+        raise TypeError(
+            f"vectors must be None, 'chunk', 'sentence' or a pychunk.Vectors; got {type(value).__name__}: vectors of "
+            "your own belong in columns={'sentence_vectors': ...}"
+        )
     if value not in ("chunk", "sentence"):
         raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {value!r}")
     return Vectors("chunk" if value == "chunk" else "sentence")

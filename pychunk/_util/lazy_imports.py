@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -32,6 +33,16 @@ def on_demand(
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     return load
+
+
+def modules_of(package: str) -> Callable[[], list[str]]:
+    """Return a ``__dir__`` for ``package`` that lists its modules, including those that are not loaded yet."""
+
+    def names() -> list[str]:
+        folders = sys.modules[package].__path__
+        return sorted(each.name for each in pkgutil.iter_modules(folders) if not each.name.startswith("_"))
+
+    return names
 
 
 def _is_module(package: str, name: str) -> bool:

@@ -610,8 +610,8 @@ class Index:
     ) -> Hits[Hits[DocumentHits]]:
         """Return the best documents for each query, each with its best chunk.
 
-        The arguments are those of :meth:`search`, but ``k`` is the number of documents, and a reranker orders documents
-        by their best chunk.
+        The arguments are those of :meth:`search`, but ``k`` is the number of documents. A reranker gets only the best
+        chunk of each document, and its score of that chunk becomes the document's score.
 
         Returns:
             One list of :class:`DocumentHits` for each query, best first.

@@ -139,7 +139,8 @@ class Rerank:
         by: ``"features"``: a weighted sum of features that the search computes from the index
             (:mod:`pychunk.index.rerank.linear_reranker`), or a folder with other weights for them. Or a cross-encoder:
             ``"reranker"``, after ``pychunk model get reranker``, or a folder that ``pychunk export`` wrote. Or a
-            function ``(queries, hits) -> scores`` (:mod:`pychunk.index.rerank.rerankers`).
+            function ``(queries, hits) -> scores``. It gets the texts of the queries, and a list of hits for each query.
+            It returns a list for each query, with one number for each hit; the highest number is the best.
         depth: The number of best hits of each query that are ordered again.
         on_error: ``"raise"``; or ``"skip"``: if the reranker fails or a score is NaN, hits keep their order, and
             ``hit.scores["rerank"]`` has the reason.

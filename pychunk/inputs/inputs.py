@@ -72,6 +72,7 @@ class Inputs:
         said = {} if columns is None else columns_by_role(columns)
         texts = TextBatch.of(batch, column=said.pop("text", None), ids=ids, on_error=on_error)
         kept = {}
+        metadata_columns = metadata_columns or texts.metadata_columns
         if metadata_columns:
             from .passthrough import kept_columns  # here, as below, because few calls need it
 

@@ -63,6 +63,7 @@ class TextBatch:
         errors: The rows that cannot be used.
         source: The table that the texts came from, from which further columns can be read, or None.
         uuids: Whether the ids were UUIDs; ``ids`` holds them as text.
+        metadata_columns: The columns of ``source`` that every chunk repeats if the call names none.
     """
 
     texts: list[pa.LargeStringArray]
@@ -70,6 +71,7 @@ class TextBatch:
     errors: list[RowError]
     source: Columns | None
     uuids: bool = False
+    metadata_columns: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(len(text) for text in self.texts)

@@ -100,7 +100,13 @@ def with_blocks(
         noise: See :func:`parse`.
         threshold: See :func:`parse`.
         links: See :func:`parse`.
+
+    Raises:
+        ValueError: The table has a column that parsing adds, other than ``title``.
     """
+    taken = [name for name, _ in COLUMNS if name in table.column_names and name != "title"]
+    if taken:
+        raise ValueError(f"parsing makes a column {taken[0]!r}, and the table has one: rename it or drop it first")
     documents: list[Document] = []
     rows: list[int] = []
     for row, (name, text) in enumerate(zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True)):
@@ -123,8 +129,6 @@ def with_blocks(
     kept = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
     kept = kept.set_column(kept.column_names.index("text"), "text", parsed["text"])
     for name, _ in COLUMNS:
-        if name in kept.column_names and name != "title":
-            kept = kept.drop_columns([name])
         if name not in kept.column_names:
             kept = kept.append_column(parsed.schema.field(name), parsed[name])
     return cast(pa.Table, kept)

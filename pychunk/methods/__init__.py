@@ -51,8 +51,8 @@ _ROLES = (
     *("page_starts", "blocks", "removed", "cuts"),
 )
 _LENGTHS = (
-    "lengths are counted in the tokens of encoder=, or for the methods 'fixed' and 'recursive' in unit='words' or "
-    "unit='characters'"
+    "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', 'recursive' and 'structure' "
+    "in unit='words' or unit='characters'"
 )
 _ENCODER = "pass encoder=, or vectors of your own as columns={'sentence_vectors': ...}"
 _THRESHOLD = (

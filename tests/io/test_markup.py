@@ -96,3 +96,11 @@ def test_an_unknown_markup_is_named(tmp_path: Path) -> None:
     for call in (lambda: pychunk.parse("x", "rst"), lambda: open_source(tmp_path, markup="rst")):  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="markup must be one of 'auto', 'markdown', 'html'; got 'rst'"):
             call()
+
+
+def test_a_table_keeps_no_second_column_of_a_name_that_parsing_makes() -> None:
+    table = pa.table({"text": [MARKDOWN], "blocks": ["mine"]})
+    with pytest.raises(ValueError, match="parsing makes a column 'blocks', and the table has one: rename it or drop"):
+        pychunk.parse(table, "markdown")
+    again = pychunk.parse(table.drop_columns(["blocks"]).append_column("title", pa.array(["My pets"])), "markdown")
+    assert again.source["title"].to_pylist() == ["My pets"]

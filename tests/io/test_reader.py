@@ -69,3 +69,14 @@ def test_a_path_in_place_of_a_text_is_noticed(tmp_path: Path) -> None:
 def test_what_is_nearly_right_is_suggested(call: Callable[[], object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_chunks_repeat_the_columns_that_read_was_asked_for(tmp_path: Path) -> None:
+    rows = {"text": ["One. Two.", "Three."], "author": ["Ann", "Bo"], "year": [1, 2]}
+    pq.write_table(pa.table(rows), tmp_path / "x.parquet")
+    batch = pychunk.read(tmp_path / "x.parquet", column="text", metadata_columns=["author"])
+    chunks = pychunk.segment(batch, "sentence", max_tokens=2)
+    assert [chunk.metadata for chunk in chunks] == [{"author": "Ann"}] * 2 + [{"author": "Bo"}]
+    both = pychunk.read(tmp_path / "x.parquet", column="text", metadata_columns=["author", "year"])
+    chunks = pychunk.segment(both, "sentence", metadata_columns=["year"])
+    assert [chunk.metadata for chunk in chunks] == [{"year": 1}] * 2 + [{"year": 2}]

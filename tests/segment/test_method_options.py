@@ -36,10 +36,10 @@ ADVICE = {
     "max_chunk_size": "max_tokens=",
     "min_chunk_size": "min_tokens=",
     "chunk_overlap": "overlap=",
-    "tokenizer": "lengths are counted in the tokens of encoder=, or for the methods 'fixed' and 'recursive' in "
-    "unit='words' or unit='characters'",
-    "length_function": "lengths are counted in the tokens of encoder=, or for the methods 'fixed' and 'recursive' in "
-    "unit='words' or unit='characters'",
+    "tokenizer": "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', "
+    "'recursive' and 'structure' in unit='words' or unit='characters'",
+    "length_function": "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', "
+    "'recursive' and 'structure' in unit='words' or unit='characters'",
     "embeddings": "encoder=, or vectors of your own as columns={'sentence_vectors': ...}",
     "embed_model": "encoder=",
     "embedding_model": "encoder=",
